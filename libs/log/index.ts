@@ -1,0 +1,4 @@
+export * from './processor.js';
+export * from './record-log.js';
+export * from './topic.js';
+export * from './view.js';

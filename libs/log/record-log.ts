@@ -1,0 +1,61 @@
+import type { AnyTopic, Entry, StreamRecord } from './topic.js';
+
+export const RECORD_LOG = Symbol('RecordLog');
+
+/** Where a consumer group goes on in one partition: the offset of the next record it wants. */
+export interface Position {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/**
+ * Takes records of any of the subscribed partitions, each partition in offset order. It is called again for a partition only after the
+ * promise of its last call has settled. A rejection gives the same records again, after a pause.
+ */
+export type BatchHandler = (records: readonly StreamRecord[]) => Promise<void>;
+
+/** A record that cannot be decoded. The log hands it over as bytes so that the runner can park it. */
+export interface Unreadable {
+  readonly topic: AnyTopic;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly reason: string;
+}
+
+export interface ConsumerOptions {
+  readonly group: string;
+  readonly topics: readonly AnyTopic[];
+  readonly handler: BatchHandler;
+  /** Takes what the codec refused; the partition goes on once it resolves. */
+  readonly unreadable: (record: Unreadable) => Promise<void>;
+}
+
+export interface Subscription {
+  /** Moves the group's offsets; what was delivered and not committed is delivered again to the next member. Never moves one back. */
+  commit(positions: readonly Position[]): Promise<void>;
+  /** Records appended and not yet committed by the group, over all partitions of its topics. */
+  lag(): Promise<number>;
+  /** Resolves when the running handler has settled; no handler is called afterwards. Commits nothing. */
+  stop(): Promise<void>;
+}
+
+/** The log. Appended once, read by many groups, never changed. */
+export interface RecordLog {
+  /**
+   * Resolves once every entry is durable; entries of one call with one key keep their order, and a call that resolved before another
+   * began comes before it. Rejects `log_unavailable`: some entries may then be durable, so append them all again.
+   */
+  append(entries: readonly Entry[]): Promise<void>;
+
+  /** Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. */
+  park(topic: string, key: string, bytes: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
+
+  /**
+   * Delivers every record from the group's offsets on (at first: from the beginning), at least once, and holds a bounded number of bytes
+   * for a handler that is slow. Resolves when the group has joined.
+   */
+  consume(options: ConsumerOptions): Promise<Subscription>;
+}

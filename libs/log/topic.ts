@@ -1,0 +1,54 @@
+/** Says where a record goes and how it is encoded. `V` is what our code sees; the schema is what other tools see. */
+export interface Topic<V> {
+  /** Kafka name, for example `telemetry.points.v1`. */
+  readonly name: string;
+  /** Name of its record type in `schemas/` without the version, for example `point-batch`. */
+  readonly schema: string;
+  /** `delete` keeps all records; `compact` keeps the newest of each key, and none once that is a tombstone. */
+  readonly cleanup: 'delete' | 'compact';
+  /** Fixed when the topic is made: another number re-maps keys. */
+  readonly partitions: number;
+  /** Records with the same key are in one partition, in the order in which they were appended. */
+  readonly key: (value: V) => string;
+}
+
+/** Any topic: for code that routes records without looking into them. */
+// oxlint-disable-next-line typescript/no-explicit-any -- `key` makes Topic<V> invariant; only `any` takes every topic
+export type AnyTopic = Topic<any>;
+
+/** Text labels carried beside a record: `request_id`, `traceparent`, and why and where for a parked record. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** A record to append; null is a tombstone. */
+export interface Entry<V = unknown> {
+  readonly topic: Topic<V>;
+  readonly key: string;
+  readonly value: V | null;
+  readonly headers?: Headers;
+}
+
+/** An entry for a value, under the topic's own key. */
+export function entry<V>(topic: Topic<V>, value: V, headers?: Headers): Entry<V> {
+  return { topic, key: topic.key(value), value, ...(headers && { headers }) };
+}
+
+/** The entry that ends a key of a compacted topic. */
+export function tombstone<V>(topic: Topic<V>, key: string): Entry<V> {
+  return { topic, key, value: null };
+}
+
+/** A record as it comes from the log. */
+export interface StreamRecord<V = unknown> {
+  readonly topic: Topic<V>;
+  readonly partition: number;
+  /** Grows along the partition; there may be gaps. */
+  readonly offset: number;
+  readonly key: string;
+  /** Null is a tombstone. */
+  readonly value: V | null;
+  /** Ingest time, Unix milliseconds. */
+  readonly appendedMs: number;
+  readonly headers: Headers;
+  /** Encoded size. */
+  readonly bytes: number;
+}

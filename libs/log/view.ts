@@ -1,0 +1,27 @@
+import type { Topic } from './topic.js';
+
+export const VIEWS = Symbol('Views');
+
+/** A change of one key; a null value means that the key is gone. */
+export interface Change<V> {
+  readonly key: string;
+  readonly value: V | null;
+}
+
+/** A compacted topic followed in memory, up to a million keys. */
+export interface View<V> {
+  get(key: string): V | undefined;
+  /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
+  scan(prefix: string): Iterable<readonly [key: string, value: V]>;
+  /** Calls `listener` for each change after the call, in log order, after the view shows it. Returns how to end that. */
+  changes(listener: (change: Change<V>) => void): () => void;
+  /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
+  readonly ready: Promise<void>;
+  /** Milliseconds since the view last heard the log. */
+  ageMs(): number;
+}
+
+export interface Views {
+  /** The view of a compacted topic; one per topic and process, opened at the first call. */
+  open<V>(topic: Topic<V>): View<V>;
+}

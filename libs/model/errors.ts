@@ -1,0 +1,174 @@
+/** What went wrong, by kind; the edge maps a kind to one HTTP status. */
+export const errorKinds = [
+  'invalid',
+  'unauthenticated',
+  'payment_required',
+  'forbidden',
+  'not_found',
+  'method_not_allowed',
+  'unsupported_media',
+  'too_large',
+  'uri_too_long',
+  'headers_too_large',
+  'over_rate',
+  'unavailable',
+  'internal',
+] as const;
+export type ErrorKind = (typeof errorKinds)[number];
+
+interface ErrorCase {
+  readonly kind: ErrorKind;
+  /** Short and the same every time. */
+  readonly title: string;
+  /** What a person can do about it. */
+  readonly remedy: string;
+}
+
+/** The closed list of codes that an answer may carry. A code never changes its meaning. */
+export const errorCases = {
+  invalid_json: { kind: 'invalid', title: 'The body is not JSON', remedy: 'Send one JSON value encoded as UTF-8.' },
+  json_too_deep: { kind: 'invalid', title: 'The JSON is nested too deep', remedy: 'Nest objects and arrays at most 64 deep.' },
+  invalid_gzip: { kind: 'invalid', title: 'The gzip body is broken', remedy: 'Send one complete gzip stream and nothing after it.' },
+  invalid_request: {
+    kind: 'invalid',
+    title: 'The HTTP request is malformed',
+    remedy: 'Send a well-formed HTTP/1.1 request with each header once.',
+  },
+  invalid_body: { kind: 'invalid', title: 'The body has the wrong shape', remedy: 'See the request body of this route in /openapi.json.' },
+  invalid_points: {
+    kind: 'invalid',
+    title: 'The body has bad points',
+    remedy: 'Mend the points that `errors` names and send the whole body again: nothing of it was stored.',
+  },
+  invalid_source_id: {
+    kind: 'invalid',
+    title: 'The source id is not valid',
+    remedy: 'Use 1 to 256 of A-Z a-z 0-9 . _ : @ + - and begin with a letter or digit.',
+  },
+  invalid_metric: {
+    kind: 'invalid',
+    title: 'The metric name is not valid',
+    remedy: 'Use 1 to 256 bytes of UTF-8 without NUL or lone surrogates.',
+  },
+  invalid_window: {
+    kind: 'invalid',
+    title: 'The window is not valid',
+    remedy: 'Use last=15m, last=6h or last=7d, or start and end together as ISO 8601 with start before end.',
+  },
+  invalid_interval: { kind: 'invalid', title: 'The interval is not valid', remedy: 'Use one of raw, 1m, 10m, 1h, 1d.' },
+  invalid_limit: { kind: 'invalid', title: 'The limit is out of range', remedy: 'Use a whole number from 1 to 10000.' },
+  invalid_parameter: { kind: 'invalid', title: 'A parameter is not valid', remedy: 'See the parameters of this route in /openapi.json.' },
+  invalid_key: {
+    kind: 'unauthenticated',
+    title: 'The API key is missing or not valid',
+    remedy: 'Send a key of this server in the x-api-key header.',
+  },
+  payment_required: {
+    kind: 'payment_required',
+    title: 'No payment method on file',
+    remedy: 'Put a payment method on file for the organization of this key.',
+  },
+  missing_scope: { kind: 'forbidden', title: 'The key lacks a scope', remedy: 'Use a key that has the scope which the detail names.' },
+  unknown_route: { kind: 'not_found', title: 'There is no such route', remedy: 'See /openapi.json for the routes of this server.' },
+  unknown_source: {
+    kind: 'not_found',
+    title: 'The source is not known',
+    remedy: 'A source exists once it has sent a point or is connected.',
+  },
+  unknown_api_key: { kind: 'not_found', title: 'The organization has no such key', remedy: 'List the keys with GET /api/api-keys.' },
+  method_not_allowed: {
+    kind: 'method_not_allowed',
+    title: 'The route has no such method',
+    remedy: 'Use a method that the Allow header lists.',
+  },
+  unsupported_content_type: {
+    kind: 'unsupported_media',
+    title: 'The content type is not supported',
+    remedy: 'Send Content-Type: application/json.',
+  },
+  unsupported_content_encoding: {
+    kind: 'unsupported_media',
+    title: 'The content encoding is not supported',
+    remedy: 'Send the body plain or with Content-Encoding: gzip, once.',
+  },
+  body_too_large: {
+    kind: 'too_large',
+    title: 'The body is too large',
+    remedy: 'Split the points: a body is at most 5 MiB, as sent and after inflating.',
+  },
+  too_many_points: { kind: 'too_large', title: 'The body has too many points', remedy: 'Split the points: a body has at most 10,000.' },
+  uri_too_long: { kind: 'uri_too_long', title: 'The URL is too long', remedy: 'Ask for fewer metrics at once.' },
+  headers_too_large: {
+    kind: 'headers_too_large',
+    title: 'The headers are too large',
+    remedy: 'Send fewer and shorter headers: 16 KiB in all.',
+  },
+  over_rate: { kind: 'over_rate', title: 'Too much at once', remedy: 'Wait for as long as Retry-After says, then go on.' },
+  too_many_failed_keys: {
+    kind: 'over_rate',
+    title: 'Too many failed keys from this address',
+    remedy: 'Wait for as long as Retry-After says and use a valid key.',
+  },
+  overloaded: { kind: 'unavailable', title: 'The server is at its limit', remedy: 'Send the same body again after Retry-After.' },
+  slow_body: { kind: 'unavailable', title: 'The request came too slowly', remedy: 'Send the whole request within 30 seconds.' },
+  log_unavailable: {
+    kind: 'unavailable',
+    title: 'The log cannot be written',
+    remedy: 'Send the same stamped body again after Retry-After: nothing was acknowledged.',
+  },
+  store_unavailable: { kind: 'unavailable', title: 'The store cannot be read', remedy: 'Ask again after Retry-After.' },
+  shutting_down: { kind: 'unavailable', title: 'The server is stopping', remedy: 'Send the same request again after Retry-After.' },
+  log_corrupt: {
+    kind: 'internal',
+    title: 'The log is damaged',
+    remedy: 'The operator finds the place in the server log; restore the log from a copy.',
+  },
+  store_corrupt: {
+    kind: 'internal',
+    title: 'The store is damaged',
+    remedy: 'The operator finds the place in the server log; `headwater rebuild` makes the store again from the log.',
+  },
+  internal: { kind: 'internal', title: 'Something went wrong here', remedy: 'Try again; report the request_id if it happens again.' },
+} as const satisfies Record<string, ErrorCase>;
+export type ErrorCode = keyof typeof errorCases;
+
+/** One thing that is wrong with a body. */
+export interface Flaw {
+  /** JSON pointer (RFC 6901) into the body. */
+  readonly pointer: string;
+  readonly code: string;
+  /** A sentence that says what to change. */
+  readonly detail: string;
+}
+
+export interface TelemetryErrorOptions extends ErrorOptions {
+  readonly flaws?: readonly Flaw[];
+  readonly retryAfterS?: number;
+}
+
+/** The only error our code throws on purpose: the edge maps its kind to a status, the runner reads `retryable`. */
+export class TelemetryError extends Error {
+  override readonly name = 'TelemetryError';
+  /** The first 20 things wrong with a body. */
+  readonly flaws: readonly Flaw[];
+  readonly retryAfterS: number | undefined;
+
+  /** @param detail a sentence that says what to change; never a key, a body, SQL or a path. */
+  constructor(
+    readonly code: ErrorCode,
+    detail: string,
+    options: TelemetryErrorOptions = {},
+  ) {
+    super(detail, options);
+    this.flaws = options.flaws?.slice(0, 20) ?? [];
+    this.retryAfterS = options.retryAfterS;
+  }
+
+  get kind(): ErrorKind {
+    return errorCases[this.code].kind;
+  }
+
+  get retryable(): boolean {
+    return this.kind === 'unavailable';
+  }
+}

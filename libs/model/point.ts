@@ -1,0 +1,55 @@
+/** Labels of a point: at most 16, keys and values at most 256 bytes of UTF-8 each. Has no prototype, so any key is only data. */
+export type Tags = Readonly<Record<string, string>>;
+
+/** The numeric points of one metric with the same tags, as parallel columns in body order; of equal times the later position wins. */
+export interface SeriesRun {
+  readonly metric: string;
+  readonly tags: Tags;
+  /** Unix milliseconds, integers. */
+  readonly timestampMs: Float64Array;
+  /** Finite. */
+  readonly value: Float64Array;
+}
+
+/** The numeric points of one request and one source. */
+export interface PointBatch {
+  readonly orgId: string;
+  readonly sourceId: string;
+  /** Server receive time, Unix milliseconds. */
+  readonly receivedMs: number;
+  readonly series: readonly SeriesRun[];
+}
+
+/** One event as it is kept: identified by (source, metric, time, value, tags, ordinal). */
+export interface DeviceEvent {
+  readonly metric: string;
+  readonly timestampMs: number;
+  /** A string that was sent as a string, else compact JSON; at most 4,096 bytes of UTF-8. */
+  readonly value: string;
+  /** True when `value` is the JSON of something that is not a string. */
+  readonly isJson: boolean;
+  readonly tags: Tags;
+  /** Position in the whole body; orders events of equal time. */
+  readonly place: number;
+  /** 0 for the first of several events of one body that are equal in everything else, 1 for the second, … */
+  readonly ordinal: number;
+}
+
+/** The events of one request and one source. */
+export interface EventBatch {
+  readonly orgId: string;
+  readonly sourceId: string;
+  /** Server receive time, Unix milliseconds. */
+  readonly receivedMs: number;
+  /** Who wrote it; what the service writes itself (alerts, command results) never counts as the source being seen. */
+  readonly origin: 'source' | 'service';
+  readonly events: readonly DeviceEvent[];
+}
+
+/** An event as readers see it. */
+export interface LogEntry {
+  readonly timestampMs: number;
+  readonly metric: string;
+  readonly value: string;
+  readonly tags: Tags;
+}

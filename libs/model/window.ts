@@ -1,0 +1,23 @@
+/** A span of time [startMs, endMs), Unix milliseconds. */
+export interface Window {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Sizes of the stored and served rollups, milliseconds. */
+export const intervalMs = { '1m': 60_000, '10m': 600_000, '1h': 3_600_000, '1d': 86_400_000 } as const;
+export type RollupInterval = keyof typeof intervalMs;
+export const rollupIntervals = Object.keys(intervalMs) as readonly RollupInterval[];
+
+/** What a query may ask for. */
+export type Interval = 'raw' | RollupInterval;
+
+/** Start of the bucket of `sizeMs` that holds `timestampMs`. Buckets align to the Unix epoch, so every process draws the same edges. */
+export function bucketStartMs(timestampMs: number, sizeMs: number): number {
+  return Math.floor(timestampMs / sizeMs) * sizeMs;
+}
+
+/** The buckets whose start lies in the window, once the window's own start is moved down to a bucket's edge. */
+export function bucketWindow(window: Window, interval: RollupInterval): Window {
+  return { startMs: bucketStartMs(window.startMs, intervalMs[interval]), endMs: window.endMs };
+}

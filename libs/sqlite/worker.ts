@@ -1,0 +1,97 @@
+import { parentPort, Worker, type TransferListItem } from 'node:worker_threads';
+import { TelemetryError, type ErrorCode } from '#model';
+
+interface Call {
+  readonly id: number;
+  readonly name: string;
+  readonly argument: unknown;
+}
+
+type Reply =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly message: string; readonly code?: ErrorCode; readonly stack?: string };
+
+interface Waiting {
+  resolve(result: never): void;
+  reject(error: Error): void;
+}
+
+/** A result that moves array buffers to the caller instead of copying them. */
+export class Moved {
+  constructor(
+    readonly result: unknown,
+    readonly transfer: readonly TransferListItem[],
+  ) {}
+}
+
+/** A thread of ours that answers calls one after the other, in the order in which they came. */
+export class WorkerThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #lost: ErrorCode;
+  #nextId = 1;
+  #ended: Error | undefined;
+
+  /** @param lost the error code for calls that the thread can no longer answer. */
+  constructor(file: URL, workerData: unknown, lost: ErrorCode) {
+    this.#lost = lost;
+    this.#worker = new Worker(file, { workerData });
+    this.#worker.on('message', (reply: Reply) => this.#settle(reply));
+    this.#worker.on('error', (error) => this.#end(error));
+    this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
+  }
+
+  /** Rejects with the error that the handler threw, or with the `lost` code when the thread has ended. */
+  call<T>(name: string, argument?: unknown, transfer: readonly TransferListItem[] = []): Promise<T> {
+    if (this.#ended) return Promise.reject(this.#loss(this.#ended));
+    const id = this.#nextId++;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, name, argument } satisfies Call, [...transfer]);
+    });
+  }
+
+  /** Ends the thread where it stands, as a crash would; calls under way reject. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('result' in reply) waiting?.resolve(reply.result as never);
+    else {
+      const cause = Object.assign(new Error(reply.message), { stack: reply.stack });
+      waiting?.reject(reply.code ? new TelemetryError(reply.code, reply.message, { cause }) : cause);
+    }
+  }
+
+  #end(cause: Error): void {
+    this.#ended ??= cause;
+    for (const { reject } of this.#waiting.values()) reject(this.#loss(this.#ended));
+    this.#waiting.clear();
+  }
+
+  #loss(cause: Error): TelemetryError {
+    return new TelemetryError(this.#lost, 'the storage thread has ended', { cause });
+  }
+}
+
+/** What a thread can do, by name. A handler returns its result, or `Moved` buffers. */
+export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
+
+/** Answers the calls of the `WorkerThread` that started this file. */
+export function serve(handlers: Handlers): void {
+  const port = parentPort!;
+  port.on('message', ({ id, name, argument }: Call) => {
+    try {
+      const result = handlers[name]!(argument as never);
+      if (result instanceof Moved) port.postMessage({ id, result: result.result } satisfies Reply, [...result.transfer]);
+      else port.postMessage({ id, result } satisfies Reply);
+    } catch (cause) {
+      const error = cause as Error;
+      const code = error instanceof TelemetryError ? { code: error.code } : {};
+      port.postMessage({ id, message: error.message, ...code, ...(error.stack && { stack: error.stack }) } satisfies Reply);
+    }
+  });
+}

@@ -1,0 +1,20 @@
+import type { EventBatch, LogEntry, Window } from '#model';
+import type { Placed } from './series-store.js';
+
+export const EVENT_STORE = Symbol('EventStore');
+
+/**
+ * Events by source. An event is identified by (org, source, metric, time, value, tags, ordinal), so one that comes again changes
+ * nothing. Entries are ordered by (time, place in the body, metric, digest of the rest).
+ */
+export interface EventStore {
+  /** Resolves when reads see the events. Rejects `store_unavailable`. */
+  write(batches: readonly Placed<EventBatch>[]): Promise<void>;
+  /** Resolves when all that was written before the call survives a crash. */
+  checkpoint(): Promise<void>;
+
+  /** The first `limit` entries of the window, oldest first; `name` keeps one metric only. */
+  window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]>;
+  /** The last `count` entries of all time, oldest first. */
+  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]>;
+}

@@ -1,0 +1,84 @@
+import type { PointBatch, RollupInterval, Window } from '#model';
+
+export const SERIES_STORE = Symbol('SeriesStore');
+
+/** A batch with its place in the log; stores drop what they hold already. */
+export interface Placed<V> {
+  readonly partition: number;
+  readonly offset: number;
+  readonly value: V;
+}
+
+/** Points of one series, ascending in time, no time twice. */
+export interface RawColumns {
+  readonly metric: string;
+  readonly timestampMs: Float64Array;
+  readonly value: Float64Array;
+}
+
+/** Buckets of one series or source, ascending in time; a bucket without points is absent. `avg` = sum / count, the sum clamped to the largest double. */
+export interface BucketColumns {
+  readonly timestampMs: Float64Array;
+  readonly min: Float64Array;
+  readonly max: Float64Array;
+  readonly avg: Float64Array;
+  readonly count: Float64Array;
+}
+
+export interface SeriesQuery {
+  readonly orgId: string;
+  readonly sourceId: string;
+  /** Undefined means all; duplicates and unknown names change nothing. */
+  readonly metrics: readonly string[] | undefined;
+  readonly window: Window;
+  /** Rows over all series together, ordered by (time, metric by UTF-8 bytes): the first `limit` are kept. */
+  readonly limit: number;
+}
+
+export interface RawAnswer {
+  /** Series that kept a row, ordered by metric in UTF-8 bytes. */
+  readonly series: readonly RawColumns[];
+  /** True exactly when rows were left out. */
+  readonly truncated: boolean;
+}
+
+export interface BucketAnswer {
+  readonly series: readonly (BucketColumns & { readonly metric: string })[];
+  readonly truncated: boolean;
+}
+
+export interface FleetQuery {
+  readonly orgId: string;
+  readonly metric: string;
+  readonly window: Window;
+  readonly interval: RollupInterval;
+  /** Rows over all sources together, ordered by (time, source by UTF-8 bytes): the first `limit` are kept. */
+  readonly limit: number;
+}
+
+export interface FleetAnswer {
+  /** Every source with a bucket in the window, ordered by source id in UTF-8 bytes, with empty columns if none of its rows was kept. */
+  readonly sources: readonly (BucketColumns & { readonly sourceId: string })[];
+  readonly truncated: boolean;
+}
+
+/**
+ * Raw points and their rollups. A point is identified by (org, source, metric, time); the later record in the log wins, and within a
+ * record the later position. Every rollup equals the fold over the raw series so deduplicated: count, min and max exactly, avg within
+ * 1e-9 × max(|min|, |max|), after any mix of duplicate, late, reordered and repeated batches and any crash.
+ */
+export interface SeriesStore {
+  /** Takes batches in log order, once per place; resolves when more may come, and then reads see them. Rejects `store_unavailable`. */
+  write(batches: readonly Placed<PointBatch>[]): Promise<void>;
+  /** Resolves when all that was written before the call survives a crash. */
+  checkpoint(): Promise<void>;
+
+  /** Names of all metrics the source ever reported, in UTF-8 byte order. */
+  metricNames(orgId: string, sourceId: string): Promise<readonly string[]>;
+  /** The value of the newest point of each metric in the window, by metric in UTF-8 byte order. */
+  latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]>;
+  raw(query: SeriesQuery): Promise<RawAnswer>;
+  /** Buckets whose start lies in the window, once the window's start is moved down to a bucket's edge. */
+  buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer>;
+  fleet(query: FleetQuery): Promise<FleetAnswer>;
+}

@@ -1,0 +1,88 @@
+import type { Type } from 'avsc';
+import type { AnyTopic, Topic } from '#log';
+import { avroType } from './avro.js';
+import { schemaVersions } from './schema-files.js';
+import type { SchemaRegistry } from './schema-registry.js';
+
+const headBytes = 5;
+const magic = 0;
+
+interface Coding {
+  readonly schemaId: number;
+  readonly type: Type;
+  /** Readers of what older and newer writers wrote, by schema id; undefined is our own. */
+  readonly readers: Map<number, (body: Buffer) => unknown>;
+}
+
+/** A record was written with a schema id that this process has not learned. */
+export class UnknownSchema extends Error {
+  constructor(readonly schemaId: number) {
+    super(`no schema with id ${schemaId} is known`);
+  }
+}
+
+/** Records as bytes: Confluent framing (0x00, schema id as 4 bytes, big-endian) and the Avro body. */
+export class AvroCodec {
+  readonly #codings = new Map<string, Coding>();
+  #scratch = Buffer.allocUnsafe(512 * 1024);
+
+  private constructor(private readonly registry: SchemaRegistry) {}
+
+  /** Registers all versions of the schemas of these topics, oldest first. Rejects when the registry refuses one. */
+  static async open(registry: SchemaRegistry, topics: readonly AnyTopic[]): Promise<AvroCodec> {
+    const codec = new AvroCodec(registry);
+    for (const topic of topics) {
+      const texts = schemaVersions(topic.schema);
+      const ids: number[] = [];
+      for (const text of texts) ids.push(await registry.register(`${topic.name}-value`, text));
+      const coding: Coding = { schemaId: ids.at(-1)!, type: avroType(texts.at(-1)!), readers: new Map() };
+      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding.type, texts[at]!));
+      codec.#codings.set(topic.name, coding);
+    }
+    return codec;
+  }
+
+  /** @throws Error when the value does not fit the schema. The bytes are the caller's to keep. */
+  encode<V>(topic: Topic<V>, value: V): Buffer {
+    const { schemaId, type } = this.#coding(topic);
+    let end = type.encode(value, this.#scratch, headBytes);
+    if (end < 0) {
+      this.#scratch = Buffer.allocUnsafe(2 * (this.#scratch.length - end));
+      end = type.encode(value, this.#scratch, headBytes);
+    }
+    this.#scratch.writeUInt8(magic, 0);
+    this.#scratch.writeUInt32BE(schemaId, 1);
+    return Buffer.from(this.#scratch.subarray(0, end));
+  }
+
+  /** @throws UnknownSchema when `learn` must be called first. @throws Error when the bytes are not a record of this topic. */
+  decode<V>(topic: Topic<V>, bytes: Uint8Array): V {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (buffer.length < headBytes || buffer[0] !== magic) throw new Error('the record does not begin with 0x00 and a schema id');
+    const schemaId = buffer.readUInt32BE(1);
+    const read = this.#coding(topic).readers.get(schemaId);
+    if (!read) throw new UnknownSchema(schemaId);
+    return read(buffer.subarray(headBytes)) as V;
+  }
+
+  /** Asks the registry for a schema that `decode` did not know. Rejects when there is none or when our type cannot read it. */
+  async learn(topic: AnyTopic, schemaId: number): Promise<void> {
+    const text = await this.registry.schema(schemaId);
+    if (text === undefined) throw new Error(`the registry has no schema with id ${schemaId}`);
+    const coding = this.#coding(topic);
+    coding.readers.set(schemaId, reader(coding.type, text));
+  }
+
+  #coding(topic: AnyTopic): Coding {
+    const coding = this.#codings.get(topic.name);
+    if (!coding) throw new Error(`the codec was not opened with topic ${topic.name}`);
+    return coding;
+  }
+}
+
+function reader(type: Type, writerText: string): (body: Buffer) => unknown {
+  const writer = avroType(writerText);
+  if (writer.fingerprint().equals(type.fingerprint())) return (body) => type.fromBuffer(body);
+  const resolver = type.createResolver(writer);
+  return (body) => type.fromBuffer(body, resolver);
+}

@@ -1,0 +1,5 @@
+export * from './avro.js';
+export * from './codec.js';
+export * from './schema-files.js';
+export * from './schema-registry.js';
+export * from './topics.js';

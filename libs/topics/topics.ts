@@ -1,0 +1,64 @@
+import type { AnyTopic, Topic } from '#log';
+import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Source } from '#model';
+
+/** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
+export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
+
+export const points: Topic<PointBatch> = {
+  name: 'telemetry.points.v1',
+  schema: 'point-batch',
+  key: sourceKey,
+  cleanup: 'delete',
+  partitions: 24,
+};
+
+export const events: Topic<EventBatch> = {
+  name: 'telemetry.events.v1',
+  schema: 'event-batch',
+  key: sourceKey,
+  cleanup: 'delete',
+  partitions: 24,
+};
+
+export const sources: Topic<Source> = {
+  name: 'sources.v1',
+  schema: 'source',
+  key: sourceKey,
+  cleanup: 'compact',
+  partitions: 24,
+};
+
+export const presence: Topic<Presence> = {
+  name: 'presence.v1',
+  schema: 'presence',
+  key: (of) => `${sourceKey(of)}/${of.connectionId}`,
+  cleanup: 'compact',
+  partitions: 24,
+};
+
+export const gateways: Topic<Gateway> = {
+  name: 'gateways.v1',
+  schema: 'gateway',
+  key: (of) => of.gatewayId,
+  cleanup: 'compact',
+  partitions: 1,
+};
+
+export const organizations: Topic<Organization> = {
+  name: 'organizations.v1',
+  schema: 'organization',
+  key: (of) => of.orgId,
+  cleanup: 'compact',
+  partitions: 1,
+};
+
+export const apiKeys: Topic<ApiKey> = {
+  name: 'api-keys.v1',
+  schema: 'api-key',
+  key: (of) => of.keyId,
+  cleanup: 'compact',
+  partitions: 1,
+};
+
+/** Every topic there is; dead letters of `t` go to `t.name` + `.dlq`. */
+export const topics: readonly AnyTopic[] = [points, events, sources, presence, gateways, organizations, apiKeys];
