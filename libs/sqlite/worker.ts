@@ -68,7 +68,7 @@ export class WorkerThread {
 
   #end(cause: Error): void {
     this.#ended ??= cause;
-    for (const { reject } of this.#waiting.values()) reject(this.#loss(this.#ended));
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#loss(this.#ended));
     this.#waiting.clear();
   }
 
