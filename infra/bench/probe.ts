@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+
+export interface ProbeOrder {
+  readonly url: string;
+  readonly key: string;
+  readonly perSecond: number;
+  readonly requests: number;
+  /** Asked but not counted, first. */
+  readonly warmUp: number;
+}
+
+/** Milliseconds from the intended time of sending to the last byte of the answer. */
+export interface ProbeReport {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly bytes: number;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+function ask(order: ProbeOrder): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(order.url, { agent, headers: { 'x-api-key': order.key } }, (answer) => {
+      let bytes = 0;
+      answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      answer.on('end', () => (answer.statusCode === 200 ? resolve(bytes) : reject(new Error(`${order.url}: ${answer.statusCode}`))));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+async function run(order: ProbeOrder): Promise<ProbeReport> {
+  let bytes = 0;
+  for (let at = 0; at < order.warmUp; at++) bytes = await ask(order);
+  const gapMs = 1_000 / order.perSecond;
+  const begun = performance.now();
+  const latencies = await Promise.all(
+    Array.from({ length: order.requests }, async (_, at) => {
+      const intended = begun + at * gapMs;
+      await new Promise((resolve) => setTimeout(resolve, intended - performance.now()));
+      await ask(order);
+      return performance.now() - intended;
+    }),
+  );
+  latencies.sort((a, b) => a - b);
+  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))]!;
+  return { p50: at(0.5), p99: at(0.99), max: at(1), bytes };
+}
+
+const [order] = (await once(process, 'message')) as [ProbeOrder];
+process.send!(await run(order));
+process.disconnect();
