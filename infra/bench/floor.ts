@@ -41,7 +41,7 @@ function accept(request: IncomingMessage, chunks: readonly Buffer[], answer: Ser
 }
 
 function read(request: IncomingMessage, answer: ServerResponse): void {
-  const bytes = Number(request.url!.slice(1));
+  const bytes = Number(request.url!.slice(1)) || 0;
   if (!prebuilt.has(bytes)) prebuilt.set(bytes, Buffer.alloc(bytes, 'x'));
   answer.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes }).end(prebuilt.get(bytes));
 }
