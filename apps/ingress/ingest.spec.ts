@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createHttpApp, Keyring } from '#edge';
+import { MemoryLog, MemoryModule } from '#testing';
+import { points } from '#topics';
+import { IngressModule } from './ingress.module.js';
+
+const log = new MemoryLog();
+let app: NestFastifyApplication;
+let url: string;
+const keys = { write: '', read: '', unpaid: '', deleted: '' };
+
+beforeAll(async () => {
+  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log), IngressModule] });
+  await app.listen(0, '127.0.0.1');
+  url = await app.getUrl();
+  const keyring = app.get(Keyring);
+  const paid = await keyring.createOrganization('Paid', true);
+  const unpaid = await keyring.createOrganization('Unpaid', false);
+  keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
+  keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
+  keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;
+  const { key, secret } = await keyring.create(paid.orgId, 'd', ['write']);
+  keys.deleted = secret;
+  await keyring.delete(paid.orgId, key.keyId);
+});
+
+afterAll(() => app.close());
+
+describe('the order of checks', () => {
+  const text = 'text/plain';
+  const json = 'application/json';
+  const big = 'x'.repeat(5 * 1024 * 1024 + 1);
+  it.each([
+    ['no key, wrong type, too large', undefined, text, big, 401, 'invalid_key'],
+    ['deleted key', 'deleted', text, big, 401, 'invalid_key'],
+    ['no payment, no scope', 'unpaid', text, big, 402, 'payment_required'],
+    ['no scope', 'read', text, big, 403, 'missing_scope'],
+    ['wrong type', 'write', text, big, 415, 'unsupported_content_type'],
+    ['too large', 'write', json, big, 413, 'body_too_large'],
+    ['not JSON', 'write', json, '{', 400, 'invalid_json'],
+    ['no body', 'write', json, '', 400, 'invalid_json'],
+  ] as const)('%s: %j', async (_, key, type, body, status, code) => {
+    const headers = { 'content-type': type, ...(key && { 'x-api-key': keys[key] }) };
+    const answer = await fetch(`${url}/ingest`, { method: 'POST', headers, body });
+    const problem = (await answer.json()) as Record<string, unknown>;
+    expect([answer.status, problem['code'], problem['status']]).toEqual([status, code, status]);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(problem['request_id']).toBe(answer.headers.get('x-request-id'));
+  });
+});
+
+it('appends points and answers with a receipt', async () => {
+  const body = JSON.stringify({ source_id: 's', points: [{ metric: 'm', value: 1.5, timestamp: 1_700_000_000_000 }] });
+  const headers = { 'content-type': 'application/json', 'x-api-key': keys.write };
+  const answer = await fetch(`${url}/ingest`, { method: 'POST', headers, body });
+  expect([answer.status, await answer.json()]).toEqual([200, { success: true, count: 1, source_id: 's' }]);
+  expect(log.values(points)).toMatchObject([{ sourceId: 's', series: [{ metric: 'm' }] }]);
+});
+
+it.each([
+  ['GET', '/ingest', 405, 'POST'],
+  ['GET', '/nowhere', 404, null],
+  ['OPTIONS', '/ingest', 204, null],
+])('%s %s answers %i', async (method, path, status, allow) => {
+  const answer = await fetch(url + path, { method });
+  expect([answer.status, answer.headers.get('allow')]).toEqual([status, allow]);
+});

@@ -1,0 +1,56 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '#model';
+
+/** Who may call a route. Without any mark: whoever has a valid key of an organization with a payment method on file. */
+export interface Access {
+  readonly key?: false;
+  readonly payment?: false;
+  readonly scope?: 'write' | 'admin';
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+  interface FastifyRequest {
+    /** Set before the handler of every route that needs a key. */
+    caller: Caller | undefined;
+  }
+}
+
+type Mark = ClassDecorator & MethodDecorator;
+
+const marks = new WeakMap<object, Access>();
+
+/** Adds to the marks of one handler, or of all handlers of a controller; a handler's own mark beats its controller's. */
+function mark(access: Access): Mark {
+  return (target: object, _key?: string | symbol, descriptor?: PropertyDescriptor) => {
+    if (descriptor) return markHandler(descriptor.value as object, access, {});
+    const { prototype } = target as { prototype: object };
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(prototype))) {
+      if (typeof value === 'function' && value !== target) markHandler(value as object, {}, access);
+    }
+  };
+}
+
+function markHandler(handler: object, over: Access, under: Access): void {
+  const access = { ...under, ...marks.get(handler), ...over };
+  marks.set(handler, access);
+  RouteConfig({ access })(handler as new () => unknown);
+}
+
+/** The route answers anybody. */
+export const WithoutKey = (): Mark => mark({ key: false });
+
+/** The route needs a valid key, but no payment method on file. */
+export const WithoutPayment = (): Mark => mark({ payment: false });
+
+/** The route needs a key with this scope. */
+export const RequireScope = (scope: 'write' | 'admin'): Mark => mark({ scope });
+
+/** Who calls, in a handler of a route that needs a key. */
+export const CallerParam = createParamDecorator(
+  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().caller,
+);

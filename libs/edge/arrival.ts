@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TelemetryError } from '#model';
+import type { Observer } from './answered.js';
+import type { ApiKeyGuard } from './api-key-guard.js';
+import type { InFlight, Lease } from './in-flight.js';
+import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
+import type { Routes } from './routes.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    lease: Lease | undefined;
+    /** Why the answer is an error. */
+    failure: TelemetryError | undefined;
+  }
+}
+
+/** Keys travel in a header that a page must set itself, never by themselves like cookies, so any page may call with the key it has. */
+const corsHeaders = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'x-request-id, retry-after' };
+
+const preflightHeaders = (methods: readonly string[]): Record<string, string> => ({
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': methods.join(', '),
+  'access-control-allow-headers': 'Content-Type, Content-Encoding, x-api-key',
+  'access-control-max-age': '86400',
+});
+
+/** What happens to every request before its body is read: in this order 404 or 405, 401, 402, 403, 415, 413, 429 or 503. */
+export class Arrival {
+  constructor(
+    private readonly guard: ApiKeyGuard,
+    private readonly inFlight: InFlight,
+    private readonly routes: Routes,
+    private readonly observer: Observer,
+  ) {}
+
+  take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    this.watch(request, reply);
+    try {
+      if (request.is404) return this.#strayed(request, reply);
+      this.#admit(request);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  }
+
+  /** Names the request to the client and, once the answer is out, tells the observer. */
+  watch(request: FastifyRequest, reply: FastifyReply): void {
+    reply.header('x-request-id', request.id);
+    if (request.headers.origin !== undefined) reply.headers(corsHeaders);
+    reply.raw.once('close', () => {
+      request.lease?.close();
+      this.observer({
+        requestId: request.id,
+        method: request.method,
+        route: request.is404 ? '' : (request.routeOptions.url ?? ''),
+        status: reply.statusCode,
+        durationMs: reply.elapsedTime,
+        complete: reply.raw.writableFinished,
+        orgId: request.caller?.orgId,
+        failure: request.failure,
+      });
+    });
+  }
+
+  /** The handler has settled; what it held is free once the answer is out too. */
+  leave(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+    request.lease?.settle();
+    done();
+  }
+
+  #strayed(request: FastifyRequest, reply: FastifyReply): void {
+    const methods = this.routes.methods(request.url);
+    if (methods.length === 0) throw new TelemetryError('unknown_route', 'Check the path: no route of this server has it.');
+    if (request.method === 'OPTIONS') {
+      void reply.status(204).headers(preflightHeaders(methods)).send();
+      return;
+    }
+    reply.header('allow', methods.join(', '));
+    throw new TelemetryError('method_not_allowed', `Use ${methods.join(' or ')} on this path.`);
+  }
+
+  #admit(request: FastifyRequest): void {
+    const { access = {} } = request.routeOptions.config;
+    if (access.key !== false) request.caller = this.guard.admit(request, access);
+    const { headers } = request;
+    if (hasBody(headers)) {
+      checkBodyHeaders(headers);
+      request.lease = this.inFlight.lease(request.caller?.orgId ?? '');
+      request.lease.addBody(contentLength(headers));
+    } else if (request.caller) {
+      request.lease = this.inFlight.lease(request.caller.orgId);
+      request.lease.addRead();
+    }
+  }
+}

@@ -1,0 +1,4 @@
+export const CLOCK = Symbol('Clock');
+
+/** Server time, Unix milliseconds. */
+export type Clock = () => number;

@@ -1,0 +1,20 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { Accept } from './accept.js';
+import { ApiKeyGuard } from './api-key-guard.js';
+import { FailedKeys } from './failed-keys.js';
+import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
+import { Keyring } from './keyring.js';
+
+/** What every HTTP face shares. Needs RECORD_LOG, VIEWS and CLOCK from a global module. */
+@Module({})
+export class EdgeModule {
+  static of(limits: InFlightLimits): DynamicModule {
+    const shared = [Keyring, Accept, InFlight];
+    return {
+      module: EdgeModule,
+      global: true,
+      providers: [{ provide: IN_FLIGHT_LIMITS, useValue: limits }, FailedKeys, ApiKeyGuard, ...shared],
+      exports: shared,
+    };
+  }
+}

@@ -1,0 +1,61 @@
+import type { DynamicModule, LoggerService, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { IncomingMessage, ServerOptions } from 'node:http';
+import type { Observer } from './answered.js';
+import { ApiKeyGuard } from './api-key-guard.js';
+import { Arrival } from './arrival.js';
+import { answerBrokenRequest } from './broken-request.js';
+import { EdgeModule } from './edge.module.js';
+import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
+import { ProblemFilter, sendProblem } from './problem.filter.js';
+import { readBody } from './read-body.js';
+import { newRequestId } from './request-id.js';
+import { Routes } from './routes.js';
+
+export interface HttpAppOptions {
+  readonly logger?: LoggerService | false;
+  /** Told of each answer once it is out. */
+  readonly observer?: Observer;
+  /** A request that takes longer to arrive is cut off. */
+  readonly requestTimeoutMs?: number;
+  readonly inFlight?: InFlightLimits;
+}
+
+/** A role as an HTTP application that does not listen yet: keys, bodies, limits and errors are the same in all of them. */
+export async function createHttpApp(
+  role: Type | DynamicModule,
+  { logger = false, observer = () => {}, requestTimeoutMs = 30_000, inFlight = inFlightLimits }: HttpAppOptions = {},
+): Promise<NestFastifyApplication> {
+  const options: FastifyServerOptions & { http: ServerOptions } = {
+    genReqId: newRequestId,
+    routerOptions: { maxParamLength: 1024 },
+    return503OnClosing: false,
+    requestTimeout: requestTimeoutMs,
+    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: Math.min(1000, requestTimeoutMs / 4) },
+    frameworkErrors: (error, request, reply) => {
+      arrival.watch(request, reply);
+      sendProblem(reply, error);
+    },
+    clientErrorHandler: answerBrokenRequest,
+  };
+  const adapter = new FastifyAdapter(options);
+  const instance = adapter.getInstance();
+  const routes = new Routes();
+  routes.watch(instance);
+
+  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight), role] };
+  const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
+  app.useGlobalFilters(new ProblemFilter());
+
+  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), routes, observer);
+  instance.decorateRequest('caller', undefined).decorateRequest('lease', undefined).decorateRequest('failure', undefined);
+  instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
+  instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) =>
+    readBody(payload, (bytes) => request.lease?.addBody(bytes), done),
+  );
+  return app;
+}

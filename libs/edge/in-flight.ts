@@ -1,0 +1,93 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { TelemetryError } from '#model';
+
+export const IN_FLIGHT_LIMITS = Symbol('InFlightLimits');
+
+export interface InFlightLimits {
+  /** Bytes of bodies in memory, of all organizations; one organization may hold half of it. */
+  readonly bodyBytes: number;
+  /** Reads that one organization may have open at once. */
+  readonly reads: number;
+}
+
+export const inFlightLimits: InFlightLimits = { bodyBytes: 64 * 1024 * 1024, reads: 64 };
+
+class Share {
+  bodyBytes = 0;
+  reads = 0;
+  leases = 0;
+}
+
+/** What requests hold in memory, bounded: whoever is over the bound is told to come again, nobody waits in a queue. */
+@Injectable()
+export class InFlight {
+  bodyBytes = 0;
+  readonly shares = new Map<string, Share>();
+
+  constructor(@Inject(IN_FLIGHT_LIMITS) readonly limits: InFlightLimits) {}
+
+  /** Opens what one request of this organization holds, still empty. */
+  lease(orgId: string): Lease {
+    let share = this.shares.get(orgId);
+    if (!share) this.shares.set(orgId, (share = new Share()));
+    return new Lease(this, orgId, share);
+  }
+}
+
+/** What one request holds until its handler has settled and its answer is out: a reader that leaves early frees nothing early. */
+export class Lease {
+  #bodyBytes = 0;
+  #reads = 0;
+  #settled = false;
+  #closed = false;
+  #released = false;
+
+  constructor(
+    private readonly all: InFlight,
+    private readonly orgId: string,
+    private readonly share: Share,
+  ) {
+    share.leases++;
+  }
+
+  /** @throws TelemetryError `over_rate` when it is too much for the organization, `overloaded` when it is too much for all. */
+  addBody(bytes: number): void {
+    const { limits } = this.all;
+    if (this.share.bodyBytes + bytes > limits.bodyBytes / 2) {
+      throw new TelemetryError('over_rate', 'Wait for the answers to earlier requests, then send this body again.');
+    }
+    if (this.all.bodyBytes + bytes > limits.bodyBytes) throw new TelemetryError('overloaded', 'Send the same body again in a second.');
+    this.#bodyBytes += bytes;
+    this.share.bodyBytes += bytes;
+    this.all.bodyBytes += bytes;
+  }
+
+  /** @throws TelemetryError `over_rate`. */
+  addRead(): void {
+    const { reads } = this.all.limits;
+    if (this.share.reads >= reads) throw new TelemetryError('over_rate', `Ask at most ${reads} questions at once.`);
+    this.#reads++;
+    this.share.reads++;
+  }
+
+  /** The handler has settled. */
+  settle(): void {
+    this.#settled = true;
+    this.#release();
+  }
+
+  /** The answer is out, or its reader is gone. */
+  close(): void {
+    this.#closed = true;
+    this.#release();
+  }
+
+  #release(): void {
+    if (!this.#settled || !this.#closed || this.#released) return;
+    this.#released = true;
+    this.all.bodyBytes -= this.#bodyBytes;
+    this.share.bodyBytes -= this.#bodyBytes;
+    this.share.reads -= this.#reads;
+    if (--this.share.leases === 0) this.all.shares.delete(this.orgId);
+  }
+}

@@ -1,0 +1,110 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { entry, RECORD_LOG, tombstone, VIEWS, type RecordLog, type View, type Views } from '#log';
+import { TelemetryError, type ApiKey, type Caller, type Organization, type Scope } from '#model';
+import { apiKeys, organizations } from '#topics';
+import { isWellFormed, makeSecret, sha256 } from './api-key.js';
+import { CLOCK, type Clock } from './clock.js';
+
+/** A process that has not heard the log for so long might still honour a deleted key. */
+const staleMs = 300_000;
+
+/** Organizations and their API keys, as the log tells them. */
+@Injectable()
+export class Keyring {
+  readonly #organizations: View<Organization>;
+  readonly #keys: View<ApiKey>;
+
+  constructor(
+    @Inject(VIEWS) views: Views,
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.#organizations = views.open(organizations);
+    this.#keys = views.open(apiKeys);
+  }
+
+  /** Resolves when all keys that exist are known. */
+  async ready(): Promise<void> {
+    await Promise.all([this.#organizations.ready, this.#keys.ready]);
+  }
+
+  /** Milliseconds since the log was last heard. */
+  ageMs(): number {
+    return Math.max(this.#organizations.ageMs(), this.#keys.ageMs());
+  }
+
+  /** Who bears this key; undefined when it is malformed, unknown or deleted. @throws TelemetryError when the log has been silent too long. */
+  verify(key: string): Caller | undefined {
+    if (!isWellFormed(key)) return undefined;
+    if (this.ageMs() > staleMs) throw new TelemetryError('log_unavailable', 'The server cannot tell now which keys are valid.');
+    const digest = sha256(key);
+    const found = this.#keys.get(keyIdOf(digest));
+    if (!found || !timingSafeEqual(Buffer.from(digest), Buffer.from(found.sha256))) return undefined;
+    return { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes };
+  }
+
+  hasPaymentMethod(orgId: string): boolean {
+    return this.#organizations.get(orgId)?.paymentMethodOnFile ?? false;
+  }
+
+  organizations(): readonly Organization[] {
+    return Array.from(this.#organizations.scan(''), ([, organization]) => organization);
+  }
+
+  async createOrganization(name: string, paymentMethodOnFile: boolean): Promise<Organization> {
+    const orgId = `org_${randomBytes(8).toString('hex')}`;
+    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
+    await this.log.append([entry(organizations, organization)]);
+    await shows(this.#organizations, orgId, true);
+    return organization;
+  }
+
+  /** Keys of an organization, oldest first. */
+  list(orgId: string): readonly ApiKey[] {
+    const own = Array.from(this.#keys.scan('key_'), ([, key]) => key).filter((key) => key.orgId === orgId);
+    return own.toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
+  }
+
+  /** Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once. */
+  async create(orgId: string, name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; secret: string }> {
+    const secret = makeSecret();
+    const digest = sha256(secret);
+    const key: ApiKey = {
+      keyId: keyIdOf(digest),
+      orgId,
+      name,
+      sha256: digest,
+      prefix: secret.slice(0, 8),
+      suffix: secret.slice(-4),
+      scopes,
+      createdMs: this.clock(),
+    };
+    await this.log.append([entry(apiKeys, key)]);
+    await shows(this.#keys, key.keyId, true);
+    return { key, secret };
+  }
+
+  /** Ends a key; false when the organization has no such key. */
+  async delete(orgId: string, keyId: string): Promise<boolean> {
+    if (this.#keys.get(keyId)?.orgId !== orgId) return false;
+    await this.log.append([tombstone(apiKeys, keyId)]);
+    await shows(this.#keys, keyId, false);
+    return true;
+  }
+}
+
+const keyIdOf = (digest: string): string => `key_${digest.slice(0, 24)}`;
+
+/** Resolves when the view has the key, or has it no more. */
+function shows<V>(view: View<V>, key: string, present: boolean): Promise<void> {
+  const done = (): boolean => (view.get(key) !== undefined) === present;
+  if (done()) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = view.changes(() => {
+      if (!done()) return;
+      end();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { CLOCK, type Clock } from '#edge';
+import { RECORD_LOG, VIEWS, type Change, type Entry, type RecordLog, type Topic, type View, type Views } from '#log';
+
+/** A log in memory that keeps what was appended: enough for the faces, which only append and look at views. */
+export class MemoryLog implements RecordLog, Views {
+  readonly entries: Entry[] = [];
+  readonly #views = new Map<string, MemoryView>();
+  /** Set to make appends fail. */
+  failure: Error | undefined;
+
+  append(entries: readonly Entry[]): Promise<void> {
+    if (this.failure) return Promise.reject(this.failure);
+    for (const one of entries) {
+      this.entries.push(one);
+      this.#views.get(one.topic.name)?.set({ key: one.key, value: one.value });
+    }
+    return Promise.resolve();
+  }
+
+  park(): Promise<void> {
+    return Promise.reject(new Error('not in memory'));
+  }
+
+  consume(): Promise<never> {
+    return Promise.reject(new Error('not in memory'));
+  }
+
+  open<V>(topic: Topic<V>): View<V> {
+    let view = this.#views.get(topic.name);
+    if (!view) this.#views.set(topic.name, (view = new MemoryView()));
+    return view as View<unknown> as View<V>;
+  }
+
+  values<V>(topic: Topic<V>): V[] {
+    return this.entries.filter((one) => one.topic.name === topic.name).map((one) => one.value as V);
+  }
+}
+
+class MemoryView implements View<unknown> {
+  readonly ready = Promise.resolve();
+  readonly #values = new Map<string, unknown>();
+  readonly #listeners = new Set<(change: Change<unknown>) => void>();
+  silentMs = 0;
+
+  get(key: string): unknown {
+    return this.#values.get(key);
+  }
+
+  scan(prefix: string): [string, unknown][] {
+    return Array.from(this.#values).filter(([key]) => key.startsWith(prefix));
+  }
+
+  changes(listener: (change: Change<unknown>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  ageMs(): number {
+    return this.silentMs;
+  }
+
+  set(change: Change<unknown>): void {
+    if (change.value === null) this.#values.delete(change.key);
+    else this.#values.set(change.key, change.value);
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+@Module({})
+export class MemoryModule {
+  static of(log: MemoryLog, clock: Clock = Date.now): DynamicModule {
+    const values: [symbol, unknown][] = [
+      [RECORD_LOG, log],
+      [VIEWS, log],
+      [CLOCK, clock],
+    ];
+    const providers = values.map(([provide, useValue]) => ({ provide, useValue }));
+    return { module: MemoryModule, global: true, providers, exports: providers };
+  }
+}
