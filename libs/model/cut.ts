@@ -1,0 +1,69 @@
+import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
+import { utf8Bytes } from './utf8.js';
+
+/** A record of the log stays below this size once encoded. */
+export const maxRecordBytes = 256 * 1024;
+
+// Upper estimates of Avro's sizes: a length takes at most 5 bytes here, a time before the year 10000 7, a double 8.
+const lengthBytes = 5;
+const timestampBytes = 7;
+const pointBytes = timestampBytes + 8;
+/** Framing, receive time, origin, the array's own lengths. */
+const batchBytes = 5 + 10 + 1 + 2 * lengthBytes;
+
+/** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
+export function cutPoints(batch: PointBatch): PointBatch[] {
+  const room = maxRecordBytes - headBytes(batch);
+  return packed(piecesOf(batch.series, room), runBytes, room).map((series) => ({ ...batch, series }));
+}
+
+/** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
+export function cutEvents(batch: EventBatch): EventBatch[] {
+  return packed(batch.events, eventBytes, maxRecordBytes - headBytes(batch)).map((events) => ({ ...batch, events }));
+}
+
+/** Fills groups in order: each takes what fits. */
+function packed<T>(items: readonly T[], bytesOf: (item: T) => number, room: number): T[][] {
+  const groups: T[][] = [];
+  let left = 0;
+  for (const item of items) {
+    const bytes = bytesOf(item);
+    if (bytes >= left) {
+      groups.push([]);
+      left = room;
+    }
+    groups.at(-1)!.push(item);
+    left -= bytes;
+  }
+  return groups;
+}
+
+/** The runs, where one alone would not fit cut into pieces that do. */
+function piecesOf(runs: readonly SeriesRun[], room: number): readonly SeriesRun[] {
+  if (runs.every((run) => runBytes(run) < room)) return runs;
+  return runs.flatMap((run) => {
+    const points = run.value.length;
+    const most = Math.floor((room - runHeadBytes(run) - 1) / pointBytes);
+    return Array.from({ length: Math.ceil(points / most) }, (_, piece) => slice(run, piece * most, (piece + 1) * most));
+  });
+}
+
+function slice(run: SeriesRun, start: number, end: number): SeriesRun {
+  return { ...run, timestampMs: run.timestampMs.subarray(start, end), value: run.value.subarray(start, end) };
+}
+
+const stringBytes = (text: string): number => lengthBytes + utf8Bytes(text);
+const headBytes = ({ orgId, sourceId }: { orgId: string; sourceId: string }): number =>
+  batchBytes + stringBytes(orgId) + stringBytes(sourceId);
+const runHeadBytes = ({ metric, tags }: SeriesRun): number => stringBytes(metric) + tagsBytes(tags) + 4 * lengthBytes;
+const runBytes = (run: SeriesRun): number => runHeadBytes(run) + run.value.length * pointBytes;
+
+function eventBytes({ metric, value, tags }: DeviceEvent): number {
+  return stringBytes(metric) + timestampBytes + stringBytes(value) + 1 + tagsBytes(tags) + 2 * lengthBytes;
+}
+
+function tagsBytes(tags: Tags): number {
+  let bytes = 2 * lengthBytes;
+  for (const key in tags) bytes += stringBytes(key) + stringBytes(tags[key]!);
+  return bytes;
+}

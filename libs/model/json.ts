@@ -1,0 +1,56 @@
+import { TelemetryError } from './errors.js';
+
+/** How deep objects and arrays of a request may nest. */
+export const maxJsonDepth = 64;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * One JSON value from its UTF-8; a byte order mark before it is skipped. Of equal keys in an object the last wins, and `__proto__` is an
+ * own key like any other.
+ *
+ * @throws TelemetryError `invalid_json`; `json_too_deep` beyond 64 levels, found before anything recurses.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes);
+  if (isDeeperThan(maxJsonDepth, bytes)) throw new TelemetryError('json_too_deep', `Nest objects and arrays at most ${maxJsonDepth} deep.`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
+  }
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === quote) at = stringEnd(bytes, at);
+    else if (byte === openBrace || byte === openBracket) {
+      if (++depth > limit) return true;
+    } else if (byte === closeBrace || byte === closeBracket) depth--;
+  }
+  return false;
+}
+
+/** Where the string that begins at `start` has its closing quote. */
+function stringEnd(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+}

@@ -1,0 +1,43 @@
+/** Length of the UTF-8 of `text`; a lone surrogate counts as the 3 bytes of U+FFFD, which encoders put in its place. */
+export function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) bytes += 1;
+    else if (isHighSurrogate(unit) && isLowSurrogate(text.charCodeAt(at + 1))) {
+      bytes += 2;
+      at++;
+    } else bytes += 2;
+  }
+  return bytes;
+}
+
+/** True when the UTF-8 of `text` has at most `limit` bytes. */
+export function fitsUtf8(text: string, limit: number): boolean {
+  if (text.length > limit) return false;
+  return text.length * 3 <= limit || utf8Bytes(text) <= limit;
+}
+
+/**
+ * Orders strings as their UTF-8 bytes order: negative, zero or positive, for `sort`. JavaScript's own order differs where one side has
+ * a character beyond U+FFFF.
+ */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const left = a.charCodeAt(at);
+    const right = b.charCodeAt(at);
+    if (left !== right) return codePointRank(left) - codePointRank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Moves the surrogates, which stand for all beyond U+FFFF, behind the rest of the 16-bit units. */
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
