@@ -8,6 +8,8 @@ export interface Access {
   readonly key?: false;
   readonly payment?: false;
   readonly scope?: 'write' | 'admin';
+  /** The route answers without a look at the body, whatever it is. */
+  readonly body?: false;
 }
 
 declare module 'fastify' {

@@ -37,7 +37,7 @@ export class Arrival {
     this.watch(request, reply);
     try {
       if (request.is404) return this.#strayed(request, reply);
-      this.#admit(request);
+      this.#admit(request, reply);
     } catch (error) {
       done(error as Error);
       return;
@@ -81,11 +81,14 @@ export class Arrival {
     throw new TelemetryError('method_not_allowed', `Use ${methods.join(' or ')} on this path.`);
   }
 
-  #admit(request: FastifyRequest): void {
+  #admit(request: FastifyRequest, reply: FastifyReply): void {
     const { access = {} } = request.routeOptions.config;
-    if (access.key !== false) request.caller = this.guard.admit(request, access);
+    if (access.key !== false) {
+      reply.header('cache-control', 'no-store');
+      request.caller = this.guard.admit(request, access);
+    }
     const { headers } = request;
-    if (hasBody(headers)) {
+    if (access.body !== false && hasBody(headers)) {
       checkBodyHeaders(headers);
       request.lease = this.inFlight.lease(request.caller?.orgId ?? '');
       request.lease.addBody(contentLength(headers));

@@ -11,6 +11,7 @@ import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.filter.js';
 import { readBody } from './read-body.js';
+import { decodableUrl } from './decodable-url.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
 
@@ -30,7 +31,9 @@ export async function createHttpApp(
 ): Promise<NestFastifyApplication> {
   const options: FastifyServerOptions & { http: ServerOptions } = {
     genReqId: newRequestId,
-    routerOptions: { maxParamLength: 1024 },
+    // Longer than any URL: a parameter that is too long is for its route to refuse.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    rewriteUrl: ({ url = '/' }) => decodableUrl(url),
     return503OnClosing: false,
     requestTimeout: requestTimeoutMs,
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: Math.min(1000, requestTimeoutMs / 4) },

@@ -7,6 +7,8 @@ export * from './http-app.js';
 export * from './in-flight.js';
 export * from './json-body.js';
 export * from './keyring.js';
+export * from './operation.js';
+export * from './presence.js';
 export * from './problem.js';
 export * from './problem.filter.js';
 export * from './read-body.js';

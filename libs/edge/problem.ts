@@ -16,7 +16,8 @@ export interface Problem {
 
 export const problemContentType = 'application/problem+json';
 
-const statusOf: Readonly<Record<ErrorKind, number>> = {
+/** The HTTP status of each kind of error. */
+export const statusOf: Readonly<Record<ErrorKind, number>> = {
   invalid: 400,
   unauthenticated: 401,
   payment_required: 402,

@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CLOCK, type Clock } from '#edge';
+import { compareUtf8 } from '#model';
 import { RECORD_LOG, VIEWS, type Change, type Entry, type RecordLog, type Topic, type View, type Views } from '#log';
 
 /** A log in memory that keeps what was appended: enough for the faces, which only append and look at views. */
@@ -48,7 +49,9 @@ class MemoryView implements View<unknown> {
   }
 
   scan(prefix: string): [string, unknown][] {
-    return Array.from(this.#values).filter(([key]) => key.startsWith(prefix));
+    return Array.from(this.#values)
+      .filter(([key]) => key.startsWith(prefix))
+      .toSorted(([a], [b]) => compareUtf8(a, b));
   }
 
   changes(listener: (change: Change<unknown>) => void): () => void {

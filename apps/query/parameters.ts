@@ -1,0 +1,103 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { checkMetric, checkSourceId, maxRows, parseInterval, parseLimit, parseMetricsList } from '#model';
+import { readQuery } from './read-query.js';
+
+/** The query parameters of a route, checked and typed by a schema: `@QueryParameters(schema) query: z.output<typeof schema>`. */
+export const QueryParameters = (schema: z.ZodObject): ParameterDecorator =>
+  createParamDecorator((_: unknown, context: ExecutionContext) =>
+    readQuery(schema, context.switchToHttp().getRequest<FastifyRequest>().raw.url ?? ''),
+  )();
+
+/** The source that a path names. */
+export const SourceId = createParamDecorator((_: unknown, context: ExecutionContext) => {
+  const { params } = context.switchToHttp().getRequest<FastifyRequest>();
+  return sourceParams.parse(params).source_id;
+});
+
+export const sourceParams = z.object({
+  source_id: z
+    .string()
+    .meta({
+      description: 'The source. 1 to 256 of `A-Z a-z 0-9 . _ : @ + -`, beginning with a letter or digit.',
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,255}$',
+      examples: ['greenhouse'],
+    })
+    .transform(checkSourceId),
+});
+
+const windowParameters = {
+  last: z
+    .string()
+    .meta({
+      description: 'A window that ends now: a whole number and `m`, `h` or `d`. Beats `start` and `end`. Without any of them: `1h`.',
+      pattern: '^[0-9]+[mhd]$',
+      examples: ['15m', '6h', '7d'],
+    })
+    .optional(),
+  start: z
+    .string()
+    .meta({
+      description: 'Start of the window, which belongs to it: ISO 8601, in UTC unless it has an offset. Goes together with `end`.',
+      examples: ['2026-01-31T12:00:00Z', '2026-01-31'],
+    })
+    .optional(),
+  end: z
+    .string()
+    .meta({ description: 'End of the window, which does not belong to it: ISO 8601, like `start`.', examples: ['2026-02-01'] })
+    .optional(),
+};
+
+const limitSchema = { type: 'integer', minimum: 1, maximum: maxRows } as const;
+
+const metric = z
+  .string()
+  .meta({ description: 'Name of the metric, 1 to 256 bytes.', examples: ['air.temperature'] })
+  .transform(checkMetric);
+
+export const sourcesQuery = z.object({
+  status: z.enum(['online', 'offline']).meta({ description: 'Only sources in this state.' }).optional(),
+});
+
+export const seriesQuery = z.object({
+  metrics: z
+    .array(z.string())
+    .meta({
+      description: 'Names of metrics with commas between; a comma in a name is written `%2C`. Without it: all metrics of the source.',
+      examples: [['air.temperature', 'air.humidity']],
+    })
+    .transform((names) => parseMetricsList(`metrics=${names.join(',')}`))
+    .optional(),
+  ...windowParameters,
+  interval: z
+    .string()
+    .meta({
+      description:
+        'Size of the buckets, or `raw` for the points themselves. Without it: `raw` for a window under 10 minutes, else the one that gives nearest to 1,000 buckets.',
+      enum: ['raw', '1m', '10m', '1h', '1d'],
+    })
+    .transform(parseInterval)
+    .optional(),
+});
+
+export const logsQuery = z.object({
+  ...windowParameters,
+  tail: z
+    .string()
+    .meta({ description: 'The last so many entries of all time, oldest first. The window and `limit` do not matter then.', ...limitSchema })
+    .transform((text) => parseLimit(text, 'tail'))
+    .optional(),
+  name: z
+    .string()
+    .meta({ description: 'Only events of this name.', examples: ['door.opened'] })
+    .transform(checkMetric)
+    .optional(),
+  limit: z
+    .string()
+    .meta({ description: 'The first so many entries of the window.', ...limitSchema, default: 1000 })
+    .transform((text) => parseLimit(text, 'limit'))
+    .optional(),
+});
+
+export const fleetQuery = z.object({ metric, ...windowParameters });

@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createHttpApp, Keyring, MONOTONIC_CLOCK } from '#edge';
+import { entry, tombstone } from '#log';
+import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
+import { EVENT_STORE, SERIES_STORE, type EventStore, type SeriesStore } from '#stores';
+import { MemoryLog, MemoryModule } from '#testing';
+import { gateways, presence, sources } from '#topics';
+import { QueryModule } from './query.module.js';
+
+const nowMs = Date.UTC(2026, 0, 31, 12, 0, 30);
+const minute = 60_000;
+const series = (metric: string, points: readonly (readonly [timestampMs: number, value: number])[]): SeriesRun => ({
+  metric,
+  tags: {},
+  timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
+  value: Float64Array.from(points, ([, value]) => value),
+});
+const columns = Object.fromEntries(
+  ['timestampMs', 'min', 'max', 'avg', 'count'].map((name, at) => [name, Float64Array.of(at, at + 0.5)]),
+) as Record<'timestampMs' | 'min' | 'max' | 'avg' | 'count', Float64Array>;
+
+/** Answers everything with one series of two rows for one source, and keeps what it was asked. */
+class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
+  asked: unknown;
+  failure: Error | undefined;
+  truncated = false;
+
+  #answer<T>(asked: unknown, mine: boolean, answer: T, other: T): Promise<T> {
+    this.asked = asked;
+    return this.failure ? Promise.reject(this.failure) : Promise.resolve(mine ? answer : other);
+  }
+
+  readonly #knows = (orgId: string, sourceId: string): boolean => orgId === orgs.paid && sourceId === 'pump';
+
+  metricNames: SeriesStore['metricNames'] = (orgId, sourceId) =>
+    this.#answer('names', this.#knows(orgId, sourceId), ['a', '__proto__'], []);
+  latest: SeriesStore['latest'] = (orgId, sourceId, window) =>
+    this.#answer(window, this.#knows(orgId, sourceId), [['a', 1.5] as const, ['__proto__', -0] as const], []);
+  raw: SeriesStore['raw'] = ({ orgId, sourceId, ...rest }) =>
+    this.#answer(
+      rest,
+      this.#knows(orgId, sourceId),
+      { series: [series('__proto__', [[1, 2.5]]), series('"ü', [])], truncated: this.truncated },
+      { series: [], truncated: false },
+    );
+  buckets: SeriesStore['buckets'] = ({ orgId, sourceId, ...rest }) =>
+    this.#answer(
+      rest,
+      this.#knows(orgId, sourceId),
+      { series: [{ metric: 'a', ...columns }], truncated: this.truncated },
+      { series: [], truncated: false },
+    );
+  fleet: SeriesStore['fleet'] = ({ orgId, ...rest }) =>
+    this.#answer(
+      rest,
+      orgId === orgs.paid,
+      {
+        sources: [
+          { sourceId: 'pump', ...columns },
+          { sourceId: 'shy', ...columns },
+        ],
+        truncated: this.truncated,
+      },
+      { sources: [], truncated: false },
+    );
+  window: EventStore['window'] = (orgId, sourceId, ...rest) => this.#answer(rest, this.#knows(orgId, sourceId), logEntries, []);
+  tail: EventStore['tail'] = (orgId, sourceId, ...rest) => this.#answer(rest, this.#knows(orgId, sourceId), logEntries, []);
+}
+
+const logEntries: readonly LogEntry[] = [{ timestampMs: 5, metric: 'door', value: '{"open":true}', tags: {} }];
+const log = new MemoryLog();
+const store = new FixedStore();
+const orgs = { paid: '', other: '' };
+const keys = { paid: '', other: '', unpaid: '' };
+let monotonicMs = 0;
+let app: NestFastifyApplication;
+let url: string;
+
+beforeAll(async () => {
+  const provided = [
+    { provide: SERIES_STORE, useValue: store },
+    { provide: EVENT_STORE, useValue: store },
+    { provide: MONOTONIC_CLOCK, useValue: () => monotonicMs },
+  ];
+  const stores = { module: class Stores {}, global: true, providers: provided, exports: provided };
+  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => nowMs), stores, QueryModule] });
+  await app.listen(0, '127.0.0.1');
+  url = await app.getUrl();
+  const keyring = app.get(Keyring);
+  orgs.paid = (await keyring.createOrganization('Paid', true)).orgId;
+  orgs.other = (await keyring.createOrganization('Other', true)).orgId;
+  keys.paid = (await keyring.create(orgs.paid, 'k', ['write'])).secret;
+  keys.other = (await keyring.create(orgs.other, 'k', ['read'])).secret;
+  const unpaid = await keyring.createOrganization('Unpaid', false);
+  keys.unpaid = (await keyring.create(unpaid.orgId, 'k', ['read', 'write', 'admin'])).secret;
+  await log.append(
+    ['pump', 'fan'].map((sourceId) => entry(sources, { orgId: orgs.paid, sourceId, firstReceivedMs: 1, lastReceivedMs: 7 })),
+  );
+});
+
+afterAll(() => app.close());
+
+interface Got {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function get(path: string, key: string | undefined = keys.paid, init: RequestInit = {}): Promise<Got> {
+  const answer = await fetch(url + path, { redirect: 'manual', ...init, headers: { ...(key && { 'x-api-key': key }) } });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+const json = async (path: string): Promise<unknown> => JSON.parse((await get(path)).text);
+
+describe('answers', () => {
+  it.each([
+    ['/v1/sources/pump/metrics', '["a","__proto__"]'],
+    ['/v1/sources/pump/metrics/latest', '{"metrics":{"a":1.5,"__proto__":0}}'],
+    [
+      '/v1/sources/pump/metrics/query?last=9m',
+      '{"interval":"raw","auto_downsampled":false,"series":{"__proto__":{"timestamp_ms":[1],"value":[2.5]},"\\"ü":{"timestamp_ms":[],"value":[]}},"truncated":false}',
+    ],
+    [
+      '/v1/sources/pump/metrics/query?last=10m',
+      '{"interval":"1m","auto_downsampled":true,"series":{"a":{"timestamp_ms":[0,0.5],"min":[1,1.5],"max":[2,2.5],"avg":[3,3.5],"count":[4,4.5]}},"truncated":false}',
+    ],
+    ['/v1/sources/pump/logs', '[{"timestamp_ms":5,"metric":"door","value":"{\\"open\\":true}","tags":{}}]'],
+    [
+      '/v1/fleet/metrics?metric=a&last=1m',
+      '{"metric":"a","interval":"1m","sources_online":0,"sources_w_metric":2,"sources":[' +
+        ['pump', 'shy']
+          .map(
+            (id) => `{"source_id":"${id}","online":false,"timestamp_ms":[0,0.5],"avg":[3,3.5],"min":[1,1.5],"max":[2,2.5],"count":[4,4.5]}`,
+          )
+          .join(',') +
+        '],"truncated":false}',
+    ],
+    ['/v1/fleet/health', '{"sources_total":2,"sources_online":0}'],
+    [
+      '/v1/sources',
+      '{"devices":[{"source_id":"fan","online":false,"last_seen_ms":7},{"source_id":"pump","online":false,"last_seen_ms":7}]}',
+    ],
+    ['/v1/sources?status=online', '{"devices":[]}'],
+    ['/v1/sources/pump', '{"source_id":"pump","online":false,"last_seen_ms":7}'],
+  ])('%s', async (path, body) => {
+    const { status, text, headers } = await get(path);
+    expect([status, text]).toEqual([200, body]);
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    const head = await get(path, keys.paid, { method: 'HEAD' });
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', headers.get('content-length')]);
+  });
+
+  it('say truncated when the store does', async () => {
+    store.truncated = true;
+    expect(await json('/v1/sources/pump/metrics/query?last=5m')).toMatchObject({ truncated: true });
+    expect(await json('/v1/sources/pump/metrics/query?last=1h')).toMatchObject({ truncated: true });
+    expect(await json('/v1/fleet/metrics?metric=a')).toMatchObject({ truncated: true });
+    store.truncated = false;
+  });
+});
+
+describe('an unknown source and one of another organization answer alike', () => {
+  it.each([
+    ['', 404, '"code":"unknown_source"'],
+    ['/metrics', 200, '[]'],
+    ['/metrics/latest', 200, '{"metrics":{}}'],
+    ['/metrics/query?last=5m', 200, '{"interval":"raw","auto_downsampled":false,"series":{},"truncated":false}'],
+    ['/metrics/query?last=7d', 200, '{"interval":"10m","auto_downsampled":true,"series":{},"truncated":false}'],
+    ['/logs', 200, '[]'],
+    ['/logs?tail=1', 200, '[]'],
+  ])('/v1/sources/…%s', async (path, status, body) => {
+    const bare = (text: string): string => text.replace(/"request_id":"\w+"/, '');
+    const foreign = await get(`/v1/sources/pump${path}`, keys.other);
+    const unknown = await get(`/v1/sources/nobody${path}`, keys.paid);
+    expect([foreign.status, unknown.status]).toEqual([status, status]);
+    expect(bare(foreign.text)).toBe(bare(unknown.text));
+    expect(foreign.text).toContain(body);
+  });
+});
+
+describe('what the store is asked', () => {
+  const day = Date.UTC(2026, 0, 30);
+  it.each([
+    ['/v1/sources/pump/metrics/latest', { startMs: nowMs - 60 * minute, endMs: nowMs + 10 * minute + 1 }],
+    [
+      '/v1/sources/pump/metrics/query?start=2026-01-30&end=2026-01-30T02:05:00%2B02:00&metrics=b,c%2Cd,b,&interval=raw',
+      { metrics: ['b', 'c,d'], window: { startMs: day, endMs: day + 5 * minute }, limit: 10_000 },
+    ],
+    [
+      '/v1/sources/pump/metrics/query?start=2026-01-30T01:00:00+01:00&end=2026-01-31&interval=1d&metrics=a+b&metrics=c',
+      { metrics: ['a b', 'c'], window: { startMs: day, endMs: day + 1440 * minute }, limit: 10_000, interval: '1d' },
+    ],
+    [
+      '/v1/sources/pump/metrics/query?metrics=&no_such=%zz&last=1h&start=bogus',
+      { metrics: undefined, window: { startMs: nowMs + 1 - 60 * minute, endMs: nowMs + 1 }, limit: 10_000, interval: '1m' },
+    ],
+    ['/v1/sources/pump/logs', [{ startMs: nowMs + 1 - 60 * minute, endMs: nowMs + 1 }, 1000, undefined]],
+    ['/v1/sources/pump/logs?last=2m&limit=10000&name=a%20b', [{ startMs: nowMs + 1 - 2 * minute, endMs: nowMs + 1 }, 10_000, 'a b']],
+    ['/v1/sources/pump/logs?tail=10000&limit=5&last=bogus&name=x', [10_000, 'x']],
+    [
+      '/v1/fleet/metrics?metric=%2C&last=1m',
+      { metric: ',', window: { startMs: nowMs + 1 - minute, endMs: nowMs + 1 }, interval: '1m', limit: 10_000 },
+    ],
+  ])('%s', async (path, asked) => {
+    expect((await get(path)).status).toBe(200);
+    expect(store.asked).toEqual(asked);
+  });
+
+  it('1,000 metrics in a URL of 14 KB', async () => {
+    const metrics = Array.from({ length: 1000 }, (_, i) => `m.${i}.level`.padEnd(13, 'x'));
+    expect((await get(`/v1/sources/pump/metrics/query?metrics=${metrics.join(',')}`)).status).toBe(200);
+    expect(store.asked).toMatchObject({ metrics });
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    ['/v1/sources?status=asleep', 'invalid_parameter'],
+    ['/v1/sources?status=', 'invalid_parameter'],
+    ['/v1/sources?status=online&status=online', 'invalid_parameter'],
+    ...['..%2fpump', '%00', '%c0%af', '%zz', '%', '-a', 'a%20b', 'x'.repeat(257), 'x'.repeat(5000), 'a%2Fb', '%252f'].flatMap((id) =>
+      ['', '/metrics', '/metrics/latest', '/metrics/query', '/logs'].map((rest) => [`/v1/sources/${id}${rest}`, 'invalid_source_id']),
+    ),
+    ...[
+      'last=5w',
+      'last=0m',
+      'last=-1h',
+      `last=${'9'.repeat(400)}h`,
+      'last=',
+      'last=1h&last=1h',
+      'last=%ff',
+      'start=2026-01-01',
+      'end=2026-01-01',
+    ]
+      .concat('start=2026-01-02&end=2026-01-01', 'start=2026-01-01&end=2026-01-01', 'start=yesterday&end=2026-01-01')
+      .flatMap((query) =>
+        ['/v1/sources/pump/metrics/query?', '/v1/sources/pump/logs?', '/v1/fleet/metrics?metric=a&'].map((path) => [
+          path + query,
+          'invalid_window',
+        ]),
+      ),
+    ...['5m', 'auto', '', 'toString', 'raw&interval=raw'].map((value) => [
+      `/v1/sources/pump/metrics/query?interval=${value}`,
+      'invalid_interval',
+    ]),
+    ...['limit', 'tail'].flatMap((name) =>
+      ['0', '-1', '1.5', '10001', '', 'x', '1e3', '1&tail=1&limit=1'].map((value) => [
+        `/v1/sources/pump/logs?${name}=${value}`,
+        'invalid_limit',
+      ]),
+    ),
+    ['/v1/sources/pump/logs?name=', 'invalid_metric'],
+    ['/v1/sources/pump/metrics/query?metrics=a,%zz', 'invalid_parameter'],
+    ['/v1/sources/pump/metrics/query?metrics=a,%00', 'invalid_metric'],
+    ['/v1/fleet/metrics', 'invalid_metric'],
+    ['/v1/fleet/metrics?metric=', 'invalid_metric'],
+    ['/v1/fleet/metrics?metric=a&metric=b', 'invalid_metric'],
+    ['/v1/fleet/metrics?metric=%ff', 'invalid_metric'],
+  ])('%s', async (path, code) => {
+    const { status, text, headers } = await get(path);
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ code })]);
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect((await get(path, '')).status).toBe(401);
+    expect((await get(path, keys.unpaid)).status).toBe(402);
+  });
+
+  it('of a store that fails, as 503 with Retry-After', async () => {
+    store.failure = new TelemetryError('store_unavailable', 'Ask again in a moment.');
+    for (const path of ['/metrics', '/metrics/latest', '/metrics/query', '/metrics/query?last=5m', '/logs', '/logs?tail=1']) {
+      const { status, text, headers } = await get(`/v1/sources/pump${path}`);
+      expect([path, status, JSON.parse(text)]).toEqual([path, 503, expect.objectContaining({ code: 'store_unavailable' })]);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect((await get('/v1/fleet/metrics?metric=a')).status).toBe(503);
+    store.failure = undefined;
+  });
+});
+
+describe('/v1/devices', () => {
+  it.each([
+    ['', ''],
+    ['?status=online', '?status=online'],
+    ['/pump/metrics/query?metrics=a%2Cb&last=1h', '/pump/metrics/query?metrics=a%2Cb&last=1h'],
+    ['/', '/'],
+    ['//evil.example/x', '//evil.example/x'],
+    ['/%2f%2fevil.example', '/%2f%2fevil.example'],
+    ['/%c0%af', '/%c0%af'],
+    ['/..%2f..%2fevil', '/..%2f..%2fevil'],
+  ])('%s goes on without a key', async (path, to) => {
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE']) {
+      const { status, headers, text } = await get(`/v1/devices${path}`, '', { method, ...(method === 'POST' && { body: '{' }) });
+      expect([method, status, headers.get('location'), text]).toEqual([method, 308, `/v1/sources${to}`, '']);
+    }
+  });
+
+  it.each(['/v1/devicesx', '/v1/devices%2fx', '//evil.example/v1/devices'])('%s is no such path', async (path) => {
+    expect((await get(path)).status).toBe(404);
+  });
+});
+
+describe('presence', () => {
+  const connection = { connectionId: 'c', gatewayId: 'g', connectedMs: 1 };
+  const beat = () => log.append([entry(gateways, { gatewayId: 'g', beatMs: 0 })]);
+
+  it('a source is online while a gateway that was heard within 20 s holds a connection of it', async () => {
+    const pump = { ...connection, orgId: orgs.paid, sourceId: 'pump' };
+    const silent = { ...connection, orgId: orgs.paid, sourceId: 'new' };
+    await log.append([entry(presence, pump), entry(presence, silent)]);
+    expect(await json('/v1/fleet/health')).toEqual({ sources_total: 2, sources_online: 0 });
+    await beat();
+    expect(await json('/v1/fleet/health')).toEqual({ sources_total: 3, sources_online: 2 });
+    expect(await json('/v1/sources/new')).toEqual({ source_id: 'new', online: true, last_seen_ms: null });
+    expect(await json('/v1/sources?status=online')).toEqual({
+      devices: [
+        { source_id: 'new', online: true, last_seen_ms: null },
+        { source_id: 'pump', online: true, last_seen_ms: 7 },
+      ],
+    });
+    expect(await json('/v1/sources?status=offline')).toEqual({ devices: [{ source_id: 'fan', online: false, last_seen_ms: 7 }] });
+    expect(await json('/v1/fleet/metrics?metric=a')).toMatchObject({ sources_online: 2, sources: [{ online: true }, { online: false }] });
+    expect((await get('/v1/sources/new', keys.other)).status).toBe(404);
+    monotonicMs += 19_999;
+    expect(await json('/v1/sources/pump')).toMatchObject({ online: true });
+    monotonicMs += 1;
+    expect(await json('/v1/sources/pump')).toMatchObject({ online: false });
+    expect((await get('/v1/sources/new')).status).toBe(404);
+    await beat();
+    expect(await json('/v1/sources/pump')).toMatchObject({ online: true });
+    await log.append([tombstone(presence, presence.key(pump)), tombstone(presence, presence.key(silent))]);
+    expect(await json('/v1/fleet/health')).toEqual({ sources_total: 2, sources_online: 0 });
+  });
+});

@@ -1,0 +1,58 @@
+import type { BucketAnswer, FleetAnswer, RawAnswer } from '#stores';
+import type { Interval, RollupInterval } from '#model';
+import { JsonText } from './json-text.js';
+
+/** The answer to a historical query. */
+export interface SeriesResult {
+  readonly interval: Interval;
+  readonly autoDownsampled: boolean;
+  readonly answer: RawAnswer | BucketAnswer;
+}
+
+export function seriesJson({ interval, autoDownsampled, answer }: SeriesResult): Buffer {
+  const json = new JsonText().text(`{"interval":"${interval}","auto_downsampled":${autoDownsampled},"series":{`);
+  for (const [at, series] of answer.series.entries()) {
+    json
+      .text(at > 0 ? ',' : '')
+      .string(series.metric)
+      .text(':{"timestamp_ms":')
+      .column(series.timestampMs);
+    if ('value' in series) json.text(',"value":').column(series.value);
+    else
+      json
+        .text(',"min":')
+        .column(series.min)
+        .text(',"max":')
+        .column(series.max)
+        .text(',"avg":')
+        .column(series.avg)
+        .text(',"count":')
+        .column(series.count);
+    json.text('}');
+  }
+  return json.text(`},"truncated":${answer.truncated}}`).bytes();
+}
+
+/** The answer for one metric over the fleet. */
+export interface FleetResult {
+  readonly metric: string;
+  readonly interval: RollupInterval;
+  /** Ids of all sources of the organization that are online, with the metric or without. */
+  readonly online: ReadonlySet<string>;
+  readonly answer: FleetAnswer;
+}
+
+export function fleetJson({ metric, interval, online, answer }: FleetResult): Buffer {
+  const { sources, truncated } = answer;
+  const json = new JsonText().text('{"metric":').string(metric);
+  json.text(`,"interval":"${interval}","sources_online":${online.size},"sources_w_metric":${sources.length},"sources":[`);
+  for (const [at, source] of sources.entries()) {
+    json.text(at > 0 ? ',{"source_id":' : '{"source_id":').string(source.sourceId);
+    json
+      .text(online.has(source.sourceId) ? ',"online":true,"timestamp_ms":' : ',"online":false,"timestamp_ms":')
+      .column(source.timestampMs);
+    json.text(',"avg":').column(source.avg).text(',"min":').column(source.min).text(',"max":').column(source.max);
+    json.text(',"count":').column(source.count).text('}');
+  }
+  return json.text(`],"truncated":${truncated}}`).bytes();
+}

@@ -1,0 +1,55 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { VIEWS, type View, type Views } from '#log';
+import { gatewayQuietMs, newestConnection, type Gateway, type Presence } from '#model';
+import { gateways, presence, sourceKey } from '#topics';
+import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from './clock.js';
+
+/** Which sources are connected now, as the log tells. */
+@Injectable()
+export class Connections {
+  readonly #connections: View<Presence>;
+  readonly #gateways: View<Gateway>;
+  /** When each gateway's last heartbeat arrived here: the clocks of other machines do not matter. */
+  readonly #heardMs = new Map<string, number>();
+
+  constructor(
+    @Inject(VIEWS) views: Views,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
+  ) {
+    this.#connections = views.open(presence);
+    this.#gateways = views.open(gateways);
+    void this.#gateways.ready.then(() => this.#listen());
+  }
+
+  /** The connection that commands go to; undefined when the source is offline. */
+  newest(orgId: string, sourceId: string): Presence | undefined {
+    const connections = Iterator.from(this.#connections.scan(`${sourceKey({ orgId, sourceId })}/`)).map(([, connection]) => connection);
+    return newestConnection(connections, (gatewayId) => this.#quietMs(gatewayId));
+  }
+
+  /** Ids of all sources of an organization that are online. */
+  online(orgId: string): ReadonlySet<string> {
+    const ids = new Set<string>();
+    for (const [, { sourceId, gatewayId }] of this.#connections.scan(`${orgId}/`)) {
+      if (this.#quietMs(gatewayId) < gatewayQuietMs) ids.add(sourceId);
+    }
+    return ids;
+  }
+
+  #quietMs(gatewayId: string): number {
+    return this.monotonicMs() - (this.#heardMs.get(gatewayId) ?? -Infinity);
+  }
+
+  /** When a heartbeat from before the start arrived is not known, so for those the gateway's own clock must do. */
+  #listen(): void {
+    const nowMs = this.clock();
+    for (const [gatewayId, { beatMs }] of this.#gateways.scan('')) {
+      if (Math.abs(nowMs - beatMs) < gatewayQuietMs) this.#heardMs.set(gatewayId, this.monotonicMs());
+    }
+    this.#gateways.changes(({ key, value }) => {
+      if (value) this.#heardMs.set(key, this.monotonicMs());
+      else this.#heardMs.delete(key);
+    });
+  }
+}
