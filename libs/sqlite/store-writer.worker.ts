@@ -1,9 +1,11 @@
 import { workerData } from 'node:worker_threads';
+import { eventWriter } from './events/event-writer.js';
 import { seriesWriter } from './series/writer.js';
 import { openStoreForWriting } from './store-file.js';
+import { withStoreFailures } from './store-failure.js';
 import { serve } from './worker.js';
 
 const db = openStoreForWriting(workerData as string);
 
 /** The only thread that writes the store's file. */
-serve({ ...seriesWriter(db), ready: () => undefined, close: () => db.close() });
+serve(withStoreFailures({ ...seriesWriter(db), ...eventWriter(db), ready: () => undefined, close: () => db.close() }));

@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from '@jest/globals';
+import { eventStoreContract, type EventStoreUnderTest } from '../../testing/event-store.contract.js';
+import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
+import { SqliteEventStore } from './event-store.js';
+
+async function openIn(folder: string): Promise<EventStoreUnderTest> {
+  const threads = await startStoreThreads(join(folder, 'store.db'));
+  return {
+    store: new SqliteEventStore(threads.writer, threads.reader),
+    crash: async () => {
+      await endStoreThreads(threads);
+      return openIn(folder);
+    },
+    close: async () => {
+      await closeStoreThreads(threads);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-events-'));
+
+describe('SqliteEventStore', () => {
+  eventStoreContract(async () => openIn(await newFolder()));
+
+  it.each([
+    ['value', `value = 'shut'`],
+    ['tags', `tags = '{"a":"2"}'`],
+    ['time', 'time = time + 1'],
+    ['place', 'place = place + 1'],
+    ['metric', 'metric = metric + 1'],
+  ])('says which row is damaged when its %s is not what was written', async (_, damage) => {
+    const folder = await newFolder();
+    const subject = await openIn(folder);
+    const timestampMs = 1_700_000_000_000;
+    const event = { metric: 'door', timestampMs, value: 'open', isJson: false, tags: { a: '1' }, place: 0, ordinal: 0 };
+    const value = { orgId: 'org', sourceId: 's', receivedMs: timestampMs, origin: 'source' as const, events: [event] };
+    await subject.store.write([{ partition: 0, offset: 0, value }]);
+    using db = new DatabaseSync(join(folder, 'store.db'));
+    db.exec(`UPDATE event SET ${damage}`);
+    await expect(subject.store.tail('org', 's', 1)).rejects.toMatchObject({
+      code: 'store_corrupt',
+      message: expect.stringContaining('row 1 '),
+    });
+    await subject.close();
+  });
+});

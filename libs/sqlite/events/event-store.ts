@@ -1,0 +1,39 @@
+import type { EventBatch, LogEntry, Window } from '#model';
+import type { EventStore, Placed } from '#stores';
+import type { WorkerThread } from '../worker.js';
+import { parseTags } from './event-identity.js';
+import type { EventColumns, EventQuery } from './event-reader.js';
+
+const allTime = { startMs: -Infinity, endMs: Infinity };
+
+/** Events in tables of the store's file, written and read by its two threads. */
+export class SqliteEventStore implements EventStore {
+  constructor(
+    private readonly writer: WorkerThread,
+    private readonly reader: WorkerThread,
+  ) {}
+
+  write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    return this.writer.call(
+      'writeEvents',
+      batches.map(({ value }) => value),
+    );
+  }
+
+  checkpoint(): Promise<void> {
+    return this.writer.call('checkpointEvents');
+  }
+
+  window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]> {
+    return this.#read({ orgId, sourceId, ...window, limit, metric: name ?? null, last: false });
+  }
+
+  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]> {
+    return this.#read({ orgId, sourceId, ...allTime, limit: count, metric: name ?? null, last: true });
+  }
+
+  async #read(query: EventQuery): Promise<readonly LogEntry[]> {
+    const { timestampMs, metric, value, tags } = await this.reader.call<EventColumns>('readEvents', query);
+    return timestampMs.map((time, at) => ({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: parseTags(tags[at]!) }));
+  }
+}

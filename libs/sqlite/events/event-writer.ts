@@ -1,0 +1,59 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { EventBatch } from '#model';
+import { makeDurable, unsynced } from '../transaction.js';
+import type { Handlers } from '../worker.js';
+import { canonicalTags, eventCheck, eventDigest } from './event-identity.js';
+import { createEventTables } from './event-tables.js';
+import { NameIds } from './name-ids.js';
+
+/** What the store's writing thread does for events. */
+export function eventWriter(db: DatabaseSync): Handlers {
+  createEventTables(db);
+  const writer = new EventWriter(db);
+  return {
+    writeEvents: (batches: readonly EventBatch[]) => writer.write(batches),
+    checkpointEvents: () => makeDurable(db),
+  };
+}
+
+/**
+ * Puts events in, each once. Of an event that comes from several bodies the least place is kept: the same answer whatever the order of
+ * arrival.
+ */
+export class EventWriter {
+  readonly #sources: NameIds;
+  readonly #metrics: NameIds;
+  readonly #put;
+
+  constructor(private readonly db: DatabaseSync) {
+    this.#sources = new NameIds(db, 'event_source', ['org', 'source']);
+    this.#metrics = new NameIds(db, 'event_metric', ['name']);
+    this.#put = db.prepare(`
+      INSERT INTO event(source, metric, time, place, digest, checksum, tags, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(source, metric, time, digest) DO UPDATE SET place = excluded.place, checksum = excluded.checksum
+      WHERE excluded.place < place`);
+  }
+
+  /** All of the batches or, when it throws, none. They survive the end of the process at once, a power cut after `makeDurable`. */
+  write(batches: readonly EventBatch[]): void {
+    try {
+      unsynced(this.db, () => {
+        for (const batch of batches) this.#writeBatch(batch);
+      });
+    } catch (cause) {
+      this.#sources.forget();
+      this.#metrics.forget();
+      throw cause;
+    }
+  }
+
+  #writeBatch({ orgId, sourceId, events }: EventBatch): void {
+    const source = this.#sources.idOf(orgId, sourceId);
+    for (const event of events) {
+      const { metric, timestampMs, place, value } = event;
+      const tags = canonicalTags(event.tags);
+      const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, place, tags, value });
+      this.#put.run(source, this.#metrics.idOf(metric), timestampMs, place, eventDigest(event, tags), checksum, tags, value);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { withStoreFailures } from './store-failure.js';
+
+describe('a failure of the store', () => {
+  let folder: string;
+  beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'headwater-failure-'))));
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const failing = (work: () => unknown): (() => unknown) => {
+    const { run } = withStoreFailures({ run: work });
+    return () => run!(undefined as never);
+  };
+
+  it('is damage when the file is not a database', async () => {
+    const file = join(folder, 'store.db');
+    await writeFile(file, 'x'.repeat(8192));
+    using db = new DatabaseSync(file);
+    expect(failing(() => db.exec('CREATE TABLE t(a)'))).toThrow(expect.objectContaining({ code: 'store_corrupt' }));
+  });
+
+  it('passes when the disk is full', () => {
+    using db = new DatabaseSync(':memory:');
+    db.exec('CREATE TABLE t(a); PRAGMA max_page_count = 3');
+    const fill = failing(() => db.exec('INSERT INTO t VALUES (randomblob(100000))'));
+    expect(fill).toThrow(expect.objectContaining({ code: 'store_unavailable', retryable: true }));
+  });
+
+  it('passes when the file cannot be opened', () => {
+    expect(failing(() => new DatabaseSync(join(folder, 'none', 'store.db')))).toThrow(
+      expect.objectContaining({ code: 'store_unavailable' }),
+    );
+  });
+
+  it('stays as it is when the statement is wrong', () => {
+    using db = new DatabaseSync(':memory:');
+    expect(failing(() => db.exec('SELECT nothing'))).toThrow(expect.objectContaining({ code: 'ERR_SQLITE_ERROR' }));
+  });
+});

@@ -1,0 +1,99 @@
+import type { DeviceEvent, EventBatch, LogEntry, Tags } from '#model';
+import type { Placed } from '#stores';
+import type { Random } from './random.js';
+
+/** What happened to some sources of one organization, as batches in log order, with all that clients do: resend whole, in part, late. */
+export interface EventHistory {
+  readonly orgId: string;
+  readonly sourceIds: readonly string[];
+  readonly metrics: readonly string[];
+  readonly deliveries: readonly Placed<EventBatch>[];
+}
+
+type Sent = Pick<DeviceEvent, 'metric' | 'timestampMs' | 'value' | 'isJson' | 'tags'>;
+
+const firstMs = 1_700_000_000_000;
+const metrics = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', "o'clock"];
+const tagSets: readonly Tags[] = [{}, {}, { a: '1' }, { a: '1', b: '2' }, { b: '2', a: '1' }, JSON.parse('{"__proto__":"x"}')];
+
+/** Few times, names and values, so that many events meet. */
+export function anEventHistory(random: Random, orgId: string): EventHistory {
+  const sourceIds = ['s', 's-2'];
+  const bodies = Array.from({ length: random.whole(1, 12) }, () => ({
+    sourceId: random.pick(sourceIds),
+    sent: Array.from({ length: random.whole(1, 12) }, () => anEventSent(random)),
+  }));
+  const again = bodies.flatMap(({ sourceId, sent }) => {
+    const cut = random.whole(0, sent.length);
+    const parts = random.chance(0.3) ? [sent] : random.chance(0.4) ? [sent.slice(0, cut), sent.slice(cut)] : [];
+    return parts.map((part) => ({ sourceId, sent: part }));
+  });
+  const deliveries = random.shuffled([...bodies, ...again]).map(({ sourceId, sent }, offset) => {
+    const value: EventBatch = { orgId, sourceId, receivedMs: firstMs + offset, origin: 'source', events: atTheDoor(sent) };
+    return { partition: 0, offset, value };
+  });
+  return { orgId, sourceIds, metrics, deliveries };
+}
+
+function anEventSent(random: Random): Sent {
+  return {
+    metric: random.pick(metrics),
+    timestampMs: firstMs + random.whole(0, 9),
+    value: random.pick(['1', '2', '{"x":1}']),
+    isJson: random.chance(0.5),
+    tags: random.pick(tagSets),
+  };
+}
+
+/** Gives the events of one body their places and ordinals. */
+export function atTheDoor(body: readonly Sent[]): DeviceEvent[] {
+  const counts = new Map<string, number>();
+  return body.map((event, place) => {
+    const text = identity(event);
+    const ordinal = counts.get(text) ?? 0;
+    counts.set(text, ordinal + 1);
+    return { ...event, place, ordinal };
+  });
+}
+
+export function sortedTags(tags: Tags): readonly (readonly [key: string, value: string])[] {
+  return Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+const identity = ({ metric, timestampMs, value, isJson, tags }: Sent): string =>
+  JSON.stringify([metric, timestampMs, value, isJson, sortedTags(tags)]);
+
+const visible = ({ metric, timestampMs, value, tags }: LogEntry): string => JSON.stringify([timestampMs, metric, value, sortedTags(tags)]);
+
+/** The events of one source by brute force. */
+export class EventModel {
+  /** Entries that agree in (time, place, metric), in order; within a group an adapter's digest decides, so there they are sorted here. */
+  readonly groups: readonly (readonly string[])[];
+
+  constructor(batches: readonly Placed<EventBatch>[]) {
+    const kept = new Map<string, DeviceEvent>();
+    for (const event of batches.flatMap(({ value }) => value.events)) {
+      const key = `${identity(event)} ${event.ordinal}`;
+      if (event.place < (kept.get(key)?.place ?? Infinity)) kept.set(key, event);
+    }
+    const order = (event: DeviceEvent): string => JSON.stringify([event.timestampMs, event.place, event.metric]);
+    const groups = Map.groupBy([...kept.values()].toSorted(byTimePlaceMetric), order);
+    this.groups = [...groups.values()].map((group) => group.map(visible).toSorted());
+  }
+
+  /** An answer cut into groups as large as the model's. */
+  grouped(entries: readonly LogEntry[]): readonly (readonly string[])[] {
+    let at = 0;
+    const groups = this.groups.map(({ length }) =>
+      entries
+        .slice(at, (at += length))
+        .map(visible)
+        .toSorted(),
+    );
+    return at < entries.length ? [...groups, entries.slice(at).map(visible)] : groups;
+  }
+}
+
+function byTimePlaceMetric(a: DeviceEvent, b: DeviceEvent): number {
+  return a.timestampMs - b.timestampMs || a.place - b.place || Buffer.compare(Buffer.from(a.metric), Buffer.from(b.metric));
+}
