@@ -1,6 +1,9 @@
 import type { Type } from 'avsc';
 import type { AnyTopic, Topic } from '#log';
+import { AvroWriter } from './avro-writer.js';
 import { avroType } from './avro.js';
+import { batchCoders } from './batch-coders.js';
+import { generalCoder, type BodyCoder } from './body-coder.js';
 import { schemaVersions } from './schema-files.js';
 import type { SchemaRegistry } from './schema-registry.js';
 
@@ -9,8 +12,10 @@ const magic = 0;
 
 interface Coding {
   readonly schemaId: number;
+  /** The newest version of the schema, which is what we write. */
   readonly type: Type;
-  /** Readers of what older and newer writers wrote, by schema id; undefined is our own. */
+  readonly coder: BodyCoder<unknown>;
+  /** How to read what older, newer and other writers wrote, by schema id. */
   readonly readers: Map<number, (body: Buffer) => unknown>;
 }
 
@@ -24,7 +29,7 @@ export class UnknownSchema extends Error {
 /** Records as bytes: Confluent framing (0x00, schema id as 4 bytes, big-endian) and the Avro body. */
 export class AvroCodec {
   readonly #codings = new Map<string, Coding>();
-  #scratch = Buffer.allocUnsafe(512 * 1024);
+  readonly #writer = new AvroWriter();
 
   private constructor(private readonly registry: SchemaRegistry) {}
 
@@ -35,8 +40,10 @@ export class AvroCodec {
       const texts = schemaVersions(topic.schema);
       const ids: number[] = [];
       for (const text of texts) ids.push(await registry.register(`${topic.name}-value`, text));
-      const coding: Coding = { schemaId: ids.at(-1)!, type: avroType(texts.at(-1)!), readers: new Map() };
-      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding.type, texts[at]!));
+      const type = avroType(texts.at(-1)!);
+      const coder = batchCoders[`${topic.schema}.v${texts.length}`] ?? generalCoder(type);
+      const coding: Coding = { schemaId: ids.at(-1)!, type, coder, readers: new Map() };
+      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding, texts[at]!));
       codec.#codings.set(topic.name, coding);
     }
     return codec;
@@ -44,15 +51,13 @@ export class AvroCodec {
 
   /** @throws Error when the value does not fit the schema. The bytes are the caller's to keep. */
   encode<V>(topic: Topic<V>, value: V): Buffer {
-    const { schemaId, type } = this.#coding(topic);
-    let end = type.encode(value, this.#scratch, headBytes);
-    if (end < 0) {
-      this.#scratch = Buffer.allocUnsafe(2 * (this.#scratch.length - end));
-      end = type.encode(value, this.#scratch, headBytes);
-    }
-    this.#scratch.writeUInt8(magic, 0);
-    this.#scratch.writeUInt32BE(schemaId, 1);
-    return Buffer.from(this.#scratch.subarray(0, end));
+    const { schemaId, coder } = this.#coding(topic);
+    this.#writer.restart(headBytes);
+    coder.write(value, this.#writer);
+    const record = Buffer.from(this.#writer.written());
+    record.writeUInt8(magic, 0);
+    record.writeUInt32BE(schemaId, 1);
+    return record;
   }
 
   /** @throws UnknownSchema when `learn` must be called first. @throws Error when the bytes are not a record of this topic. */
@@ -70,7 +75,7 @@ export class AvroCodec {
     const text = await this.registry.schema(schemaId);
     if (text === undefined) throw new Error(`the registry has no schema with id ${schemaId}`);
     const coding = this.#coding(topic);
-    coding.readers.set(schemaId, reader(coding.type, text));
+    coding.readers.set(schemaId, reader(coding, text));
   }
 
   #coding(topic: AnyTopic): Coding {
@@ -80,9 +85,9 @@ export class AvroCodec {
   }
 }
 
-function reader(type: Type, writerText: string): (body: Buffer) => unknown {
+function reader({ type, coder }: Coding, writerText: string): (body: Buffer) => unknown {
   const writer = avroType(writerText);
-  if (writer.fingerprint().equals(type.fingerprint())) return (body) => type.fromBuffer(body);
+  if (writer.fingerprint().equals(type.fingerprint())) return (body) => coder.read(body);
   const resolver = type.createResolver(writer);
   return (body) => type.fromBuffer(body, resolver);
 }

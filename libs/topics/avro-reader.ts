@@ -1,0 +1,138 @@
+import { noTags, type Tags } from '#model';
+
+/**
+ * Reads Avro's binary encoding. Everything throws on bytes that end too early or announce more than they can hold, before anything of
+ * the announced size is made.
+ */
+export class AvroReader {
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  /** @throws Error when bytes are left. */
+  end(): void {
+    if (this.#at !== this.#bytes.length) throw new Error('the record goes on behind its end');
+  }
+
+  long(): number {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let byte = bytes[at++]!;
+    let low = byte & 0x7f;
+    for (let shift = 7; byte > 0x7f && shift < 28; shift += 7) {
+      byte = bytes[at++]!;
+      low |= (byte & 0x7f) << shift;
+    }
+    let high = 0;
+    for (let unit = 1; byte > 0x7f && at - this.#at < 10; unit *= 128) {
+      byte = bytes[at++]!;
+      high += (byte & 0x7f) * unit;
+    }
+    if (!(byte <= 0x7f)) throw new Error('the record ends within a number, or holds one that is too long');
+    this.#at = at;
+    const magnitude = high * 0x8000000 + (low >>> 1);
+    const value = low & 1 ? -magnitude - 1 : magnitude;
+    if (!Number.isSafeInteger(value)) throw new Error('the record holds a long that a double does not hold exactly');
+    return value;
+  }
+
+  int(): number {
+    const value = this.long();
+    if (value !== (value | 0)) throw new Error('the record holds an int beyond 32 bits');
+    return value;
+  }
+
+  boolean(): boolean {
+    const byte = this.#bytes[this.#at++];
+    if (byte !== 0 && byte !== 1) throw new Error('the record holds a boolean that is neither 0 nor 1');
+    return byte === 1;
+  }
+
+  enumOf<T>(symbols: readonly T[]): T {
+    const symbol = symbols[this.long()];
+    if (symbol === undefined) throw new Error('the record holds an enum that has no such symbol');
+    return symbol;
+  }
+
+  string(): string {
+    const length = this.long();
+    const start = this.#at;
+    if (length < 0 || length > this.#bytes.length - start) throw new Error('the record ends within a string');
+    this.#at = start + length;
+    return this.#bytes.toString('utf8', start, this.#at);
+  }
+
+  /** Has no prototype, so that any key is only data. */
+  stringMap(): Tags {
+    let count = this.#block(2);
+    if (count === 0) return noTags;
+    const map = Object.create(null) as Record<string, string>;
+    for (; count > 0; count = this.#block(2)) {
+      for (let at = 0; at < count; at++) {
+        const key = this.string();
+        map[key] = this.string();
+      }
+    }
+    return map;
+  }
+
+  /** @param leastBytes that an item takes, at least 1. */
+  array<T>(leastBytes: number, read: () => T): T[] {
+    const items: T[] = [];
+    for (let count = this.#block(leastBytes); count > 0; count = this.#block(leastBytes)) {
+      for (let at = 0; at < count; at++) items.push(read());
+    }
+    return items;
+  }
+
+  longs(): Float64Array {
+    return this.#column(1, (column) => {
+      for (let at = 0; at < column.length; at++) column[at] = this.long();
+    });
+  }
+
+  doubles(): Float64Array {
+    return this.#column(8, (column) => {
+      const start = this.#at;
+      for (let at = 0; at < column.length; at++) column[at] = this.#view.getFloat64(start + 8 * at, true);
+      this.#at = start + 8 * column.length;
+    });
+  }
+
+  /** Most columns are one block; others are put together at the end. */
+  #column(leastBytes: number, fill: (block: Float64Array) => void): Float64Array {
+    const blocks: Float64Array[] = [];
+    for (let count = this.#block(leastBytes); count > 0; count = this.#block(leastBytes)) {
+      const block = new Float64Array(count);
+      fill(block);
+      blocks.push(block);
+    }
+    return blocks.length === 1 ? blocks[0]! : joined(blocks);
+  }
+
+  /** Items of the block that begins here, each at least `leastBytes` long; 0 is the end. */
+  #block(leastBytes: number): number {
+    let count = this.long();
+    if (count < 0) {
+      count = -count;
+      this.long();
+    }
+    if (count * leastBytes > this.#bytes.length - this.#at) throw new Error('the record ends within an array or a map');
+    return count;
+  }
+}
+
+function joined(blocks: readonly Float64Array[]): Float64Array {
+  const column = new Float64Array(blocks.reduce((length, block) => length + block.length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    column.set(block, at);
+    at += block.length;
+  }
+  return column;
+}
