@@ -1,0 +1,16 @@
+import type { CommandBody } from './command.js';
+
+interface Entry {
+  readonly summary: string;
+  load(): Promise<{ readonly body: CommandBody }>;
+}
+
+/** Every command there is, in the order of the help. The file of a command is loaded when it is called. */
+export const commands: Readonly<Record<string, Entry>> = {
+  init: { summary: 'Store the URL and the API key of a server for the other commands', load: () => import('./init.js') },
+  import: { summary: 'Send the points of a CSV file', load: () => import('./import.js') },
+  export: { summary: 'Write the points or rollups of a source as CSV', load: () => import('./export.js') },
+  'keys create': { summary: 'Create an API key and print it once', load: () => import('./keys-create.js') },
+  'keys list': { summary: 'List the API keys of the organization', load: () => import('./keys-list.js') },
+  'keys delete': { summary: 'Delete an API key', load: () => import('./keys-delete.js') },
+};

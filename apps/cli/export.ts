@@ -1,0 +1,84 @@
+import { checkMetric, checkSourceId, parseInterval, parseWindow } from '#model';
+import { Api } from './api.js';
+import { command } from './command.js';
+import { connectionFlags, findConnection } from './connection.js';
+import { csvCell } from './csv.js';
+import { Failure } from './failure.js';
+import { type Page, pages } from './pages.js';
+
+/** Together they hold every point there can be. */
+const always = { start: '1970-01-01', end: '9999-12-31T23:59:59.999Z' };
+const bucketColumns = ['min', 'max', 'avg', 'count'] as const;
+
+export const body = command({
+  about:
+    'One line a time, one column a metric; an empty cell is no point. At an interval each metric has the columns min, max, avg and ' +
+    'count. Times are ISO 8601 in UTC. What --interval raw writes, `headwater import` reads.',
+  flags: {
+    ...connectionFlags,
+    source: { value: 'ID', about: 'the source to read', required: true },
+    metric: { value: 'NAME', about: 'metric to write, else all; repeatable', many: true },
+    last: { value: 'LENGTH', about: 'only the last 15m, 6h or 7d, say' },
+    start: { value: 'TIME', about: 'from this time on, ISO 8601 (else from the first point)' },
+    end: { value: 'TIME', about: 'before this time, ISO 8601 (else to the last point)' },
+    interval: { value: 'INTERVAL', about: 'one of raw, 1m, 10m, 1h, 1d', default: 'raw' },
+  },
+  examples: [
+    'headwater export --source press-7 --metric machine.temperature > temperature.csv',
+    'headwater export --source press-7 --last 7d --interval 1h | gzip > week.csv.gz',
+    'headwater export --source press-7 --start 2014-01-01 --end 2014-02-01 | headwater import - --source press-7-copy',
+  ],
+  async run(flags, io) {
+    const { start = always.start, end = always.end, last } = flags;
+    const window = parseWindow({ start, end, last }, Date.now());
+    const interval = parseInterval(flags.interval);
+    const sourceId = checkSourceId(flags.source);
+    const chosen = [...new Set(flags.metric.map((name) => checkMetric(name)))];
+    const api = new Api(await findConnection(flags));
+    const metrics = chosen.length > 0 ? chosen : await allMetrics(api, sourceId);
+    const columns = interval === 'raw' ? rawColumns(metrics) : rollupColumns(metrics);
+    const query = { sourceId, metrics: chosen, interval, window, signal: io.interrupted };
+    await io.data(`${['timestamp', ...columns.map(({ header }) => csvCell(header))].join(',')}\n`);
+    let rows = 0;
+    for await (const page of pages(api, query)) {
+      const lines = linesOf(page, columns);
+      rows += lines.length;
+      await io.data(lines.join(''));
+      io.progress(() => `${rows.toLocaleString('en')} rows`);
+    }
+    io.note(`Wrote ${rows.toLocaleString('en')} rows.`);
+  },
+});
+
+async function allMetrics(api: Api, sourceId: string): Promise<readonly string[]> {
+  const metrics = (await api.request(`/v1/sources/${encodeURIComponent(sourceId)}/metrics`)) as readonly string[];
+  if (metrics.length === 0) throw new Failure(`The source "${sourceId}" has sent no metric: check its id (GET /v1/sources lists them).`);
+  return metrics;
+}
+
+/** A column of the file: one array of one series. */
+interface Column {
+  readonly header: string;
+  readonly metric: string;
+  readonly name: string;
+}
+
+const rawColumns = (metrics: readonly string[]): readonly Column[] => metrics.map((metric) => ({ header: metric, metric, name: 'value' }));
+
+const rollupColumns = (metrics: readonly string[]): readonly Column[] =>
+  metrics.flatMap((metric) => bucketColumns.map((name) => ({ header: `${metric}.${name}`, metric, name })));
+
+function linesOf({ series, beforeMs }: Page, columns: readonly Column[]): string[] {
+  const rows = new Map<number, (number | '')[]>();
+  for (const [at, { metric, name }] of columns.entries()) {
+    const found = series[metric];
+    for (const [index, timestampMs] of (found?.timestamp_ms ?? []).entries()) {
+      if (timestampMs >= beforeMs) break;
+      let row = rows.get(timestampMs);
+      if (!row) rows.set(timestampMs, (row = Array.from(columns, () => '')));
+      row[at] = found![name]![index]!;
+    }
+  }
+  const inOrder = Array.from(rows).toSorted(([a], [b]) => a - b);
+  return inOrder.map(([timestampMs, cells]) => `${new Date(timestampMs).toISOString()},${cells.join(',')}\n`);
+}

@@ -1,0 +1,112 @@
+import { checkSourceId } from '#model';
+import { Api } from './api.js';
+import { type Batch, Batches } from './batches.js';
+import { type ColumnWishes, isHeader, readColumns } from './columns.js';
+import { command } from './command.js';
+import { connectionFlags, findConnection } from './connection.js';
+import { CsvReader, type CsvRow } from './csv.js';
+import { Failure } from './failure.js';
+import { type Input, openInput } from './input.js';
+import type { Io } from './io.js';
+import { Sender } from './sender.js';
+
+const patienceMs = 300_000;
+
+export const body = command({
+  about:
+    'The file has a time column and one or more value columns, plain or gzip. A header is found by itself and names the metrics unless ' +
+    '--metric does. Times are ISO 8601 (UTC when there is no zone) or Unix s or ms. An empty cell is no point. Of two values for one ' +
+    'time the later line wins. Sending a point again changes nothing: after any failure, run the same command again.',
+  argument: { name: 'FILE', about: 'a CSV file; `-` reads stdin' },
+  flags: {
+    ...connectionFlags,
+    source: { value: 'ID', about: 'the source that the points belong to', required: true },
+    metric: { value: 'NAME', about: 'take this column; or, given once for each value column, its metric; repeatable', many: true },
+    time: { value: 'COLUMN', about: 'header of the time column; else the first column' },
+    json: { about: 'print what was stored as JSON' },
+  },
+  examples: [
+    'headwater import temperature.csv --source press-7 --metric machine.temperature',
+    'headwater import all-sensors.csv.gz --source press-7',
+    'headwater import log.csv --source press-7 --time recorded_at --metric rpm --metric oil.pressure',
+    "psql -c 'copy (select ts, v from t) to stdout csv' | headwater import - --source press-7 --metric rpm",
+  ],
+  async run(flags, io, file) {
+    const sourceId = checkSourceId(flags.source);
+    const api = new Api(await findConnection(flags));
+    const input = await openInput(file, io.interrupted);
+    const points = await new Import(api, io, input).run(sourceId, { time: flags.time, metrics: flags.metric });
+    io.note(`Stored ${points.toLocaleString('en')} points of ${sourceId}.`);
+    if (flags.json) await io.data(`${JSON.stringify({ source_id: sourceId, points })}\n`);
+  },
+});
+
+/** One run over one input. */
+class Import {
+  #stored = 0;
+
+  constructor(
+    private readonly api: Api,
+    private readonly io: Io,
+    private readonly input: Input,
+  ) {}
+
+  /** Resolves with the number of points that were stored. Rejects `Failure` that says what was stored before. */
+  async run(sourceId: string, wishes: ColumnWishes): Promise<number> {
+    const sender = new Sender(this.api, {
+      patienceMs,
+      signal: this.io.interrupted,
+      stored: (points) => void (this.#stored += points),
+      waiting: (why, pauseMs) => this.io.note(`${why} Trying again in ${Math.ceil(pauseMs / 1000)} s.`),
+    });
+    try {
+      for await (const batch of batchesOf(this.input, sourceId, wishes)) {
+        await sender.send(batch);
+        this.io.progress(() => this.#progress());
+      }
+      await sender.drain();
+    } catch (error) {
+      await sender.settle();
+      throw this.#told(error);
+    }
+    return this.#stored;
+  }
+
+  #told(error: unknown): unknown {
+    const cause = this.io.interrupted.aborted ? this.io.interrupted.reason : error;
+    if (!(cause instanceof Failure) || this.#stored === 0) return cause;
+    const told = `${this.#stored.toLocaleString('en')} points were stored and stay. Run the same command again to go on: sending a point again changes nothing.`;
+    return new Failure(`${cause.message}\n${told}`, cause.exitCode, { cause });
+  }
+
+  #progress(): string {
+    const { name, sizeBytes } = this.input;
+    const points = `${this.#stored.toLocaleString('en')} points`;
+    if (sizeBytes === undefined) return `${name}  ${points}`;
+    const part = Math.min(1, this.input.readBytes() / sizeBytes);
+    return `${name}  [${'#'.repeat(Math.round(part * 20)).padEnd(20, '.')}] ${Math.floor(part * 100)} %  ${points}`;
+  }
+}
+
+/** The points of a file. What stands before a bad line is given before the line is refused. */
+async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes): AsyncGenerator<Batch> {
+  let batches: Batches | undefined;
+  try {
+    for await (const row of rowsOf(input)) {
+      const isFirst = !batches;
+      batches ??= new Batches(sourceId, readColumns(row, wishes));
+      if (!isFirst || !isHeader(row, wishes)) yield* batches.add(row);
+    }
+  } catch (error) {
+    if (batches) yield* batches.end();
+    throw error;
+  }
+  if (!batches) throw new Failure(`${input.name} is empty.`);
+  yield* batches.end();
+}
+
+async function* rowsOf(input: Input): AsyncGenerator<CsvRow> {
+  const reader = new CsvReader();
+  for await (const text of input.text) yield* reader.push(text);
+  yield* reader.end();
+}

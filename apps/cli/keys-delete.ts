@@ -1,0 +1,14 @@
+import { Api } from './api.js';
+import { command } from './command.js';
+import { connectionFlags, findConnection } from './connection.js';
+
+export const body = command({
+  about: 'The key stops working everywhere within 10 seconds, on open connections too. Needs a key with the scope admin.',
+  argument: { name: 'ID', about: 'id of the key, as `headwater keys list` shows it' },
+  flags: connectionFlags,
+  examples: ['headwater keys delete k_5Jq0'],
+  async run(flags, io, id) {
+    await new Api(await findConnection(flags)).request(`/api/api-keys/${encodeURIComponent(id)}`, { method: 'DELETE' });
+    io.note(`Deleted ${id}.`);
+  },
+});

@@ -1,0 +1,48 @@
+import { Api } from './api.js';
+import { command } from './command.js';
+import { connectionFlags, findConnection } from './connection.js';
+
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly scopes: readonly string[];
+  readonly created_ms: number;
+}
+
+export const body = command({
+  about: 'Shows what is stored of each key, which is never the key itself. Needs a key with the scope admin.',
+  flags: { ...connectionFlags, json: { about: 'print the answer of the server as JSON' } },
+  examples: ['headwater keys list', 'headwater keys list --json | jq -r ".[].id"'],
+  async run(flags, io) {
+    const answer = await new Api(await findConnection(flags)).request('/api/api-keys');
+    if (flags.json) return io.data(`${JSON.stringify(answer, null, 2)}\n`);
+    return io.data(table(answer as readonly ListedKey[]));
+  },
+});
+
+function table(keys: readonly ListedKey[]): string {
+  const rows = keys.map((key) => [
+    key.id,
+    `${key.prefix}…${key.suffix}`,
+    key.scopes.join(','),
+    new Date(key.created_ms).toISOString().slice(0, 10),
+    key.name,
+  ]);
+  return aligned([['ID', 'KEY', 'SCOPES', 'CREATED', 'NAME'], ...rows]);
+}
+
+/** Lines of cells, each column as wide as its widest cell. */
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}

@@ -1,0 +1,137 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { commands } from './commands.js';
+import { newFolder, run } from './test-run.js';
+import { TestServer } from './test-server.js';
+
+describe('help', () => {
+  it.each(Object.entries(commands))('of %s has a summary and examples', async (name, { summary }) => {
+    const { code, stdout, stderr } = await run([...name.split(' '), '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`${summary}.`);
+    expect(stdout).toContain(`Examples:\n  headwater ${name}`);
+  });
+
+  it.each([[['--help']], [['help']], [['keys', '--help']], [['--version']]])('%j goes to stdout', async (args) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).not.toBe('');
+  });
+});
+
+describe('wrong usage is exit code 2 and a sentence on stderr', () => {
+  it.each([
+    [[], 'Usage: headwater'],
+    [['keys'], 'Usage: headwater keys'],
+    [['inport'], 'Did you mean import?'],
+    [['import', '--source', 's'], "missing required argument 'FILE'"],
+    [['import', 'x.csv'], "required option '--source <ID>'"],
+    [['import', 'a.csv', 'b.csv', '--source', 's'], 'too many arguments'],
+    [['keys', 'list', '--wrong'], "unknown option '--wrong'"],
+    [['keys', 'list'], 'There is no API key: run `headwater init`'],
+    [['keys', 'list', '--api-key', 'a b'], 'characters that no key has'],
+    [['keys', 'list', '--api-key', 'hw_x', '--url', 'localhost:8080'], 'is not the address of a server'],
+    [['keys', 'list', '--api-key', 'hw_x', '--url', 'http://me:secret@localhost'], 'with nothing else in it'],
+    [['keys', 'create', '--api-key', 'hw_x', '--name', 'n', '--scopes', 'read,root'], 'There is no scope "root"'],
+  ])('%j', async (args, said) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(said);
+  });
+});
+
+describe('keys', () => {
+  const key = {
+    id: 'key_1',
+    name: 'pump',
+    prefix: 'hw_abcde',
+    suffix: 'wxyz',
+    scopes: ['read', 'write'],
+    created_ms: Date.UTC(2026, 0, 31),
+  };
+  const env = (server: TestServer) => ({ HEADWATER_URL: server.url, HEADWATER_API_KEY: 'hw_admin' });
+
+  it('create prints the key alone to stdout', async () => {
+    await using server = await TestServer.start(() => ({ status: 201, json: { ...key, api_key: 'hw_new' } }));
+    const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'pump', '--scopes', 'write, read,write'], { env: env(server) });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'hw_new\n', stderr: 'This key is shown once: store it now.\n' });
+    expect(server.seen).toMatchObject([
+      { method: 'POST', path: '/api/api-keys', apiKey: 'hw_admin', body: { name: 'pump', scopes: ['write', 'read'] } },
+    ]);
+  });
+
+  it('list prints a table, or JSON', async () => {
+    await using server = await TestServer.start(() => ({ status: 200, json: [key] }));
+    const table = await run(['keys', 'list'], { env: env(server) });
+    expect(table.stdout).toBe('ID     KEY            SCOPES      CREATED     NAME\nkey_1  hw_abcde…wxyz  read,write  2026-01-31  pump\n');
+    const json = await run(['keys', 'list', '--json'], { env: env(server) });
+    expect(JSON.parse(json.stdout)).toEqual([key]);
+  });
+
+  it('delete names the key in the path', async () => {
+    await using server = await TestServer.start(() => ({ status: 204 }));
+    const { code, stderr } = await run(['keys', 'delete', 'a/b'], { env: env(server) });
+    expect([code, stderr]).toEqual([0, 'Deleted a/b.\n']);
+    expect(server.seen).toMatchObject([{ method: 'DELETE', path: '/api/api-keys/a%2Fb' }]);
+  });
+
+  it.each([
+    [
+      { status: 401, json: { detail: 'Send a key of this server.' } },
+      'The server answered 401: Send a key of this server. Check HEADWATER_API_KEY',
+    ],
+    [{ status: 403, json: { detail: 'The key lacks the scope admin.' } }, 'The server answered 403: The key lacks the scope admin.'],
+    [{ status: 404, json: '<html>' }, 'The server answered 404: Check the address of the server.'],
+    [{ status: 302, headers: { location: 'https://elsewhere/' } }, 'redirects to https://elsewhere/: use that address.'],
+    [{ status: 200 }, 'does not answer in JSON'],
+  ])('%j is exit code 1', async (answer, said) => {
+    await using server = await TestServer.start(() => answer);
+    const { code, stdout, stderr } = await run(['keys', 'list'], { env: env(server) });
+    expect([code, stdout, server.seen.length]).toEqual([1, '', 1]);
+    expect(stderr).toContain(said);
+    expect(stderr).not.toContain('hw_admin');
+  });
+});
+
+describe('init', () => {
+  const verified = { status: 200, json: { org_id: 'org_1', scopes: ['read', 'write'] } };
+
+  it('checks the key and writes a file that only the user can read, also over one that others could', async () => {
+    await using server = await TestServer.start(() => verified);
+    const config = newFolder();
+    const file = join(config, 'headwater', 'config.json');
+    mkdirSync(join(config, 'headwater'));
+    writeFileSync(file, '{}', { mode: 0o644 });
+    const { code, stdout, stderr } = await run(['init', '--url', `${server.url}/`], {
+      env: { XDG_CONFIG_HOME: config },
+      stdin: ' hw_given \n',
+    });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: `The key works (scopes: read, write). Wrote ${file}.\n` });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: server.url, api_key: 'hw_given' });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(server.seen).toMatchObject([{ path: '/api/auth/verify-key', apiKey: 'hw_given' }]);
+
+    await run(['keys', 'list'], { env: { XDG_CONFIG_HOME: config } });
+    await run(['keys', 'list'], { env: { XDG_CONFIG_HOME: config, HEADWATER_API_KEY: 'hw_env' } });
+    await run(['keys', 'list', '--api-key', 'hw_flag'], { env: { XDG_CONFIG_HOME: config, HEADWATER_API_KEY: 'hw_env' } });
+    expect(server.seen.slice(1).map(({ apiKey }) => apiKey)).toEqual(['hw_given', 'hw_env', 'hw_flag']);
+  });
+
+  it('writes nothing when the key does not work', async () => {
+    await using server = await TestServer.start(() => ({ status: 401, json: { detail: 'No.' } }));
+    const config = newFolder();
+    const { code } = await run(['init', '--url', server.url], { env: { XDG_CONFIG_HOME: config, HEADWATER_API_KEY: 'hw_wrong' } });
+    expect(code).toBe(1);
+    expect(() => statSync(join(config, 'headwater'))).toThrow('ENOENT');
+  });
+
+  it('a file that is not JSON is said to be so', async () => {
+    const config = newFolder();
+    mkdirSync(join(config, 'headwater'));
+    writeFileSync(join(config, 'headwater', 'config.json'), '{');
+    const { code, stderr } = await run(['keys', 'list'], { env: { XDG_CONFIG_HOME: config } });
+    expect(code).toBe(1);
+    expect(stderr).toContain('config.json cannot be read');
+  });
+});

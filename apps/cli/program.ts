@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import type { CommandBody, Flag } from './command.js';
+import { commands } from './commands.js';
+import { exitCodes } from './failure.js';
+import { finish, Io } from './io.js';
+
+const manifest = new URL('../../../package.json', import.meta.url);
+const afterHelp = `
+URL and key come from --url and --api-key, else from HEADWATER_URL and HEADWATER_API_KEY, else from the file that \`headwater init\` writes.
+Exit codes: 0 done, 1 failed or differs, 2 wrong usage, 130 interrupted.`;
+
+/** Runs one command and sets the exit code of the process. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const io = new Io();
+  try {
+    await program(io).parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    else finish(io, error);
+  }
+}
+
+function program(io: Io): Command {
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+  const root = new Command('headwater')
+    .description('Device telemetry on an event log.')
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help of a command')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, 'headwater:')) })
+    .enablePositionalOptions()
+    .addHelpText('after', afterHelp);
+  for (const [path, entry] of Object.entries(commands)) {
+    const leaf = path.split(' ').reduce(child, root);
+    leaf.description(entry.summary);
+    leaf.parent!.hook('preSubcommand', async (_, chosen) => {
+      if (chosen === leaf) define(leaf, (await entry.load()).body, io);
+    });
+  }
+  return root;
+}
+
+/** The command of this name below `parent`, made at the first call. */
+function child(parent: Command, name: string): Command {
+  const known = parent.commands.find((command) => command.name() === name);
+  if (known) return known;
+  const made = parent.command(name).showHelpAfterError(`(\`${pathOf(parent)} ${name} --help\` shows examples)`);
+  return name === 'keys' ? made.description('Create, list and delete API keys') : made;
+}
+
+const pathOf = (command: Command): string => (command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name());
+
+function define(leaf: Command, body: CommandBody, io: Io): void {
+  leaf.description(`${leaf.description()}.\n\n${body.about}`);
+  if (body.argument) leaf.argument(`<${body.argument.name}>`, body.argument.about);
+  for (const [name, flag] of Object.entries(body.flags)) {
+    leaf.addOption(option(name, flag));
+    if (flag.many) leaf.setOptionValueWithSource(name, [], 'default');
+    if (!flag.value) leaf.setOptionValueWithSource(name, false, 'default');
+  }
+  leaf.addHelpText('after', `\nExamples:\n${body.examples.map((line) => `  ${line}`).join('\n')}`);
+  leaf.action(() => body.run(leaf.opts(), io, leaf.args[0] ?? ''));
+}
+
+function option(name: string, flag: Flag): Option {
+  const typed = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const made = new Option(flag.value ? `${typed} <${flag.value}>` : typed, flag.about).makeOptionMandatory(flag.required ?? false);
+  if (flag.many) made.argParser((value: string, before: readonly string[]) => [...before, value]);
+  return made.default(flag.default);
+}

@@ -1,0 +1,35 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export const main = fileURLToPath(new URL('main.js', import.meta.url));
+
+export interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Exit code, or the name of the signal that ended it. */
+  readonly code: number | string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Buffer;
+  /** Is given the process once it runs. */
+  readonly during?: (child: ChildProcess) => void;
+}
+
+export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'headwater-cli-'));
+
+/** Runs the built command as a user does, with no settings of the user who runs the tests. */
+export async function run(args: readonly string[], { env = {}, stdin = '', during }: RunOptions = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], HOME: '/nowhere', ...env } });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin);
+  during?.(child);
+  const ended = new Promise<number | string>((resolve) => child.on('close', (code, signal) => resolve(code ?? signal!)));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, code };
+}
