@@ -1,3 +1,4 @@
+export * from './partition.js';
 export * from './processor.js';
 export * from './record-log.js';
 export * from './topic.js';

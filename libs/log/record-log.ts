@@ -31,6 +31,8 @@ export interface ConsumerOptions {
   readonly handler: BatchHandler;
   /** Takes what the codec refused; the partition goes on once it resolves. */
   readonly unreadable: (record: Unreadable) => Promise<void>;
+  /** The log cannot be read any further, for example `log_corrupt`; nothing is delivered afterwards. */
+  readonly stopped: (error: Error) => void;
 }
 
 export interface Subscription {
@@ -52,6 +54,9 @@ export interface RecordLog {
 
   /** Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. */
   park(topic: string, key: string, bytes: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
+
+  /** The bytes of a record that a handler was given, as they stand in the log: for dead letters. */
+  encoded(record: StreamRecord): Uint8Array;
 
   /**
    * Delivers every record from the group's offsets on (at first: from the beginning), at least once, and holds a bounded number of bytes

@@ -31,6 +31,7 @@ export class WorkerThread {
   readonly #lost: ErrorCode;
   #nextId = 1;
   #ended: Error | undefined;
+  #endedMs: number | undefined;
 
   /** @param lost the error code for calls that the thread can no longer answer. */
   constructor(file: URL, workerData: unknown, lost: ErrorCode) {
@@ -51,6 +52,11 @@ export class WorkerThread {
     });
   }
 
+  /** When it ended, on the monotonic clock; undefined while it lives. */
+  get endedMs(): number | undefined {
+    return this.#endedMs;
+  }
+
   /** Ends the thread where it stands, as a crash would; calls under way reject. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
@@ -68,6 +74,7 @@ export class WorkerThread {
 
   #end(cause: Error): void {
     this.#ended ??= cause;
+    this.#endedMs ??= performance.now();
     for (const waiting of this.#waiting.values()) waiting.reject(this.#loss(this.#ended));
     this.#waiting.clear();
   }

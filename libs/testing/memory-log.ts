@@ -23,6 +23,10 @@ export class MemoryLog implements RecordLog, Views {
     return Promise.reject(new Error('not in memory'));
   }
 
+  encoded(): never {
+    throw new Error('not in memory');
+  }
+
   consume(): Promise<never> {
     return Promise.reject(new Error('not in memory'));
   }

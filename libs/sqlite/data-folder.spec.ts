@@ -1,0 +1,35 @@
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { DataFolderError, openDataFolder } from './data-folder.js';
+
+const emptyFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-folder-'));
+
+describe('a data folder', () => {
+  it('is made with everything above it and says what it is', async () => {
+    const dir = join(await emptyFolder(), 'a', 'b');
+    openDataFolder(dir).release();
+    expect(await readFile(join(dir, 'FORMAT'), 'utf8')).toBe('headwater 1\n');
+  });
+
+  it('is one storage’s at a time, and whoever comes second hears which folder it is', async () => {
+    const dir = await emptyFolder();
+    const first = openDataFolder(dir);
+    expect(() => openDataFolder(dir)).toThrow(DataFolderError);
+    expect(() => openDataFolder(dir)).toThrow(`The data folder ${dir} is in use`);
+    first.release();
+    openDataFolder(dir).release();
+  });
+
+  it.each([
+    ['headwater 2\n', 'has format 2 and this version knows formats up to 1'],
+    ['something else', 'is not one of ours'],
+    ['', 'is not one of ours'],
+  ])('with FORMAT %j is refused before anything is touched', async (format, why) => {
+    const dir = await emptyFolder();
+    await writeFile(join(dir, 'FORMAT'), format);
+    expect(() => openDataFolder(dir)).toThrow(why);
+    expect(await readdir(dir)).toEqual(['FORMAT']);
+  });
+});

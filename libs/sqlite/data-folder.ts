@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { syncFolder, writeDurably } from './durable-file.js';
+
+/** What the files of a folder look like. A greater number means that this version must not touch them. */
+const formatVersion = 1;
+
+/** The folder cannot be used; the message is for the person who starts the server and names the folder. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/** A data folder that is ours until it is released or the process ends, however it ends. */
+export interface DataFolder {
+  readonly path: string;
+  release(): void;
+}
+
+/**
+ * Opens a data folder, made if need be.
+ * @throws DataFolderError when a newer version wrote it, before anything in it is touched, or when another storage has it open.
+ */
+export function openDataFolder(dir: string): DataFolder {
+  const path = resolve(dir);
+  const format = join(path, 'FORMAT');
+  refuseNewer(path, format);
+  makeFolder(path);
+  const lock = takeLock(path);
+  if (!existsSync(format)) writeDurably(format, `headwater ${formatVersion}\n`);
+  return { path, release: () => lock.isOpen && lock.close() };
+}
+
+function refuseNewer(path: string, format: string): void {
+  if (!existsSync(format)) return;
+  const version = Number(/^headwater (\d+)\n?$/.exec(readFileSync(format, 'utf8'))?.[1]);
+  if (version <= formatVersion) return;
+  throw new DataFolderError(
+    Number.isNaN(version)
+      ? `The FORMAT file of the data folder ${path} is not one of ours: name another folder, or restore this one from a copy.`
+      : `The data folder ${path} has format ${version} and this version knows formats up to ${formatVersion}: start the version that wrote it, or a newer one.`,
+  );
+}
+
+function makeFolder(path: string): void {
+  const made = mkdirSync(path, { recursive: true });
+  if (made) syncFolder(dirname(made));
+}
+
+/** An exclusive transaction that never ends: the operating system frees it with the process, and it also keeps out our own threads. */
+function takeLock(path: string): DatabaseSync {
+  const lock = new DatabaseSync(join(path, 'lock'));
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (cause) {
+    lock.close();
+    throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`, { cause });
+  }
+}

@@ -1,0 +1,120 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { rowChecksum } from './checksum.js';
+import { damaged } from './fault.js';
+import { frameBytes, frameTopic } from './frame.js';
+import type { ReadAnswer, Stored } from './log-file.js';
+
+/** A group of records: offsets first .. first + n - 1. `prev` is the first of the row before, so that a lost row is missed. */
+interface Row {
+  readonly first: number;
+  readonly prev: number;
+  readonly n: number;
+  readonly ms: number;
+  /** 1 when the body is compressed. */
+  readonly z: number;
+  readonly crc: number;
+  readonly body: Uint8Array;
+}
+
+/** Fewer bytes fit into a page or two as they are, and compressing them would cost more than writing them. */
+const compressFromBytes = 4096;
+const level1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** A read stops after the group that reaches one of these. */
+const readBytes = 1 << 20;
+const scanBytes = 8 << 20;
+
+/** `prev` of the first row. */
+const none = -1;
+
+/** The records of topics that keep all of them: one row per commit. */
+export class Batches {
+  readonly #insert: StatementSync;
+  readonly #next: StatementSync;
+  readonly #holding: StatementSync;
+  readonly #newest: StatementSync;
+  #last: number | undefined;
+
+  constructor(db: DatabaseSync) {
+    db.exec('CREATE TABLE IF NOT EXISTS batch(first INTEGER PRIMARY KEY, prev INT, n INT, ms INT, z INT, crc INT, body BLOB)');
+    this.#insert = db.prepare('INSERT INTO batch(first, prev, n, ms, z, crc, body) VALUES(?, ?, ?, ?, ?, ?, ?)');
+    this.#next = db.prepare('SELECT first, prev, n, ms, z, crc, body FROM batch WHERE first > ? ORDER BY first LIMIT 1');
+    this.#holding = db.prepare('SELECT first, n FROM batch WHERE first <= ? ORDER BY first DESC LIMIT 1');
+    this.#newest = db.prepare('SELECT first, prev, n, ms, z, crc, body FROM batch ORDER BY first DESC LIMIT 1');
+  }
+
+  /** The offset after the newest row's. */
+  end(): number {
+    const row = this.#newest.get() as Row | undefined;
+    if (row) check(row);
+    this.#last = row?.first ?? none;
+    return row ? row.first + row.n : 0;
+  }
+
+  add(first: number, n: number, ms: number, frames: Buffer): void {
+    if (this.#last === undefined) this.end();
+    const prev = this.#last!;
+    const z = frames.length >= compressFromBytes ? 1 : 0;
+    const body = z === 1 ? zstdCompressSync(frames, level1) : frames;
+    this.#insert.run(first, prev, n, ms, z, rowChecksum(body, first, prev, n, ms, z), body);
+    this.#last = first;
+  }
+
+  /** What `add` knew of the newest row may have been rolled back. */
+  forget(): void {
+    this.#last = undefined;
+  }
+
+  read(from: number, topics: readonly string[], head: number): ReadAnswer {
+    const wanted = new Set(topics);
+    const records: Stored[] = [];
+    let [read, scanned] = [0, 0];
+    let prev = this.#before(from);
+    let next = from;
+    while (read < readBytes && scanned < scanBytes) {
+      const row = this.#next.get(prev) as Row | undefined;
+      if (!row) return { records, next: head };
+      if (row.prev !== prev) throw damaged(`the row after offset ${prev} is missing, found row ${row.first}`);
+      const frames = unpack(row);
+      read += pick(row, frames, from, wanted, records);
+      scanned += frames.length;
+      prev = row.first;
+      next = row.first + row.n;
+    }
+    return { records, next };
+  }
+
+  /** The `first` of the row before the one that holds `from`. */
+  #before(from: number): number {
+    const row = this.#holding.get(from) as Pick<Row, 'first' | 'n'> | undefined;
+    if (!row) return none;
+    if (row.first + row.n <= from) return row.first;
+    return (this.#holding.get(row.first - 1) as Pick<Row, 'first'> | undefined)?.first ?? none;
+  }
+}
+
+function check(row: Row): void {
+  const { first, prev, n, ms, z, crc, body } = row;
+  if (!ArrayBuffer.isView(body) || crc !== rowChecksum(body, first, prev, n, ms, z)) throw damaged(`row ${first} fails its checksum`);
+}
+
+function unpack(row: Row): Buffer {
+  check(row);
+  if (row.z === 1) return zstdDecompressSync(row.body);
+  return Buffer.from(row.body.buffer, row.body.byteOffset, row.body.byteLength);
+}
+
+/** Collects the wanted records of a group and returns their bytes. */
+function pick(row: Row, frames: Buffer, from: number, wanted: ReadonlySet<string>, into: Stored[]): number {
+  let [at, bytes] = [0, 0];
+  for (let offset = row.first; offset < row.first + row.n; offset++) {
+    const end = at + frameBytes(frames, at);
+    if (offset >= from && wanted.has(frameTopic(frames, at))) {
+      into.push({ offset, ms: row.ms, frame: frames.subarray(at, end) });
+      bytes += end - at;
+    }
+    at = end;
+  }
+  return bytes;
+}

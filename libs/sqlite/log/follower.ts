@@ -1,0 +1,211 @@
+import { setTimeout } from 'node:timers/promises';
+import type { AnyTopic, StreamRecord, Unreadable } from '#log';
+import { TelemetryError } from '#model';
+import { UnknownSchema, type AvroCodec } from '#topics';
+import { unpack, type Chunk, type Raw } from './chunk.js';
+import { LogRecord } from './log-record.js';
+import type { ReadRequest } from './log-file.js';
+import type { Tail } from './tail.js';
+
+/** What a follower reads from. */
+export interface Followed {
+  readonly codec: AvroCodec;
+  readonly tail: Tail;
+  /** Offset of the next record; what is before it is durable. */
+  readonly head: number;
+  read(request: ReadRequest): Promise<Chunk>;
+}
+
+/** Who gets the records. */
+export interface Receiver {
+  /** False for a record that it has already. */
+  wants(record: { readonly topic: AnyTopic; readonly partition: number; readonly offset: number }): boolean;
+  /** A rejection gives the same records again, after a pause. What returns nothing is done at once. */
+  take(records: readonly StreamRecord[]): Promise<void> | void;
+  unreadable(record: Unreadable): Promise<void>;
+  /** The log cannot be read any further. */
+  failed(error: Error): void;
+}
+
+const batchBytes = 1 << 20;
+const pauseMs = { first: 100, longest: 5_000 };
+
+/** Goes through the log from an offset on, without an end: from the file while it is behind, from the tail once it keeps up. */
+export class Follower {
+  readonly #topics: ReadonlyMap<string, AnyTopic>;
+  readonly #request: Omit<ReadRequest, 'from'>;
+  readonly #stopping = new AbortController();
+  /** Read from the file and not yet taken. */
+  #chunk: Raw[] = [];
+  #chunkEnd = 0;
+  #busy: Promise<void> | undefined;
+  #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
+
+  /** @param position offset of the next record that the receiver has not been given. */
+  constructor(
+    private readonly log: Followed,
+    topics: readonly AnyTopic[],
+    public position: number,
+    private readonly receiver: Receiver,
+  ) {
+    this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
+    const names = (cleanup: AnyTopic['cleanup']): string[] => topics.filter((it) => it.cleanup === cleanup).map((it) => it.name);
+    this.#request = { kept: names('delete'), compacted: names('compact') };
+  }
+
+  /** Hands over what there is; a receiver that is not busy has got it, or its first part, when this returns. */
+  wake(): void {
+    while (!this.#busy && !this.#stopping.signal.aborted) {
+      const step = this.#step();
+      if (step === 'idle') return;
+      if (step) this.#busy = step.then(() => this.#again());
+    }
+  }
+
+  /** Resolves once the receiver has been given everything before `offset`. */
+  reached(offset: number): Promise<void> {
+    if (this.position >= offset && !this.#busy) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#arrivals.push({ offset, resolve, reject }));
+  }
+
+  /** Resolves when what the receiver is doing has ended; it gets nothing afterwards. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#busy;
+  }
+
+  #again(): void {
+    this.#busy = undefined;
+    this.wake();
+  }
+
+  #step(): Promise<void> | void | 'idle' {
+    this.#announce();
+    if (this.#chunk.length > 0) return this.#handChunk();
+    if (this.position >= this.log.head) return 'idle';
+    return this.position < this.log.tail.from ? this.#fetch() : this.#handTail();
+  }
+
+  #announce(): void {
+    if (this.#arrivals.length === 0) return;
+    const [there, still] = [
+      this.#arrivals.filter((it) => it.offset <= this.position),
+      this.#arrivals.filter((it) => it.offset > this.position),
+    ];
+    this.#arrivals = still;
+    for (const { resolve } of there) resolve();
+  }
+
+  #fetch(): Promise<void> {
+    return this.#untilDone(async () => {
+      const chunk = await this.#read();
+      if (!chunk) return;
+      this.#chunk = unpack(chunk).filter((it) => this.receiver.wants({ ...it, topic: this.#topics.get(it.topic)! }));
+      this.#chunkEnd = chunk.next;
+      if (this.#chunk.length === 0) this.position = chunk.next;
+    });
+  }
+
+  /** Nothing when the log is damaged there. */
+  async #read(): Promise<Chunk | undefined> {
+    try {
+      return await this.log.read({ from: this.position, ...this.#request });
+    } catch (cause) {
+      if (!(cause instanceof TelemetryError) || cause.code !== 'log_corrupt') throw cause;
+      this.fail(cause);
+      return undefined;
+    }
+  }
+
+  #handTail(): Promise<void> | void {
+    const records: StreamRecord[] = [];
+    let bytes = 0;
+    let next = this.log.head;
+    for (const record of this.log.tail.since(this.position)) {
+      if (!this.#topics.has(record.topic.name) || !this.receiver.wants(record)) continue;
+      if (bytes >= batchBytes) {
+        next = record.offset;
+        break;
+      }
+      records.push(record);
+      bytes += record.bytes;
+    }
+    this.position = next;
+    return this.#hand(records);
+  }
+
+  #handChunk(): Promise<void> | void {
+    const records: StreamRecord[] = [];
+    let refusal: unknown;
+    for (let bytes = 0; bytes < batchBytes && !refusal && records.length < this.#chunk.length; bytes += records.at(-1)!.bytes) {
+      const raw = this.#chunk[records.length]!;
+      try {
+        records.push(LogRecord.decode(this.log.codec, this.#topics.get(raw.topic)!, raw));
+      } catch (cause) {
+        refusal = cause;
+        break;
+      }
+    }
+    if (records.length === 0) return this.#refuse(this.#chunk[0]!, refusal as Error);
+    this.#advance(records.length);
+    return this.#hand(records);
+  }
+
+  #advance(records: number): void {
+    const last = this.#chunk[records - 1]!;
+    this.#chunk = this.#chunk.slice(records);
+    this.position = this.#chunk.length > 0 ? last.offset + 1 : this.#chunkEnd;
+  }
+
+  #hand(records: readonly StreamRecord[]): Promise<void> | void {
+    if (records.length === 0) return undefined;
+    const done = this.receiver.take(records);
+    return (
+      done &&
+      this.#untilDone(
+        () => done,
+        () => this.receiver.take(records),
+      )
+    );
+  }
+
+  async #refuse(raw: Raw, reason: Error): Promise<void> {
+    const topic = this.#topics.get(raw.topic)!;
+    const why = reason instanceof UnknownSchema ? await this.#learn(topic, reason) : reason;
+    if (!why) return;
+    const { partition, offset, key, value } = raw;
+    this.#advance(1);
+    await this.#untilDone(() => this.receiver.unreadable({ topic, partition, offset, key, bytes: value!, reason: why.message }));
+  }
+
+  async #learn(topic: AnyTopic, unknown: UnknownSchema): Promise<Error | undefined> {
+    try {
+      await this.log.codec.learn(topic, unknown.schemaId);
+      return undefined;
+    } catch (cause) {
+      return cause as Error;
+    }
+  }
+
+  /** Tries again, after ever longer pauses, until it works or until it is told to stop. */
+  async #untilDone(work: () => Promise<void> | void, again = work): Promise<void> {
+    let attempt = work;
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
+      try {
+        await attempt();
+        return;
+      } catch {
+        attempt = again;
+      }
+      await setTimeout(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      if (this.#stopping.signal.aborted) return;
+    }
+  }
+
+  /** Stops here for good. */
+  fail(error: Error): void {
+    this.#stopping.abort();
+    for (const { reject } of this.#arrivals) reject(error);
+    this.receiver.failed(error);
+  }
+}

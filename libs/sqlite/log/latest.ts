@@ -1,0 +1,127 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { rowChecksum } from './checksum.js';
+import { damaged } from './fault.js';
+import { frameBytes, frameTopic, readFrame } from './frame.js';
+import type { ReadAnswer, Stored } from './log-file.js';
+
+interface Row {
+  readonly at: number;
+  readonly ms: number;
+  /** 1 for a tombstone. */
+  readonly gone: number;
+  readonly crc: number;
+  readonly frame: Uint8Array;
+}
+
+/** How many rows there are and the sum of their checksums, modulo 2^32: a row that is lost shows. */
+interface Tally {
+  readonly rows: number;
+  readonly sum: number;
+}
+
+const tombstoneMs = 24 * 3_600_000;
+const readBytes = 1 << 20;
+
+/** The newest record of each key of the compacted topics, by offset. */
+export class Latest {
+  readonly #statements: ReturnType<typeof prepare>;
+  #tally: Tally | undefined;
+
+  constructor(db: DatabaseSync) {
+    db.exec(`
+      CREATE TABLE IF NOT EXISTS latest(at INTEGER PRIMARY KEY, topic TEXT, key TEXT, ms INT, gone INT, crc INT, frame BLOB, UNIQUE(topic, key));
+      CREATE TABLE IF NOT EXISTS tally(id INTEGER PRIMARY KEY, rows INT, sum INT);
+      INSERT OR IGNORE INTO tally VALUES(1, 0, 0)`);
+    this.#statements = prepare(db);
+    const counted = this.#statements.count.get() as unknown as Tally;
+    const expected = this.#load();
+    if (counted.rows !== expected.rows || counted.sum !== expected.sum) {
+      throw damaged(
+        `the compacted topics should have ${expected.rows} rows with sum ${expected.sum} and have ${counted.rows} with ${counted.sum}`,
+      );
+    }
+  }
+
+  /** The offset after the newest row's. */
+  end(): number {
+    return (this.#statements.newest.get() as { end: number }).end;
+  }
+
+  add(first: number, n: number, ms: number, frames: Buffer): void {
+    let tally = this.#load();
+    let from = 0;
+    for (let at = first; at < first + n; at++) {
+      const frame = frames.subarray(from, (from += frameBytes(frames, from)));
+      tally = this.#replace(tally, { at, ms, frame });
+    }
+    this.#save(tally);
+  }
+
+  /** Drops the tombstones that are a day old, but never the newest record: the head is known by it. */
+  dropTombstones(nowMs: number): void {
+    const dropped = this.#statements.drop.all(nowMs - tombstoneMs) as unknown as { crc: number }[];
+    if (dropped.length > 0) this.#save(dropped.reduce((tally, { crc }) => less(tally, crc), this.#load()));
+  }
+
+  read(from: number, end: number, topics: readonly string[]): ReadAnswer {
+    const wanted = new Set(topics);
+    const records: Stored[] = [];
+    let bytes = 0;
+    for (const it of this.#statements.range.iterate(from, end)) {
+      const { at, ms, frame } = check(it as unknown as Row);
+      if (!wanted.has(frameTopic(frame, 0))) continue;
+      records.push({ offset: at, ms, frame });
+      bytes += frame.length;
+      if (bytes >= readBytes) return { records, next: at + 1 };
+    }
+    return { records, next: end };
+  }
+
+  /** What it knew of the tally may have been rolled back. */
+  forget(): void {
+    this.#tally = undefined;
+  }
+
+  #replace(tally: Tally, { at, ms, frame }: { at: number; ms: number; frame: Buffer }): Tally {
+    const { topic, key, value } = readFrame(frame, 0);
+    const gone = value === null ? 1 : 0;
+    const crc = rowChecksum(frame, at, ms, gone);
+    const older = this.#statements.remove.get(topic, key) as { crc: number } | undefined;
+    this.#statements.insert.run(at, topic, key, ms, gone, crc, frame);
+    return more(older ? less(tally, older.crc) : tally, crc);
+  }
+
+  #load(): Tally {
+    this.#tally ??= this.#statements.tally.get() as unknown as Tally | undefined;
+    if (!this.#tally) throw damaged('the count of compacted rows is missing');
+    return this.#tally;
+  }
+
+  #save(tally: Tally): void {
+    this.#statements.setTally.run(tally.rows, tally.sum);
+    this.#tally = tally;
+  }
+}
+
+function prepare(
+  db: DatabaseSync,
+): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'range', StatementSync> {
+  return {
+    remove: db.prepare('DELETE FROM latest WHERE topic = ? AND key = ? RETURNING crc'),
+    insert: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?)'),
+    tally: db.prepare('SELECT rows, sum FROM tally WHERE id = 1'),
+    setTally: db.prepare('UPDATE tally SET rows = ?, sum = ? WHERE id = 1'),
+    count: db.prepare('SELECT count(*) AS rows, ifnull(sum(crc), 0) % 4294967296 AS sum FROM latest NOT INDEXED'),
+    newest: db.prepare('SELECT ifnull(max(at) + 1, 0) AS end FROM latest'),
+    drop: db.prepare('DELETE FROM latest WHERE gone = 1 AND ms < ? AND at < (SELECT max(at) FROM latest) RETURNING crc'),
+    range: db.prepare('SELECT at, ms, gone, crc, frame FROM latest WHERE at >= ? AND at < ? ORDER BY at'),
+  };
+}
+
+const more = ({ rows, sum }: Tally, crc: number): Tally => ({ rows: rows + 1, sum: (sum + crc) % 2 ** 32 });
+const less = ({ rows, sum }: Tally, crc: number): Tally => ({ rows: rows - 1, sum: (sum - crc + 2 ** 32) % 2 ** 32 });
+
+function check({ at, ms, gone, crc, frame }: Row): { at: number; ms: number; frame: Buffer } {
+  if (!ArrayBuffer.isView(frame) || crc !== rowChecksum(frame, at, ms, gone)) throw damaged(`compacted row ${at} fails its checksum`);
+  return { at, ms, frame: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength) };
+}

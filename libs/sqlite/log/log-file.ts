@@ -1,0 +1,124 @@
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Batches } from './batches.js';
+import { damaged, inLog } from './fault.js';
+import { Latest } from './latest.js';
+import { Positions, type GroupPosition } from './positions.js';
+import { Witness } from './witness.js';
+
+/** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
+export interface Group {
+  readonly first: number;
+  readonly ms: number;
+  readonly frames: ArrayBuffer;
+  /** Records that are all kept, and the bytes of their frames. */
+  readonly kept: number;
+  readonly keptBytes: number;
+  /** Records of compacted topics. */
+  readonly compacted: number;
+  readonly positions: readonly GroupPosition[];
+}
+
+/** Tells which records a reader wants, in offset order. */
+export interface ReadRequest {
+  readonly from: number;
+  /** Names of topics that keep all records. */
+  readonly kept: readonly string[];
+  /** Names of compacted topics. */
+  readonly compacted: readonly string[];
+}
+
+/** A record as it lies in the log. */
+export interface Stored {
+  readonly offset: number;
+  readonly ms: number;
+  readonly frame: Uint8Array;
+}
+
+export interface ReadAnswer {
+  readonly records: readonly Stored[];
+  /** Where to read on; the head when there is no more. */
+  readonly next: number;
+}
+
+/** The log's file, for the one thread that has it open. Errors are `log_corrupt` with the place, or `log_unavailable`. */
+export class LogFile {
+  readonly #db: DatabaseSync;
+  readonly #witness: Witness;
+  readonly #batches: Batches;
+  readonly #latest: Latest;
+  readonly #positions: Positions;
+  #head: number;
+
+  /** Opens the file, made if need be, and checks that it holds all that was ever acknowledged. */
+  constructor(path: string, nowMs: number) {
+    this.#witness = new Witness(join(dirname(path), 'log.head'));
+    this.#db = inLog('opening', () => openDatabase(path));
+    this.#batches = inLog('opening', () => new Batches(this.#db));
+    this.#latest = inLog('opening', () => new Latest(this.#db));
+    this.#positions = inLog('opening', () => new Positions(this.#db));
+    this.#head = inLog('opening', () => Math.max(this.#batches.end(), this.#latest.end()));
+    const seen = this.#witness.head();
+    if (this.#head < seen) throw damaged(`it ends at offset ${this.#head}, and records up to ${seen - 1} were acknowledged`);
+    inLog('dropping old tombstones', () => this.#atomically(() => this.#latest.dropTombstones(nowMs)));
+  }
+
+  /** Offset of the next record. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Durable once it returns. */
+  commit(group: Group): void {
+    const frames = Buffer.from(group.frames);
+    const end = group.first + group.kept + group.compacted;
+    inLog(`writing from offset ${group.first}`, () =>
+      this.#atomically(() => {
+        if (group.kept > 0) this.#batches.add(group.first, group.kept, group.ms, frames.subarray(0, group.keptBytes));
+        if (group.compacted > 0) this.#latest.add(group.first + group.kept, group.compacted, group.ms, frames.subarray(group.keptBytes));
+        this.#positions.move(group.positions);
+      }),
+    );
+    this.#head = end;
+    this.#witness.saw(end);
+  }
+
+  /** Some records from an offset on, bounded in bytes but for a single group. */
+  read({ from, kept, compacted }: ReadRequest): ReadAnswer {
+    return inLog(`reading from offset ${from}`, () => {
+      const batches = kept.length > 0 ? this.#batches.read(from, kept, this.#head) : { records: [], next: this.#head };
+      if (compacted.length === 0) return batches;
+      const latest = this.#latest.read(from, batches.next, compacted);
+      const records = batches.records.filter((record) => record.offset < latest.next).concat(latest.records);
+      return { records: records.toSorted((a, b) => a.offset - b.offset), next: latest.next };
+    });
+  }
+
+  positions(group: string): readonly GroupPosition[] {
+    return inLog(`reading the offsets of group ${group}`, () => this.#positions.of(group));
+  }
+
+  close(): void {
+    this.#db.close();
+    this.#witness.close();
+  }
+
+  #atomically(work: () => void): void {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#db.exec('COMMIT');
+    } catch (cause) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      this.#batches.forget();
+      this.#latest.forget();
+      throw cause;
+    }
+  }
+}
+
+function openDatabase(path: string): DatabaseSync {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  return db;
+}

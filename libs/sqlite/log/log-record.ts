@@ -1,0 +1,32 @@
+import type { AnyTopic, Headers, StreamRecord } from '#log';
+import type { AvroCodec } from '#topics';
+import type { Raw } from './chunk.js';
+
+/** A record as consumers get it. One that came from the file still has its bytes. */
+export class LogRecord implements StreamRecord {
+  readonly #raw: Uint8Array | undefined;
+
+  constructor(
+    readonly topic: AnyTopic,
+    readonly partition: number,
+    readonly offset: number,
+    readonly key: string,
+    readonly value: unknown,
+    readonly appendedMs: number,
+    readonly headers: Headers,
+    readonly bytes: number,
+    raw?: Uint8Array,
+  ) {
+    this.#raw = raw;
+  }
+
+  /** @throws Error when the bytes are not a record of the topic. */
+  static decode(codec: AvroCodec, topic: AnyTopic, { partition, offset, key, value, ms, headers }: Raw): LogRecord {
+    const decoded = value && codec.decode(topic, value);
+    return new LogRecord(topic, partition, offset, key, decoded, ms, headers, value?.length ?? 0, value ?? undefined);
+  }
+
+  encoded(codec: AvroCodec): Uint8Array {
+    return this.#raw ?? codec.encode(this.topic, this.value);
+  }
+}

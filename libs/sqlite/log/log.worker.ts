@@ -1,0 +1,21 @@
+import { workerData } from 'node:worker_threads';
+import { Moved, serve } from '../worker.js';
+import { pack } from './chunk.js';
+import { LogFile, type Group, type ReadRequest } from './log-file.js';
+
+let file: LogFile;
+
+/** The only thread that has the log's file open. */
+serve({
+  open: () => {
+    file = new LogFile(workerData as string, Date.now());
+    return file.head;
+  },
+  commit: (group: Group) => file.commit(group),
+  read: (request: ReadRequest) => {
+    const chunk = pack(file.read(request));
+    return new Moved(chunk, [chunk.bytes]);
+  },
+  positions: (group: string) => file.positions(group),
+  close: () => file.close(),
+});

@@ -1,0 +1,70 @@
+import type { Change, StreamRecord, View } from '#log';
+import { SortedKeys } from './sorted-keys.js';
+
+export interface MapViewOptions {
+  readonly ready: Promise<void>;
+  readonly ageMs: () => number;
+  /** Records before this offset were there when the view was opened: they are no changes. */
+  readonly shownFrom: number;
+}
+
+/** The newest value of each key of one topic. */
+export class MapView implements View<unknown> {
+  readonly ready: Promise<void>;
+  readonly #values = new Map<string, unknown>();
+  readonly #listeners = new Set<(change: Change<unknown>) => void>();
+  /** Made at the first scan: a view that is only asked for keys does without. */
+  #keys: SortedKeys | undefined;
+  #failedMs: number | undefined;
+
+  constructor(private readonly options: MapViewOptions) {
+    this.ready = options.ready;
+  }
+
+  get(key: string): unknown {
+    return this.#values.get(key);
+  }
+
+  *scan(prefix: string): Iterable<readonly [string, unknown]> {
+    this.#keys ??= new SortedKeys(this.#values.keys());
+    for (const key of this.#keys.startingWith(prefix)) {
+      const value = this.#values.get(key);
+      if (value !== undefined) yield [key, value];
+    }
+  }
+
+  changes(listener: (change: Change<unknown>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  ageMs(): number {
+    return this.#failedMs === undefined ? this.options.ageMs() : performance.now() - this.#failedMs;
+  }
+
+  apply({ key, value, offset }: StreamRecord): void {
+    if (value === null) {
+      if (this.#values.delete(key)) this.#keys?.delete(key);
+    } else {
+      if (!this.#values.has(key)) this.#keys?.add(key);
+      this.#values.set(key, value);
+    }
+    if (offset >= this.options.shownFrom) for (const listener of this.#listeners) tell(listener, { key, value });
+  }
+
+  /** It shows no more changes: it ages from now on. */
+  fail(): void {
+    this.#failedMs ??= performance.now();
+  }
+}
+
+/** A listener that throws is wrong by itself: the log goes on, and the error ends up where uncaught ones do. */
+function tell(listener: (change: Change<unknown>) => void, change: Change<unknown>): void {
+  try {
+    listener(change);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

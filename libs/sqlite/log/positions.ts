@@ -1,0 +1,47 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { rowChecksum } from './checksum.js';
+import { damaged } from './fault.js';
+
+/** Partition number of a row that stands for every partition of its topic: none goes on before it. */
+export const everyPartition = -1;
+
+/** Where a group goes on. */
+export interface GroupPosition {
+  readonly group: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
+
+/** The offsets that consumer groups have committed. They never move back. */
+export class Positions {
+  readonly #move: StatementSync;
+  readonly #of: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    db.exec(
+      'CREATE TABLE IF NOT EXISTS position(grp TEXT, topic TEXT, part INT, next INT, crc INT, PRIMARY KEY(grp, topic, part)) WITHOUT ROWID',
+    );
+    this.#move = db.prepare(`
+      INSERT INTO position(grp, topic, part, next, crc) VALUES(?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET next = excluded.next, crc = excluded.crc WHERE excluded.next > next`);
+    this.#of = db.prepare('SELECT topic, part AS partition, next, crc FROM position WHERE grp = ?');
+  }
+
+  move(positions: readonly GroupPosition[]): void {
+    for (const it of positions) this.#move.run(it.group, it.topic, it.partition, it.next, checksum(it));
+  }
+
+  of(group: string): readonly GroupPosition[] {
+    const rows = this.#of.all(group) as unknown as (GroupPosition & { crc: number })[];
+    return rows.map(({ topic, partition, next, crc }) => {
+      const position = { group, topic, partition, next };
+      if (crc === checksum(position)) return position;
+      throw damaged(`the offset of group ${group} in ${topic}/${partition} fails its checksum`);
+    });
+  }
+}
+
+function checksum({ group, topic, partition, next }: GroupPosition): number {
+  return rowChecksum(`${group} ${topic}`, partition, next);
+}

@@ -1,0 +1,154 @@
+import { partitionOf, type AnyTopic, type ConsumerOptions, type Entry, type Headers, type RecordLog, type StreamRecord } from '#log';
+import { TelemetryError } from '#model';
+import type { AvroCodec } from '#topics';
+import { WorkerThread } from '../worker.js';
+import { Appender, item, type Item, type Written } from './appender.js';
+import type { Chunk } from './chunk.js';
+import { Follower, type Receiver } from './follower.js';
+import type { ReadRequest } from './log-file.js';
+import { LogRecord } from './log-record.js';
+import type { GroupPosition } from './positions.js';
+import { GroupSubscription, type Home } from './subscription.js';
+import { Tail } from './tail.js';
+
+interface Following {
+  readonly position: number;
+  wake(): void;
+}
+
+const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
+
+/** The log in one SQLite file with a thread of its own. A group has one member here. */
+export class SqliteLog implements RecordLog, Home {
+  readonly tail: Tail;
+  readonly #appender: Appender;
+  readonly #following = new Set<Following>();
+  readonly #groups = new Map<string, GroupSubscription>();
+  #head: number;
+
+  private constructor(
+    private readonly thread: WorkerThread,
+    readonly codec: AvroCodec,
+    private readonly topics: ReadonlyMap<string, AnyTopic>,
+    head: number,
+  ) {
+    this.#head = head;
+    this.tail = new Tail(head);
+    this.#appender = new Appender({
+      head,
+      commit: (group) => thread.call('commit', group, [group.frames]),
+      written: (written) => this.#written(written),
+      drift: () => [...this.#groups.values()].flatMap((group) => group.drift()),
+    });
+  }
+
+  /** Opens the file, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
+  static async open(path: string, codec: AvroCodec, topics: readonly AnyTopic[]): Promise<SqliteLog> {
+    const thread = new WorkerThread(new URL('./log.worker.js', import.meta.url), path, 'log_unavailable');
+    try {
+      const head = await thread.call<number>('open');
+      return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), head);
+    } catch (cause) {
+      await thread.terminate();
+      throw cause;
+    }
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  async append(entries: readonly Entry[]): Promise<void> {
+    if (entries.length > 0) await this.#appender.add(entries.map((entry) => this.#item(entry)));
+  }
+
+  async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
+    const known = this.topics.get(topic) ?? this.topics.get(topic.replace(/\.dlq$/, ''));
+    const keyBytes = keyBuffer.write(key);
+    const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
+    const compacted = known?.name === topic && known.cleanup === 'compact';
+    await this.#appender.add([item({ topic, partition, key, headers, value: bytes }, keyBytes, undefined, compacted, undefined)]);
+  }
+
+  encoded(record: StreamRecord): Uint8Array {
+    return record instanceof LogRecord ? record.encoded(this.codec) : this.codec.encode(record.topic, record.value);
+  }
+
+  async consume(options: ConsumerOptions): Promise<GroupSubscription> {
+    const positions = await this.thread.call<readonly GroupPosition[]>('positions', options.group);
+    if (this.#groups.has(options.group)) throw new Error(`group ${options.group} has a member already, and here it can have only one`);
+    const subscription = new GroupSubscription(this, options, positions);
+    this.#groups.set(options.group, subscription);
+    this.#follow(subscription);
+    return subscription;
+  }
+
+  /** Follows topics from the beginning, without a group. */
+  follow(topics: readonly AnyTopic[], receiver: Receiver): Follower {
+    const follower = new Follower(this, topics, 0, receiver);
+    this.#follow(follower);
+    return follower;
+  }
+
+  read(request: ReadRequest): Promise<Chunk> {
+    return this.thread.call('read', request);
+  }
+
+  save(positions: readonly GroupPosition[]): Promise<void> {
+    return this.#appender.add([], positions);
+  }
+
+  left(subscription: GroupSubscription): void {
+    this.#following.delete(subscription);
+    for (const [name, member] of this.#groups) if (member === subscription) this.#groups.delete(name);
+  }
+
+  /** Milliseconds since its thread has ended; 0 while it lives. */
+  ageMs(): number {
+    return this.thread.endedMs === undefined ? 0 : performance.now() - this.thread.endedMs;
+  }
+
+  /** Writes what waits, ends the consumers and closes the file. */
+  async close(): Promise<void> {
+    await this.#appender.close(stopping());
+    await Promise.all([...this.#groups.values()].map((group) => group.stop()));
+    await this.thread.call('close');
+    await this.thread.terminate();
+  }
+
+  /** Ends the thread where it stands. */
+  async crash(): Promise<void> {
+    void this.#appender.close(stopping());
+    for (const group of this.#groups.values()) group.crash();
+    await this.thread.terminate();
+  }
+
+  #follow(one: Following): void {
+    this.#following.add(one);
+    one.wake();
+  }
+
+  #item({ topic, key, value, headers = {} }: Entry): Item {
+    const keyBytes = keyBuffer.write(key);
+    const frame = {
+      topic: topic.name,
+      partition: partitionOf(keyBuffer.subarray(0, keyBytes), topic.partitions),
+      key,
+      headers,
+      value: value === null ? null : this.codec.encode(topic, value),
+    };
+    return item(frame, keyBytes, topic, topic.cleanup === 'compact', value);
+  }
+
+  #written({ end, records }: Written): void {
+    if (records) this.tail.push(records);
+    else this.tail.trim(end);
+    this.#head = end;
+    for (const one of this.#following) one.wake();
+    this.tail.trim(Math.min(end, ...[...this.#following].map((one) => one.position)));
+  }
+}
+
+function stopping(): TelemetryError {
+  return new TelemetryError('log_unavailable', 'The log is being closed.', { retryAfterS: 1 });
+}

@@ -1,0 +1,52 @@
+import type { AnyTopic, StreamRecord, Topic, Unreadable, View, Views } from '#log';
+import { TelemetryError } from '#model';
+import type { Follower, Receiver } from './follower.js';
+import { MapView } from './map-view.js';
+import type { SqliteLog } from './sqlite-log.js';
+
+/** All compacted topics followed together: they lie in one table, so one pass loads every view. */
+export class SqliteViews implements Views, Receiver {
+  readonly #views = new Map<string, MapView>();
+  #follower: Follower | undefined;
+
+  constructor(
+    private readonly log: SqliteLog,
+    private readonly topics: readonly AnyTopic[],
+  ) {}
+
+  open<V>(topic: Topic<V>): View<V> {
+    if (!this.#follower) this.#start();
+    const view = this.#views.get(topic.name);
+    if (!view) throw new Error(`${topic.name} is not a compacted topic of this log`);
+    return view as View<unknown> as View<V>;
+  }
+
+  wants(): boolean {
+    return true;
+  }
+
+  take(records: readonly StreamRecord[]): void {
+    for (const record of records) this.#views.get(record.topic.name)!.apply(record);
+  }
+
+  /** A view that cannot show a record stops there, for it would show what may be deleted. */
+  async unreadable({ topic, offset, reason }: Unreadable): Promise<void> {
+    const error = new TelemetryError('log_corrupt', `The record of ${topic.name} at offset ${offset} cannot be decoded: ${reason}.`);
+    this.#follower!.fail(error);
+  }
+
+  failed(): void {
+    for (const view of this.#views.values()) view.fail();
+  }
+
+  #start(): void {
+    const compacted = this.topics.filter((topic) => topic.cleanup === 'compact');
+    const loaded = Promise.withResolvers<void>();
+    // Whoever waits for it hears of a failure; where nobody does, the view's age tells.
+    loaded.promise.catch(() => undefined);
+    const options = { ready: loaded.promise, ageMs: () => this.log.ageMs(), shownFrom: this.log.head };
+    for (const topic of compacted) this.#views.set(topic.name, new MapView(options));
+    this.#follower = this.log.follow(compacted, this);
+    this.#follower.reached(this.log.head).then(loaded.resolve, loaded.reject);
+  }
+}

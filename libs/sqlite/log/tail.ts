@@ -1,0 +1,64 @@
+import type { StreamRecord } from '#log';
+
+/** More than this is read from the file again by those who are behind. */
+const boundBytes = 16 << 20;
+
+/** What an entry takes beside its value. */
+const overheadBytes = 200;
+
+/** The newest records, with the very values that were appended, for consumers that keep up. */
+export class Tail {
+  #records: StreamRecord[] = [];
+  /** Index of the oldest one that still counts. */
+  #start = 0;
+  #bytes = 0;
+  #from: number;
+
+  constructor(head: number) {
+    this.#from = head;
+  }
+
+  /** It holds every record from this offset on. */
+  get from(): number {
+    return this.#from;
+  }
+
+  /** Takes the records that follow those it holds. */
+  push(records: readonly StreamRecord[]): void {
+    for (const record of records) {
+      this.#records.push(record);
+      this.#bytes += record.bytes + overheadBytes;
+    }
+    while (this.#bytes > boundBytes) this.#drop();
+  }
+
+  /** Lets go of everything before an offset. */
+  trim(offset: number): void {
+    while (this.#start < this.#records.length && this.#records[this.#start]!.offset < offset) this.#drop();
+    this.#from = Math.max(this.#from, offset);
+  }
+
+  /** Those that it holds from an offset on, in order. */
+  *since(offset: number): Iterable<StreamRecord> {
+    for (let at = this.#indexOf(offset); at < this.#records.length; at++) yield this.#records[at]!;
+  }
+
+  #drop(): void {
+    const { offset, bytes } = this.#records[this.#start++]!;
+    this.#bytes -= bytes + overheadBytes;
+    this.#from = offset + 1;
+    if (this.#start < 1024 && this.#start < this.#records.length) return;
+    this.#records = this.#records.slice(this.#start);
+    this.#start = 0;
+  }
+
+  #indexOf(offset: number): number {
+    let [low, high] = [this.#start, this.#records.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#records[middle]!.offset < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
