@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { problemContentType, statusOf, type Answer, type Operation } from '#edge';
 import { errorCases, type ErrorCode } from '#model';
+import { problemSchema } from './problem-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 type Schemas = Record<string, unknown>;
@@ -41,16 +42,16 @@ const challenge = { description: 'Always `ApiKey`.', schema: { type: 'string' } 
 const accepted = { description: 'The one encoding that is understood: gzip.', schema: { type: 'string' } };
 
 /** The OpenAPI 3.1 document of these operations. @throws Error when two of them have one id, or one method and path. */
-export function openApi(operations: readonly Operation[], version: string, problem: z.ZodType): Json {
+export function openApi(operations: readonly Operation[], version: string): Json {
   const schemas: Schemas = {};
-  const problemSchema = describe(problem, 'output', schemas);
+  const problem = describe(problemSchema, 'output', schemas);
   const paths: Record<string, Record<string, Json>> = {};
   const ids = new Set<string>();
   for (const operation of operations) {
     const path = (paths[operation.path] ??= {});
     if (path[operation.method] || ids.has(operation.id)) throw new Error(`${operation.id} is described twice`);
     ids.add(operation.id);
-    path[operation.method] = describeOperation(operation, schemas, problemSchema);
+    path[operation.method] = describeOperation(operation, schemas, problem);
   }
   return {
     openapi: '3.1.1',

@@ -118,6 +118,11 @@ export const errorCases = {
   },
   store_unavailable: { kind: 'unavailable', title: 'The store cannot be read', remedy: 'Ask again after Retry-After.' },
   shutting_down: { kind: 'unavailable', title: 'The server is stopping', remedy: 'Send the same request again after Retry-After.' },
+  not_ready: {
+    kind: 'unavailable',
+    title: 'The server is not ready',
+    remedy: 'Ask again after Retry-After: `reasons` says what is missing.',
+  },
   log_corrupt: {
     kind: 'internal',
     title: 'The log is damaged',

@@ -18,3 +18,4 @@ export * from './tags.js';
 export * from './timestamp.js';
 export * from './utf8.js';
 export * from './window.js';
+export { maxPoints } from './point-collector.js';

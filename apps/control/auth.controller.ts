@@ -1,0 +1,13 @@
+import { Controller, Get } from '@nestjs/common';
+import { CallerParam, WithoutPayment } from '#edge';
+import type { Caller } from '#model';
+
+@Controller('api/auth')
+@WithoutPayment()
+export class AuthController {
+  /** Whose key it is and what it may do. */
+  @Get('verify-key')
+  verify(@CallerParam() { orgId, scopes }: Caller): unknown {
+    return { org_id: orgId, scopes };
+  }
+}

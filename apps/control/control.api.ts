@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Operation } from '#edge';
+import { errorCases, scopes, type ErrorCode } from '#model';
+import { createdKey, listedKey, newKey } from './keys.js';
+
+const keys = { tag: 'Keys', access: { scope: 'admin', payment: false } } as const;
+const docs = { method: 'get', tag: 'About', access: { key: false } } as const;
+
+/** Keys, and what there is to read about the API. */
+export const controlOperations: readonly Operation[] = [
+  {
+    ...keys,
+    id: 'listKeys',
+    method: 'get',
+    path: '/api/api-keys',
+    summary: 'List the keys of the organization',
+    answers: { 200: { description: 'The keys, oldest first.', schema: z.array(listedKey) } },
+  },
+  {
+    ...keys,
+    id: 'createKey',
+    method: 'post',
+    path: '/api/api-keys',
+    summary: 'Make a key',
+    body: newKey,
+    answers: { 201: { description: 'The key, which works from now on and is shown this once.', schema: createdKey } },
+    errors: ['json_too_deep', 'invalid_body'],
+  },
+  {
+    ...keys,
+    id: 'deleteKey',
+    method: 'delete',
+    path: '/api/api-keys/{id}',
+    summary: 'Delete a key',
+    description: 'It stops working everywhere within 10 seconds. To change keys without a gap make the new one first.',
+    params: z.object({ id: z.string().meta({ description: 'The `id` of the key in the list.' }) }),
+    answers: { 204: { description: 'The key is deleted.' } },
+    errors: ['unknown_api_key'],
+  },
+  {
+    id: 'verifyKey',
+    method: 'get',
+    path: '/api/auth/verify-key',
+    tag: 'Keys',
+    summary: 'Whose key this is and what it may do',
+    access: { payment: false },
+    answers: { 200: { description: 'The key is valid.', schema: z.object({ org_id: z.string(), scopes: z.array(z.enum(scopes)) }) } },
+  },
+  {
+    ...docs,
+    id: 'getOpenApi',
+    path: '/openapi.json',
+    summary: 'This document',
+    answers: { 200: { description: 'OpenAPI 3.1.', schema: z.record(z.string(), z.unknown()) } },
+  },
+  {
+    ...docs,
+    id: 'getErrorPage',
+    path: '/errors/{code}',
+    summary: 'What an error code means and what to do',
+    params: z.object({ code: z.enum(Object.keys(errorCases) as ErrorCode[]).meta({ description: 'The `code` of a problem.' }) }),
+    answers: { 200: { description: 'The page.', schema: z.string(), mediaType: 'text/plain' } },
+    errors: ['unknown_route'],
+  },
+];

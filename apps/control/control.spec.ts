@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createHttpApp, Keyring } from '#edge';
+import { errorCases } from '#model';
+import { MemoryLog, MemoryModule } from '#testing';
+import { apiKeys } from '#topics';
+import { ControlModule } from './control.module.js';
+
+const log = new MemoryLog();
+const keys = { admin: '', writer: '', other: '', unpaid: '' };
+let orgId = '';
+let app: NestFastifyApplication;
+let url: string;
+
+beforeAll(async () => {
+  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => 1_700_000_000_000), ControlModule] });
+  await app.listen(0, '127.0.0.1');
+  url = await app.getUrl();
+  const keyring = app.get(Keyring);
+  const make = async (paid: boolean): Promise<string> => (await keyring.createOrganization('O', paid)).orgId;
+  orgId = await make(true);
+  keys.admin = (await keyring.create(orgId, 'first', ['read', 'write', 'admin'])).secret;
+  keys.writer = (await keyring.create(orgId, 'writer', ['write'])).secret;
+  keys.other = (await keyring.create(await make(true), 'other', ['admin'])).secret;
+  keys.unpaid = (await keyring.create(await make(false), 'unpaid', ['admin'])).secret;
+});
+
+afterAll(() => app.close());
+
+interface Got {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+async function call(method: string, path: string, key?: string, body?: string): Promise<Got> {
+  const headers = { ...(key && { 'x-api-key': key }), ...(body !== undefined && { 'content-type': 'application/json' }) };
+  const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body }) });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+interface Made {
+  readonly id: string;
+  readonly api_key: string;
+}
+
+const made = async (body: object): Promise<Made> =>
+  JSON.parse((await call('POST', '/api/api-keys', keys.admin, JSON.stringify(body))).text) as Made;
+
+describe('keys', () => {
+  it('a key is made, works at once, is listed without its secret, and is deleted', async () => {
+    const answer = await call('POST', '/api/api-keys', keys.admin, '{"name":" pump-7 ","scopes":["write","read","write"]}');
+    const created = JSON.parse(answer.text) as Made;
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
+    expect(created).toEqual({
+      id: expect.stringMatching(/^key_/),
+      name: 'pump-7',
+      prefix: created.api_key.slice(0, 8),
+      suffix: created.api_key.slice(-4),
+      scopes: ['write', 'read'],
+      created_ms: 1_700_000_000_000,
+      api_key: expect.stringMatching(/^hw_[0-9A-Za-z]{38}$/),
+    });
+    const verified = await call('GET', '/api/auth/verify-key', created.api_key);
+    expect(JSON.parse(verified.text)).toEqual({ org_id: orgId, scopes: ['write', 'read'] });
+
+    const { text } = await call('GET', '/api/api-keys', keys.admin);
+    const { api_key: secret, ...listed } = created;
+    expect(JSON.parse(text)).toContainEqual(listed);
+    expect(text + JSON.stringify(log.values(apiKeys))).not.toContain(secret);
+
+    const gone = await call('DELETE', `/api/api-keys/${created.id}`, keys.admin);
+    expect([gone.status, gone.text]).toEqual([204, '']);
+    expect((await call('GET', '/api/auth/verify-key', secret)).status).toBe(401);
+    expect((await call('DELETE', `/api/api-keys/${created.id}`, keys.admin)).status).toBe(404);
+  });
+
+  it('without scopes it may write', async () => {
+    expect(await made({ name: 'plain' })).toMatchObject({ scopes: ['write'] });
+  });
+
+  it('another organization sees and deletes none of them', async () => {
+    const { id } = await made({ name: 'mine' });
+    const bare = (text: string): string => text.replace(/"request_id":"\w+"/, '');
+    const foreign = await call('DELETE', `/api/api-keys/${id}`, keys.other);
+    const unknown = await call('DELETE', '/api/api-keys/key_nobody', keys.other);
+    expect([foreign.status, bare(foreign.text)]).toEqual([404, bare(unknown.text)]);
+    expect((await call('GET', '/api/api-keys', keys.other)).text).not.toContain(id);
+    expect((await call('GET', '/api/api-keys', keys.admin)).text).toContain(id);
+  });
+
+  it.each([
+    ['{"name":""}', '/name'],
+    ['{"name":"  "}', '/name'],
+    ['{}', '/name'],
+    [`{"name":"${'x'.repeat(101)}"}`, '/name'],
+    [String.raw`{"name":"a\u0000b"}`, '/name'],
+    [String.raw`{"name":"a\nb"}`, '/name'],
+    ['{"name":1}', '/name'],
+    ['{"name":"x","scopes":[]}', '/scopes'],
+    ['{"name":"x","scopes":["root"]}', '/scopes/0'],
+    ['{"name":"x","scopes":"write"}', '/scopes'],
+    ['{"name":"x","scopes":null}', '/scopes'],
+    ['[]', ''],
+    ['null', ''],
+  ])('refuses %j', async (body, pointer) => {
+    const { status, text } = await call('POST', '/api/api-keys', keys.admin, body);
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ code: 'invalid_body' })]);
+    expect(JSON.parse(text)).toMatchObject({ errors: [expect.objectContaining({ pointer })] });
+  });
+
+  it.each([
+    ['GET', '/api/api-keys'],
+    ['POST', '/api/api-keys'],
+    ['DELETE', '/api/api-keys/key_x'],
+  ])('%s %s needs the scope admin, and no payment method', async (method, path) => {
+    expect((await call(method, path)).status).toBe(401);
+    expect((await call(method, path, keys.writer)).status).toBe(403);
+    expect((await call(method, path, keys.unpaid)).status).not.toBe(402);
+  });
+});
+
+it('verify-key answers any valid key', async () => {
+  expect(JSON.parse((await call('GET', '/api/auth/verify-key', keys.writer)).text)).toEqual({ org_id: orgId, scopes: ['write'] });
+  expect((await call('GET', '/api/auth/verify-key', keys.unpaid)).status).toBe(200);
+  expect((await call('GET', '/api/auth/verify-key')).status).toBe(401);
+});
+
+describe('what there is to read', () => {
+  it.each(Object.keys(errorCases))('/errors/%s', async (code) => {
+    const { status, text, headers } = await call('GET', `/errors/${code}`);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(text).toContain(code);
+    expect(text).toMatch(/^HTTP [45]\d\d [A-Z]/m);
+    expect(text).toContain(errorCases[code as keyof typeof errorCases].remedy);
+  });
+
+  it.each(['nothing', 'toString', '__proto__', 'invalid_json%2f'])('/errors/%s is no page', async (code) => {
+    expect((await call('GET', `/errors/${code}`)).status).toBe(404);
+  });
+
+  it('/openapi.json is there without a key', async () => {
+    const { status, text, headers } = await call('GET', '/openapi.json');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(JSON.parse(text)).toMatchObject({ openapi: '3.1.1' });
+  });
+});

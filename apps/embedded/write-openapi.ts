@@ -1,0 +1,4 @@
+import { writeFileSync } from 'node:fs';
+import { openApiFile, openApiText } from './openapi.js';
+
+writeFileSync(openApiFile, openApiText());
