@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -22,5 +22,13 @@ describe('a storage', () => {
     await view.ready;
     expect(view.get('o/s')).toEqual(source);
     await second.close();
+  });
+
+  it('gives the folder back when the store is damaged', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'headwater-storage-'));
+    await writeFile(join(dir, 'store.db'), 'x'.repeat(8192));
+    for (const attempt of [1, 2]) {
+      await expect(openStorage(dir).then(() => attempt)).rejects.toMatchObject({ code: 'store_corrupt' });
+    }
   });
 });

@@ -1,16 +1,23 @@
 import { join } from 'node:path';
 import type { RecordLog, Views } from '#log';
+import type { EventStore } from '#stores';
 import { AvroCodec, topics } from '#topics';
 import { openDataFolder } from './data-folder.js';
+import { SqliteEventStore } from './events/event-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { SchemaFile } from './schema-file.js';
+import { closeStoreThreads, endStoreThreads, startStoreThreads } from './store-threads.js';
+
+/** The file with the projections in it; it can be made again from the log. */
+export const storeFileName = 'store.db';
 
 /** Everything that is kept, in one data folder. */
 export interface Storage {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly events: EventStore;
   /** Writes what waits and closes the files. Consumers are stopped before. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
@@ -19,21 +26,32 @@ export interface Storage {
 
 /**
  * Opens a data folder, made if need be; one storage has it at a time.
- * Rejects DataFolderError, and `log_corrupt` when something that was acknowledged is not there.
+ * Rejects DataFolderError, `log_corrupt` when something that was acknowledged is not there, and `store_corrupt` or `store_unavailable`
+ * when the projections cannot be opened.
  */
 export async function openStorage(dir: string): Promise<Storage> {
   const folder = openDataFolder(dir);
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => folder.release());
   try {
     const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
     const log = await SqliteLog.open(join(folder.path, logFileName), codec, topics);
+    opened.defer(() => log.close());
+    const threads = await startStoreThreads(join(folder.path, storeFileName));
     return {
       log,
       views: new SqliteViews(log, topics),
-      close: () => log.close().finally(() => folder.release()),
-      crash: () => log.crash().finally(() => folder.release()),
+      events: new SqliteEventStore(threads.writer, threads.reader),
+      close: async () => {
+        opened.defer(() => closeStoreThreads(threads));
+        await opened.disposeAsync();
+      },
+      crash: async () => {
+        await Promise.all([log.crash(), endStoreThreads(threads)]).finally(() => folder.release());
+      },
     };
   } catch (cause) {
-    folder.release();
+    await opened.disposeAsync();
     throw cause;
   }
 }

@@ -11,7 +11,7 @@ describe('a failure of the store', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   const failing = (work: () => unknown): (() => unknown) => {
-    const { run } = withStoreFailures({ run: work });
+    const { run } = withStoreFailures(() => ({ run: work }));
     return () => run!(undefined as never);
   };
 
@@ -20,6 +20,11 @@ describe('a failure of the store', () => {
     await writeFile(file, 'x'.repeat(8192));
     using db = new DatabaseSync(file);
     expect(failing(() => db.exec('CREATE TABLE t(a)'))).toThrow(expect.objectContaining({ code: 'store_corrupt' }));
+  });
+
+  it('is told to the first caller when the file cannot be opened', () => {
+    const { ready } = withStoreFailures(() => ({ read: new DatabaseSync(join(folder, 'none', 'store.db')) }) as never);
+    expect(() => ready!(undefined as never)).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
   it('passes when the disk is full', () => {

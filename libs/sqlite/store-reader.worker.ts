@@ -5,7 +5,10 @@ import { openStoreForReading } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
 import { serve } from './worker.js';
 
-const db = openStoreForReading(workerData as string);
-
 /** Reads the store's file with its own connection, so that a long read delays no write. */
-serve(withStoreFailures({ ...seriesReader(db), ...eventReader(db), ready: () => undefined, close: () => db.close() }));
+serve(
+  withStoreFailures(() => {
+    const db = openStoreForReading(workerData as string);
+    return { ...seriesReader(db), ...eventReader(db), ready: () => undefined, close: () => db.close() };
+  }),
+);

@@ -6,13 +6,29 @@ export interface StoreThreads {
   readonly reader: WorkerThread;
 }
 
-/** Starts them; the writer first, as it makes the file and its tables. Rejects `store_unavailable` when the file cannot be opened. */
+/**
+ * Starts them; the writer first, as it makes the file and its tables. Rejects `store_corrupt` when the file is damaged and
+ * `store_unavailable` when it cannot be opened.
+ */
 export async function startStoreThreads(file: string): Promise<StoreThreads> {
-  const writer = new WorkerThread(new URL('./store-writer.worker.js', import.meta.url), file, 'store_unavailable');
-  await writer.call('ready');
-  const reader = new WorkerThread(new URL('./store-reader.worker.js', import.meta.url), file, 'store_unavailable');
-  await reader.call('ready');
-  return { writer, reader };
+  const writer = await startThread('./store-writer.worker.js', file);
+  try {
+    return { writer, reader: await startThread('./store-reader.worker.js', file) };
+  } catch (cause) {
+    await writer.terminate();
+    throw cause;
+  }
+}
+
+async function startThread(name: string, file: string): Promise<WorkerThread> {
+  const thread = new WorkerThread(new URL(name, import.meta.url), file, 'store_unavailable');
+  try {
+    await thread.call('ready');
+    return thread;
+  } catch (cause) {
+    await thread.terminate();
+    throw cause;
+  }
 }
 
 /** Waits for what they were told before, then closes the file so that nothing of it is left in the write-ahead file. */

@@ -5,7 +5,10 @@ import { openStoreForWriting } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
 import { serve } from './worker.js';
 
-const db = openStoreForWriting(workerData as string);
-
 /** The only thread that writes the store's file. */
-serve(withStoreFailures({ ...seriesWriter(db), ...eventWriter(db), ready: () => undefined, close: () => db.close() }));
+serve(
+  withStoreFailures(() => {
+    const db = openStoreForWriting(workerData as string);
+    return { ...seriesWriter(db), ...eventWriter(db), ready: () => undefined, close: () => db.close() };
+  }),
+);

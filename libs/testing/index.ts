@@ -1,1 +1,2 @@
+export * from './eventually.js';
 export * from './memory-log.js';

@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { entry, type StreamRecord, type Topic } from '#log';
+import type { EventBatch, PointBatch, Source } from '#model';
+import { openStorage, type Storage } from '#sqlite';
+import { eventually } from '#testing';
+import { events, points, sources } from '#topics';
+import { SourceTracker } from './source-tracker.js';
+
+const t = 1_700_000_000_000;
+
+function aRecord<V>(topic: Topic<V>, value: V): StreamRecord<V> {
+  return { topic, partition: 0, offset: 0, key: topic.key(value), value, appendedMs: t, headers: {}, bytes: 100 };
+}
+const aPoint = (sourceId: string, receivedMs: number): StreamRecord<PointBatch> =>
+  aRecord(points, { orgId: 'o', sourceId, receivedMs, series: [] });
+const anEvent = (sourceId: string, receivedMs: number, origin: EventBatch['origin'] = 'source'): StreamRecord<EventBatch> =>
+  aRecord(events, { orgId: 'o', sourceId, receivedMs, origin, events: [] });
+const aSource = (sourceId: string, first: number, last: number): Source => ({
+  orgId: 'o',
+  sourceId,
+  firstReceivedMs: first,
+  lastReceivedMs: last,
+});
+
+describe('SourceTracker', () => {
+  let folder: string;
+  let storage: Storage;
+  /** Every record of sources.v1, in order. */
+  let written: (Source | null)[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-sources-'));
+    storage = await openStorage(folder);
+    written = [];
+    storage.views.open(sources).changes(({ value }) => written.push(value));
+  });
+  afterEach(async () => {
+    await storage.close();
+    await rm(folder, { recursive: true });
+  });
+  const shown = (sourceId: string): Source | undefined => storage.views.open(sources).get(`o/${sourceId}`);
+
+  it('writes a new source at once', async () => {
+    await new SourceTracker(storage.log, storage.views).process([aPoint('a', t), anEvent('b', t + 1)]);
+    await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1)]));
+  });
+
+  it('holds newer times until the checkpoint and then writes the newest of each source', async () => {
+    const tracker = new SourceTracker(storage.log, storage.views);
+    await tracker.process([aPoint('a', t), aPoint('b', t)]);
+    await tracker.process([aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)]);
+    await tracker.checkpoint();
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3)));
+    expect(written).toHaveLength(3);
+  });
+
+  it('writes newer times without a checkpoint too', async () => {
+    const tracker = new SourceTracker(storage.log, storage.views);
+    await tracker.process([aPoint('a', t)]);
+    await tracker.process([aPoint('a', t + 5)]);
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 5)));
+  });
+
+  it('does not count what the service wrote itself', async () => {
+    const tracker = new SourceTracker(storage.log, storage.views);
+    await tracker.process([anEvent('a', t, 'service')]);
+    await tracker.checkpoint();
+    await tracker.process([aPoint('b', t)]);
+    await eventually(() => expect(written).toEqual([aSource('b', t, t)]));
+  });
+
+  it.each([
+    ['nothing for what is known', [t, t + 9], undefined],
+    ['an earlier first time', [t - 1], aSource('a', t - 1, t + 9)],
+    ['a later last time', [t + 10], aSource('a', t, t + 10)],
+    ['both', [t + 11, t - 2], aSource('a', t - 2, t + 11)],
+  ] as const)('after a restart writes %s', async (_, received, expected) => {
+    await storage.log.append([entry(sources, aSource('a', t, t + 9))]);
+    await storage.crash();
+    storage = await openStorage(folder);
+    const tracker = new SourceTracker(storage.log, storage.views);
+    const seen: (Source | null)[] = [];
+    await storage.views.open(sources).ready;
+    storage.views.open(sources).changes(({ value }) => seen.push(value));
+    for (const receivedMs of received) await tracker.process([aPoint('a', receivedMs)]);
+    await tracker.checkpoint();
+    await tracker.process([aPoint('end', t)]);
+    await eventually(() => expect(seen.at(-1)).toEqual(aSource('end', t, t)));
+    expect(seen.slice(0, -1)).toEqual(expected ? [expected] : []);
+  });
+
+  it('tries again at the next checkpoint when the log could not be written', async () => {
+    const tracker = new SourceTracker(storage.log, storage.views);
+    await tracker.process([aPoint('a', t)]);
+    await tracker.process([aPoint('a', t + 1)]);
+    const append = storage.log.append.bind(storage.log);
+    let failures = 1;
+    storage.log.append = (entries) => (failures-- > 0 ? Promise.reject(new Error('full')) : append(entries));
+    await expect(tracker.checkpoint()).rejects.toThrow('full');
+    await tracker.checkpoint();
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 1)));
+  });
+});

@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
+import type { EventBatch, PointBatch, Source } from '#model';
+import { events, points, sourceKey, sources } from '#topics';
+
+const writePauseMs = 2_000;
+const mostUnwritten = 10_000;
+
+/** Keeps when each source was first and last heard: a new one is written at once, newer times of all others every two seconds. */
+@Injectable()
+export class SourceTracker implements Processor<PointBatch | EventBatch> {
+  readonly group = 'sources';
+  readonly inputs = [points, events];
+  readonly #view: View<Source>;
+  /** What is not in the log yet, by key. */
+  readonly #unwritten = new Map<string, Source>();
+  /** What is in the log, but perhaps not in the view yet. */
+  readonly #written = new Map<string, Source>();
+  #lastWrite: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(VIEWS) views: Views,
+  ) {
+    this.#view = views.open(sources);
+  }
+
+  async process(records: readonly StreamRecord<PointBatch | EventBatch>[]): Promise<void> {
+    await this.#view.ready;
+    let isNew = false;
+    for (const { value } of records) if (value && bySource(value)) isNew = this.#hear(value) || isNew;
+    if (isNew || this.#unwritten.size > mostUnwritten) await this.#write();
+    else if (this.#unwritten.size > 0) this.#timer ??= setTimeout(() => void this.#write().catch(() => {}), writePauseMs);
+  }
+
+  checkpoint(): Promise<void> {
+    return this.#write();
+  }
+
+  /** Whether the source was never heard before. */
+  #hear({ orgId, sourceId, receivedMs }: PointBatch | EventBatch): boolean {
+    const key = sourceKey({ orgId, sourceId });
+    const known = this.#unwritten.get(key) ?? this.#written.get(key) ?? this.#view.get(key);
+    if (known && known.firstReceivedMs <= receivedMs && receivedMs <= known.lastReceivedMs) return false;
+    const firstReceivedMs = Math.min(receivedMs, known?.firstReceivedMs ?? Infinity);
+    const lastReceivedMs = Math.max(receivedMs, known?.lastReceivedMs ?? -Infinity);
+    this.#unwritten.set(key, { orgId, sourceId, firstReceivedMs, lastReceivedMs });
+    return known === undefined;
+  }
+
+  /** One write at a time, so that of two records of a source the newer is the later in the log. */
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const written = this.#lastWrite.then(() => this.#append());
+    this.#lastWrite = written.catch(() => {});
+    return written;
+  }
+
+  async #append(): Promise<void> {
+    const batch = [...this.#unwritten];
+    if (batch.length === 0) return;
+    await this.log.append(batch.map(([, source]) => entry(sources, source)));
+    for (const [key, source] of this.#written) if (this.#view.get(key)?.lastReceivedMs === source.lastReceivedMs) this.#written.delete(key);
+    for (const [key, source] of batch) {
+      this.#written.set(key, source);
+      if (this.#unwritten.get(key) === source) this.#unwritten.delete(key);
+    }
+  }
+}
+
+const bySource = (batch: PointBatch | EventBatch): boolean => !('origin' in batch) || batch.origin === 'source';
