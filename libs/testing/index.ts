@@ -1,2 +1,3 @@
+export * from './event-store.contract.js';
 export * from './eventually.js';
 export * from './memory-log.js';

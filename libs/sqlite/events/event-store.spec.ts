@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { eventStoreContract, type EventStoreUnderTest } from '../../testing/event-store.contract.js';
+import { eventStoreContract, type EventStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
 import { SqliteEventStore } from './event-store.js';
 
