@@ -6,4 +6,5 @@ export default {
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],
 };

@@ -1,0 +1,69 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Answer, Ask } from '../http/send.js';
+
+interface MediaType {
+  readonly schema?: unknown;
+}
+interface Operation {
+  readonly operationId?: string;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;
+}
+export interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: Readonly<Record<string, unknown>>;
+}
+
+/** Holds answers against the document that the server publishes about itself, with a validator that is not the one that made it. */
+export class Contract {
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: false });
+  readonly #validators = new Map<string, ValidateFunction>();
+  readonly #templates: readonly { readonly template: string; readonly pattern: RegExp }[];
+
+  constructor(private readonly document: OpenApi) {
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema({ $id: 'openapi', ...document });
+    this.#templates = Object.keys(document.paths)
+      .toSorted((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+      .map((template) => ({ template, pattern: new RegExp(`^${template.replaceAll(/[.]/g, '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`) }));
+  }
+
+  /** @throws Error naming operation and place when the answer has a status, a content type or a body that is not documented. */
+  check(ask: Ask, answer: Answer): void {
+    const method = (ask.method ?? 'GET').toLowerCase();
+    const path = ask.path.split('?', 1)[0]!;
+    const template = this.#templates.find(({ pattern }) => pattern.test(path))?.template;
+    const operation = template === undefined ? undefined : this.document.paths[template]![method];
+    // What no operation is for can only be an error, and errors have one shape: the rows about them look at it.
+    if (!template || !operation) return;
+    const name = `${method.toUpperCase()} ${template} (${operation.operationId ?? 'without an id'})`;
+    const response = operation.responses[String(answer.status)];
+    if (!response) throw new Error(`${name} answered ${answer.status}, which /openapi.json does not list: ${answer.text.slice(0, 300)}`);
+    this.#checkBody(name, ['paths', template, method, 'responses', String(answer.status)], response.content, answer);
+  }
+
+  #checkBody(name: string, place: readonly string[], content: Readonly<Record<string, MediaType>> | undefined, answer: Answer): void {
+    if (!content) {
+      if (answer.text !== '') throw new Error(`${name} ${answer.status} has a body, which /openapi.json does not describe`);
+      return;
+    }
+    const mediaType = (answer.headers['content-type'] ?? '').split(';', 1)[0]!;
+    if (!content[mediaType])
+      throw new Error(`${name} ${answer.status} is '${mediaType}', /openapi.json has ${Object.keys(content).join(', ')}`);
+    if (!mediaType.endsWith('json')) return;
+    const pointer = [...place, 'content', mediaType, 'schema']
+      .map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
+      .join('/');
+    const validate = this.#validator(`openapi#/${pointer}`);
+    if (validate(JSON.parse(answer.text))) return;
+    const [error] = validate.errors ?? [];
+    throw new Error(`${name} ${answer.status} at ${error?.instancePath || '/'} ${error?.message}: ${answer.text.slice(0, 300)}`);
+  }
+
+  #validator(reference: string): ValidateFunction {
+    let validator = this.#validators.get(reference);
+    if (!validator) this.#validators.set(reference, (validator = this.#ajv.compile({ $ref: reference })));
+    return validator;
+  }
+}

@@ -1,0 +1,159 @@
+import { expect, it } from '@jest/globals';
+import type { Keys, Urls } from '../deployment.js';
+import { eventually } from '../eventually.js';
+import { ApiClient, type DeviceJson, type EntryJson, type KeyJson, type ProblemJson } from '../http/client.js';
+import { send, type Answer, type Ask } from '../http/send.js';
+import { Contract, type OpenApi } from './contract.js';
+
+/** A running service to be asked. */
+export interface Target {
+  readonly urls: Urls;
+  readonly keys: Keys;
+  close(): Promise<void>;
+}
+
+/** What the rows of the suite act on. Every name is new in each run, so that the suite can run against one server again and again. */
+export class Stage {
+  readonly run = `${Date.now().toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}`;
+  readonly #target: Target;
+  readonly #contract: Contract;
+  readonly own: ApiClient;
+  /** Of the second organization. */
+  readonly other: ApiClient;
+  /** Of the organization without a payment method. */
+  readonly unpaid: ApiClient | undefined;
+  readonly document: OpenApi;
+
+  private constructor(target: Target, document: OpenApi) {
+    this.#target = target;
+    this.document = document;
+    this.#contract = new Contract(document);
+    this.own = this.client(target.keys.own);
+    this.other = this.client(target.keys.other);
+    this.unpaid = target.keys.unpaid === undefined ? undefined : this.client(target.keys.unpaid);
+  }
+
+  static async on(target: Target): Promise<Stage> {
+    const answer = await send(target.urls.api, { path: '/openapi.json' });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);
+    return new Stage(target, JSON.parse(answer.text) as OpenApi);
+  }
+
+  get urls(): Urls {
+    return this.#target.urls;
+  }
+
+  /** Keys on this machine's own addresses may be tried from any of them; elsewhere everybody is one address. */
+  get onLoopback(): boolean {
+    return ['127.0.0.1', 'localhost'].includes(new URL(this.urls.api).hostname);
+  }
+
+  /** A source id that nobody used before. */
+  id(name: string): string {
+    return `${name}.${this.run}`;
+  }
+
+  client(key: string): ApiClient {
+    return new ApiClient(
+      () => this.urls,
+      key,
+      (ask, answer) => this.check(ask, answer),
+    );
+  }
+
+  /** Asks with exactly these headers. */
+  async bare(ask: Ask, base = this.urls.api): Promise<Answer> {
+    const answer = await send(base, ask);
+    this.check(ask, answer);
+    return answer;
+  }
+
+  check(ask: Ask, answer: Answer): void {
+    expect(answer.headers['x-request-id']).toMatch(/^\S{8,64}$/);
+    this.#contract.check(ask, answer);
+  }
+
+  /** A new key of the first organization. */
+  async newKey(scopes: readonly string[], owner = this.own): Promise<KeyJson> {
+    const answer = await owner.askApp({
+      method: 'POST',
+      path: '/api/api-keys',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: `test ${this.run}`, scopes }),
+    });
+    expect(answer).toMatchObject({ status: 201 });
+    return JSON.parse(answer.text) as KeyJson;
+  }
+
+  /**
+   * What the first organization reads, once `attempt` accepts it. The second one reads it too, and must get byte for byte what it gets
+   * for a source that nobody has.
+   *
+   * @param path below `/v1/sources/<id>`, for example `/metrics`.
+   */
+  async reads<T>(sourceId: string, path: string, attempt: (json: T) => void): Promise<T> {
+    const json = await eventually(async () => {
+      const answer = await this.own.json<T>(`/v1/sources/${sourceId}${path}`);
+      attempt(answer);
+      return answer;
+    });
+    await this.hides(sourceId, path);
+    return json;
+  }
+
+  /** To the second organization the first one's source is as one that nobody has. */
+  async hides(sourceId: string, path: string): Promise<void> {
+    const nobodys = `n${this.run}${sourceId}`.slice(0, sourceId.length);
+    const [hidden, unknown] = await Promise.all([sourceId, nobodys].map((id) => this.other.ask({ path: `/v1/sources/${id}${path}` })));
+    expect(bytesOf(hidden!)).toEqual(bytesOf(unknown!));
+  }
+
+  /** Resolves when everything that was accepted before for this source can be read. Leaves a point and an event named `mark` behind. */
+  async caughtUp(sourceId: string): Promise<void> {
+    const value = Math.random();
+    const mark = { source_id: sourceId, metric: 'mark', timestamp: Date.now() };
+    await this.own.accepted({
+      points: [
+        { ...mark, value },
+        { ...mark, value: String(value), class: 'event' },
+      ],
+    });
+    await eventually(async () => {
+      const { metrics } = await this.own.json<{ metrics: Record<string, number> }>(`/v1/sources/${sourceId}/metrics/latest`);
+      const [entry] = await this.own.json<EntryJson[]>(`/v1/sources/${sourceId}/logs?tail=1&name=mark`);
+      const device = await this.own.json<DeviceJson>(`/v1/sources/${sourceId}`);
+      expect([metrics['mark'], entry?.value, device.source_id]).toEqual([value, String(value), sourceId]);
+    });
+  }
+}
+
+/** One part of the contract; the stage is there once its rows run. */
+export type Section = (stage: () => Stage) => void;
+
+/** A row that needs what a deployment may not have: without it, it is named at the end of the run as one that did not run. */
+export const itWith = (there: boolean): typeof it => (there ? it : (it.skip as typeof it));
+
+/** All of an answer but what differs between two equal questions. */
+export function bytesOf({ status, headers, text }: Answer): unknown {
+  const { date: _date, 'x-request-id': requestId, ...rest } = headers;
+  return { status, headers: rest, text: requestId ? text.replaceAll(requestId, '') : text };
+}
+
+/** The problem that an answer is, once its shape is checked. */
+export function problem(answer: Answer, status: number, code?: string): ProblemJson {
+  const shown = `${answer.status} ${answer.text.slice(0, 500)}`;
+  expect([shown, answer.status]).toEqual([shown, status]);
+  expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+  const json = JSON.parse(answer.text) as ProblemJson;
+  expect(json).toMatchObject({
+    type: expect.stringMatching(/^(https?:\/\/|\/|about:|urn:)/),
+    title: expect.stringMatching(/\S/),
+    status,
+    detail: expect.stringMatching(/\S.*[.]$/s),
+    code: code ?? expect.stringMatching(/^[a-z][a-z0-9_]*$/),
+    error: json.detail,
+    request_id: answer.headers['x-request-id'],
+  });
+  expect(answer.text).not.toMatch(/\bat \S+ \(|node:internal|\bSELECT\b|\bINSERT\b|hw_[0-9A-Za-z]{38}/);
+  return json;
+}

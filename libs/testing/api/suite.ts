@@ -1,0 +1,46 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { authentication } from './authentication.js';
+import { devicesAlias } from './devices-alias.js';
+import { errors } from './errors.js';
+import { health } from './health.js';
+import { identifiers } from './identifiers.js';
+import { ingest } from './ingest.js';
+import { logs } from './logs.js';
+import { historicalQuery } from './query.js';
+import { rowCaps } from './row-cap.js';
+import { sources } from './sources.js';
+import { Stage, type Target } from './stage.js';
+import { tenancy } from './tenancy.js';
+import { timestamps } from './timestamps.js';
+import { transport } from './transport.js';
+import { windows } from './windows.js';
+
+/** The wire contract, asked over HTTP and nothing else: whatever has the address, it must answer alike. */
+export function apiSuite(open: () => Promise<Target>): void {
+  let target: Target;
+  let stage: Stage;
+  beforeAll(async () => {
+    target = await open();
+    stage = await Stage.on(target);
+  });
+  afterAll(() => target.close());
+
+  // The slow bodies of `transport` are under way while the rows of the others run.
+  const sections = [
+    health,
+    authentication,
+    errors,
+    ingest,
+    identifiers,
+    timestamps,
+    windows,
+    historicalQuery,
+    rowCaps,
+    logs,
+    sources,
+    devicesAlias,
+    tenancy,
+    transport,
+  ];
+  for (const section of sections) section(() => stage);
+}

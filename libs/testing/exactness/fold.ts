@@ -1,0 +1,73 @@
+/** The contract of reads, done the slow and plain way over all points that were accepted. Nothing here is shared with the service. */
+
+export const sizesMs = { '1m': 60_000, '10m': 600_000, '1h': 3_600_000, '1d': 86_400_000 } as const;
+export type Interval = 'raw' | keyof typeof sizesMs;
+export const intervals: readonly Interval[] = ['raw', '1m', '10m', '1h', '1d'];
+export const rowCap = 10_000;
+
+/** The value of each point by its time, Unix milliseconds: what is left once later points have replaced earlier ones. */
+export type PlainSeries = ReadonlyMap<number, number>;
+
+/** One row of an answer; `name` is the metric, in fleet answers the source. A raw row has `value`, a bucket the other four. */
+export interface Row {
+  readonly name: string;
+  readonly timestampMs: number;
+  readonly value?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly avg?: number;
+  readonly count?: number;
+}
+
+export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+const inOrder = (a: Row, b: Row): number => a.timestampMs - b.timestampMs || byBytes(a.name, b.name);
+
+/** Every row of the window, uncapped, ordered by (time, name). A bucket counts when its start lies in the window floored to a bucket. */
+export function rowsOf(series: ReadonlyMap<string, PlainSeries>, interval: Interval, startMs: number, endMs: number): Row[] {
+  const rows = [...series].flatMap(([name, points]) =>
+    interval === 'raw' ? rawRows(name, points, startMs, endMs) : bucketRows(name, points, sizesMs[interval], startMs, endMs),
+  );
+  return rows.toSorted(inOrder);
+}
+
+function rawRows(name: string, points: PlainSeries, startMs: number, endMs: number): Row[] {
+  return [...points].filter(([time]) => startMs <= time && time < endMs).map(([timestampMs, value]) => ({ name, timestampMs, value }));
+}
+
+function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: number, endMs: number): Row[] {
+  const firstMs = Math.floor(startMs / sizeMs) * sizeMs;
+  const buckets = new Map<number, number[]>();
+  for (const [time, value] of points) {
+    const bucket = Math.floor(time / sizeMs) * sizeMs;
+    if (bucket < firstMs || bucket >= endMs) continue;
+    const values = buckets.get(bucket);
+    if (values) values.push(value);
+    else buckets.set(bucket, [value]);
+  }
+  return [...buckets].map(([timestampMs, values]) => ({ name, timestampMs, ...summary(values) }));
+}
+
+function summary(values: readonly number[]): Pick<Row, 'min' | 'max' | 'avg' | 'count'> {
+  let [min, max, sum] = [Infinity, -Infinity, 0];
+  for (const value of values) {
+    min = Math.min(min, value);
+    max = Math.max(max, value);
+    sum = Math.max(-Number.MAX_VALUE, Math.min(sum + value, Number.MAX_VALUE));
+  }
+  return { min, max, avg: sum / values.length, count: values.length };
+}
+
+/** The interval that the service chooses by itself: raw under ten minutes, else the one with the number of buckets nearest to 1,000 in ratio. */
+export function automaticInterval(spanMs: number): Interval {
+  if (spanMs < 600_000) return 'raw';
+  const distance = (interval: keyof typeof sizesMs): number => Math.abs(Math.log(spanMs / sizesMs[interval] / 1000));
+  return (Object.keys(sizesMs) as (keyof typeof sizesMs)[]).reduce((best, next) => (distance(next) < distance(best) ? next : best));
+}
+
+/** Unix milliseconds of a time as it was sent, or undefined when the service has to take its receive time. */
+export function timeOf(sent: number | null | undefined): number | undefined {
+  if (sent === undefined || sent === null || sent <= 0) return undefined;
+  if (sent < 1e12) return Math.round(sent * 1000);
+  if (sent >= 1e17) return Math.round(sent / 1e6);
+  return Math.round(sent >= 1e14 ? sent / 1e3 : sent);
+}

@@ -1,0 +1,57 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { buffer } from 'node:stream/consumers';
+
+/** A request as it goes over the wire: nothing in `path` is normalized, a header with two values is sent twice. */
+export interface Ask {
+  readonly method?: string;
+  /** From the first slash on, with the query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Uint8Array | undefined;
+  /** Local address to call from, for example `127.0.0.7`. */
+  readonly from?: string | undefined;
+}
+
+/** An answer as it came. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case; values of a name that came twice are joined by `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+const agents = {
+  'http:': { request: httpRequest, agent: new HttpAgent({ keepAlive: true }) },
+  'https:': { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true }) },
+};
+
+/** Rejects when no whole answer came. */
+export async function send(base: string, ask: Ask): Promise<Answer> {
+  const url = new URL(base);
+  const { request, agent } = agents[url.protocol as keyof typeof agents];
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const body = ask.body === undefined ? undefined : Buffer.from(ask.body);
+  const outgoing = request(
+    {
+      agent: ask.from === undefined ? agent : false,
+      host: url.hostname,
+      port: url.port,
+      method: ask.method ?? 'GET',
+      path: ask.path,
+      headers: { ...(body && { 'content-length': String(body.length) }), ...mutable(ask.headers) },
+      ...(ask.from !== undefined && { localAddress: ask.from }),
+    },
+    resolve,
+  );
+  outgoing.on('error', reject);
+  outgoing.end(body);
+  const incoming = await promise;
+  return { status: incoming.statusCode!, headers: joined(incoming), text: (await buffer(incoming)).toString() };
+}
+
+const mutable = (headers: Ask['headers'] = {}): Record<string, string | string[]> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]));
+
+const joined = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]));

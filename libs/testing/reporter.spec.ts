@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { closing } from './reporter.js';
+
+const row = (path: string, status: string) => ({
+  ancestorTitles: path.split(' › ').slice(0, -1),
+  fullName: path.replaceAll(' › ', ' '),
+  status,
+});
+const file = (rows: readonly ReturnType<typeof row>[], testExecError?: unknown) => ({
+  testFilePath: '/x/a.spec.js',
+  testExecError,
+  testResults: rows,
+});
+
+describe('a run ends with one total, and by name with what did not run', () => {
+  it.each([
+    ['all ran', [file([row('a › one', 'passed'), row('two', 'failed')])], '\n1 passed, 1 failed\n'],
+    ['a row did not', [file([row('a › one', 'passed'), row('a › b › two', 'pending')])], '\nnot run: a b two\n1 passed, 1 failed\n'],
+    [
+      'a suite did not',
+      [file([row('a › one', 'pending'), row('a › b › two', 'todo'), row('c › d', 'passed')])],
+      '\nnot run: a\n1 passed, 1 failed\n',
+    ],
+    ['a row outside of suites did not', [file([row('alone', 'pending')])], '\nnot run: alone\n1 passed, 1 failed\n'],
+    ['a file broke', [file([], new Error('syntax'))], '\ncould not be run: /x/a.spec.js\n1 passed, 2 failed\n'],
+  ])('%s', (_, testResults, expected) => {
+    expect(closing({ numPassedTests: 1, numFailedTests: 1, testResults })).toBe(expected);
+  });
+});
