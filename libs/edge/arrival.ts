@@ -5,6 +5,7 @@ import type { ApiKeyGuard } from './api-key-guard.js';
 import type { InFlight, Lease } from './in-flight.js';
 import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
 import type { Routes } from './routes.js';
+import type { Traffic } from './traffic.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,6 +30,7 @@ export class Arrival {
   constructor(
     private readonly guard: ApiKeyGuard,
     private readonly inFlight: InFlight,
+    private readonly traffic: Traffic,
     private readonly routes: Routes,
     private readonly observer: Observer,
   ) {}
@@ -47,9 +49,11 @@ export class Arrival {
 
   /** Names the request to the client and, once the answer is out, tells the observer. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
+    this.traffic.begin();
     reply.header('x-request-id', request.id);
     if (request.headers.origin !== undefined) reply.headers(corsHeaders);
     reply.raw.once('close', () => {
+      this.traffic.end();
       request.lease?.close();
       this.observer({
         requestId: request.id,
@@ -65,7 +69,8 @@ export class Arrival {
   }
 
   /** The handler has settled; what it held is free once the answer is out too. */
-  leave(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  leave(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    if (this.traffic.closing) reply.raw.shouldKeepAlive = false;
     request.lease?.settle();
     done();
   }

@@ -4,12 +4,14 @@ import { ApiKeyGuard } from './api-key-guard.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
+import { Readiness } from './readiness.js';
+import { Traffic } from './traffic.js';
 
 /** What every HTTP face shares. Needs RECORD_LOG, VIEWS and CLOCK from a global module. */
 @Module({})
 export class EdgeModule {
   static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Keyring, Accept, InFlight];
+    const shared = [Keyring, Accept, InFlight, Readiness, Traffic];
     return {
       module: EdgeModule,
       global: true,

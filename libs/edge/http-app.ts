@@ -14,6 +14,7 @@ import { readBody } from './read-body.js';
 import { decodableUrl } from './decodable-url.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
+import { Traffic } from './traffic.js';
 
 export interface HttpAppOptions {
   readonly logger?: LoggerService | false;
@@ -52,7 +53,7 @@ export async function createHttpApp(
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
-  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), routes, observer);
+  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), routes, observer);
   instance.decorateRequest('caller', undefined).decorateRequest('lease', undefined).decorateRequest('failure', undefined);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));

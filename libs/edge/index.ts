@@ -12,3 +12,5 @@ export * from './presence.js';
 export * from './problem.js';
 export * from './problem.filter.js';
 export * from './read-body.js';
+export * from './readiness.js';
+export * from './traffic.js';

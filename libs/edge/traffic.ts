@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { Server as TcpServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Long enough for what clients already sent to arrive. */
+const quietMs = 300;
+/** Then whoever is still sending is a slow body, which is cut off by then anyway. */
+const patienceMs = 40_000;
+const goodbyeMs = 2000;
+
+/** Requests under way, and the way to stop without losing one. */
+@Injectable()
+export class Traffic {
+  /** Requests whose answer is not out yet. */
+  open = 0;
+  /** Every answer now ends its connection. */
+  closing = false;
+  #lastMs = 0;
+
+  begin(): void {
+    this.open++;
+    this.#lastMs = performance.now();
+  }
+
+  end(): void {
+    this.open--;
+  }
+
+  /**
+   * Stops listening, answers what is under way and what still comes over open connections, and resolves when it has been quiet for a
+   * moment and the connections are closed.
+   */
+  async drain(server: Server): Promise<void> {
+    this.closing = true;
+    const startMs = performance.now();
+    // The server's own `close` would reset connections that a client is just about to use.
+    const closed = new Promise<void>((resolve) => void TcpServer.prototype.close.call(server, () => resolve()));
+    this.#lastMs = startMs;
+    while ((this.open > 0 || performance.now() - this.#lastMs < quietMs) && performance.now() - startMs < patienceMs) await sleep(20);
+    server.closeIdleConnections();
+    await Promise.race([closed, sleep(goodbyeMs)]);
+    server.closeAllConnections();
+  }
+}

@@ -1,0 +1,40 @@
+/** What a name ends in: `_seconds`, `_bytes`, or the things that are counted. */
+export type Unit = 'seconds' | 'bytes' | '';
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+interface Described {
+  /** snake_case, with the unit at its end and without `_total`. */
+  readonly name: string;
+  readonly unit: Unit;
+  readonly help: string;
+}
+
+/** A figure for the operator. Its owner keeps plain numbers; they are read when somebody looks. */
+export type Metric =
+  | (Described & { readonly kind: 'counter' | 'gauge'; read(): number | readonly Sample[] | Promise<number> })
+  | (Described & { readonly kind: 'histogram'; read(): Histogram });
+
+/** Counts of observations by size. */
+export class Histogram {
+  /** Observations at most as large as the bound of the same index and larger than the one before; the last entry holds the rest. */
+  readonly counts: Float64Array;
+  sum = 0;
+
+  /** @param bounds ascending. */
+  constructor(readonly bounds: readonly number[]) {
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  add(value: number): void {
+    let at = 0;
+    while (at < this.bounds.length && value > this.bounds[at]!) at++;
+    this.counts[at]!++;
+    this.sum += value;
+  }
+}

@@ -1,0 +1,27 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { problemContentType, problemOf, Readiness, WithoutKey } from '#edge';
+import { TelemetryError } from '#model';
+
+/** For probes. Live as long as the process answers; ready when requests should be sent to it. */
+@Controller('health')
+@WithoutKey()
+export class HealthController {
+  constructor(private readonly readiness: Readiness) {}
+
+  @Get(['', 'live'])
+  live(): { status: string } {
+    return { status: 'ok' };
+  }
+
+  @Get('ready')
+  ready(@Res() reply: FastifyReply): void {
+    const reasons = this.readiness.reasons();
+    if (reasons.length === 0) {
+      void reply.send({ status: 'ready', reasons });
+      return;
+    }
+    const problem = { ...problemOf(new TelemetryError('not_ready', reasons.join(' ')), reply.request.id), reasons };
+    void reply.status(503).header('retry-after', '1').type(problemContentType).send(Buffer.from(JSON.stringify(problem)));
+  }
+}

@@ -1,0 +1,35 @@
+import { Histogram, type Labels, type Metric, type Sample } from '#model';
+
+export const openMetricsContentType = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+
+/** Metrics as OpenMetrics text. */
+export async function openMetrics(metrics: readonly Metric[]): Promise<string> {
+  const families = await Promise.all(metrics.map(family));
+  return `${families.join('')}# EOF\n`;
+}
+
+async function family(metric: Metric): Promise<string> {
+  const { name, kind, unit, help } = metric;
+  const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
+  return [...head, ...lines(name, kind, await metric.read()), ''].join('\n');
+}
+
+function lines(name: string, kind: Metric['kind'], read: number | readonly Sample[] | Histogram): string[] {
+  if (read instanceof Histogram) return histogram(name, read);
+  const samples = typeof read === 'number' ? [{ labels: {}, value: read }] : read;
+  const suffix = kind === 'counter' ? '_total' : '';
+  return samples.map(({ labels, value }) => `${name}${suffix}${labelText(labels)} ${number(value)}`);
+}
+
+function histogram(name: string, { bounds, counts, sum }: Histogram): string[] {
+  let below = 0;
+  const buckets = [...bounds, Infinity].map((bound, at) => `${name}_bucket{le="${number(bound)}"} ${(below += counts[at]!)}`);
+  return [...buckets, `${name}_sum ${number(sum)}`, `${name}_count ${below}`];
+}
+
+const number = (value: number): string => (Number.isFinite(value) ? String(value) : `${value < 0 ? '-' : '+'}Inf`);
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`);
+  return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+}

@@ -1,0 +1,37 @@
+import type { Answered } from '#edge';
+import { Histogram, type Metric } from '#model';
+
+const latencyBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** Counts answers by route, method and status, and how long they took. */
+export class RequestMetrics {
+  readonly #counts = new Map<string, number>();
+  readonly #latency = new Histogram(latencyBounds);
+
+  readonly metrics: readonly Metric[] = [
+    {
+      name: 'headwater_http_requests',
+      kind: 'counter',
+      unit: '',
+      help: 'Answered requests by method, route and status.',
+      read: () =>
+        Array.from(this.#counts, ([name, value]) => {
+          const [method = '', route = '', status = ''] = name.split(' ');
+          return { labels: { method, route, status }, value };
+        }),
+    },
+    {
+      name: 'headwater_http_request_duration_seconds',
+      kind: 'histogram',
+      unit: 'seconds',
+      help: 'Time from the head of a request to the end of its answer.',
+      read: () => this.#latency,
+    },
+  ];
+
+  add({ method, route, status, durationMs }: Answered): void {
+    const name = `${method} ${route} ${status}`;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    this.#latency.add(durationMs / 1000);
+  }
+}
