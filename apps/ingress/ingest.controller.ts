@@ -10,7 +10,7 @@ export class IngestController {
   @Post()
   @HttpCode(200)
   @RequireScope('write')
-  ingest(@CallerParam() caller: Caller, @Body() body: Buffer | undefined, @Req() { id }: FastifyRequest): Promise<Receipt> {
-    return this.accept.body(caller, body, id);
+  ingest(@CallerParam() caller: Caller, @Body() body: Buffer | undefined, @Req() { id, headers }: FastifyRequest): Promise<Receipt> {
+    return this.accept.body(caller, body, id, headers['traceparent'] as string | undefined);
   }
 }

@@ -4,6 +4,7 @@ import { ApiKeyGuard } from './api-key-guard.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
+import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
 import { Traffic } from './traffic.js';
 
@@ -11,7 +12,7 @@ import { Traffic } from './traffic.js';
 @Module({})
 export class EdgeModule {
   static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Keyring, Accept, InFlight, Readiness, Traffic];
+    const shared = [Keyring, Accept, InFlight, Metrics, Readiness, Traffic];
     return {
       module: EdgeModule,
       global: true,

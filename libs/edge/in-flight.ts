@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TelemetryError } from '#model';
+import { Metrics } from './metrics.js';
 
 export const IN_FLIGHT_LIMITS = Symbol('InFlightLimits');
 
@@ -24,7 +25,18 @@ export class InFlight {
   bodyBytes = 0;
   readonly shares = new Map<string, Share>();
 
-  constructor(@Inject(IN_FLIGHT_LIMITS) readonly limits: InFlightLimits) {}
+  constructor(
+    @Inject(IN_FLIGHT_LIMITS) readonly limits: InFlightLimits,
+    metrics: Metrics,
+  ) {
+    metrics.add({
+      name: 'headwater_bodies_in_flight_bytes',
+      kind: 'gauge',
+      unit: 'bytes',
+      help: 'Bodies of requests that are not answered yet, as sent and inflated.',
+      read: () => this.bodyBytes,
+    });
+  }
 
   /** Opens what one request of this organization holds, still empty. */
   lease(orgId: string): Lease {

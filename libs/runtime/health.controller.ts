@@ -22,6 +22,10 @@ export class HealthController {
       return;
     }
     const problem = { ...problemOf(new TelemetryError('not_ready', reasons.join(' ')), reply.request.id), reasons };
-    void reply.status(503).header('retry-after', '1').type(problemContentType).send(Buffer.from(JSON.stringify(problem)));
+    void reply
+      .status(503)
+      .header('retry-after', '1')
+      .type(problemContentType)
+      .send(Buffer.from(JSON.stringify(problem)));
   }
 }

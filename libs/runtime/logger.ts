@@ -6,7 +6,12 @@ export type { Logger };
 
 /** Writes to stderr: pretty for a person at a terminal, a JSON object a line for everyone else. */
 export async function createLogger(level: LogLevel): Promise<Logger> {
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label: string) => ({ level: label }) } };
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
   if (!process.stderr.isTTY) return pino(options, destination({ dest: 2, sync: true }));
   const { default: pretty } = await import('pino-pretty');
   return pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true }));

@@ -1,0 +1,38 @@
+import type { Keyring } from '#edge';
+
+/**
+ * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it.
+ * An organization without a key is a first start that was cut off: it gets its key now.
+ */
+export async function firstKey(keyring: Keyring): Promise<string | undefined> {
+  const [known, ...others] = keyring.organizations();
+  if (others.length > 0) return undefined;
+  const { orgId } = known ?? (await keyring.createOrganization('My organization', true));
+  if (keyring.list(orgId).length > 0) return undefined;
+  const { secret } = await keyring.create(orgId, 'First key', ['read', 'write', 'admin']);
+  return secret;
+}
+
+/** What the first start prints, once. */
+export function welcome(url: string, key: string): string {
+  return `
+  Headwater is ready at ${url}
+
+  Your API key. It is shown this once, so keep it:
+
+    ${key}
+
+  Send a point:
+
+    curl -sS ${url}/ingest -H 'x-api-key: ${key}' -H 'content-type: application/json' \\
+      -d '{"source_id": "greenhouse", "points": [{"metric": "air.temperature", "value": 21.5}]}'
+
+  Read it back:
+
+    curl -sS ${url}/v1/sources/greenhouse/metrics/latest -H 'x-api-key: ${key}'
+
+`;
+}
+
+/** How to go on without the first key. */
+export const anotherKey = (dataDir: string): string => `lost the key? stop the server and run: npx headwater keys create --data ${dataDir}`;

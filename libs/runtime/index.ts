@@ -1,0 +1,5 @@
+export * from './backend.js';
+export * from './config.js';
+export * from './logger.js';
+export * from './run.js';
+export * from './start.js';

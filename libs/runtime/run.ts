@@ -1,0 +1,35 @@
+import type { Type } from '@nestjs/common';
+import type { Backend } from './backend.js';
+import { readConfig, StartError } from './config.js';
+import { anotherKey, welcome } from './first-key.js';
+import { createLogger } from './logger.js';
+import { start } from './start.js';
+
+/** Starts a role on a backend, as the process's own work: from its environment until SIGTERM or SIGINT. */
+export async function run(role: Type, backend: Backend): Promise<void> {
+  try {
+    const config = readConfig(process.env);
+    const logger = await createLogger(config.logLevel);
+    const running = await start(role, backend, config, logger);
+    if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
+    logger.info({ data: config.dataDir, metrics: `${running.adminUrl}/metrics` }, `listening on ${running.url}`);
+    if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
+
+    let signals = 0;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (++signals > 1) process.exit(1);
+      logger.info(`${signal}: finishing what is under way, then stopping; again to stop at once`);
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.fatal({ err: error }, 'could not stop in order');
+          process.exit(1);
+        },
+      );
+    };
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+  } catch (error) {
+    process.stderr.write(`${error instanceof StartError ? error.message : (error as Error).stack}\n`);
+    process.exit(1);
+  }
+}

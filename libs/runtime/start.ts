@@ -1,0 +1,133 @@
+import type { DynamicModule, Provider, Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { CLOCK, createHttpApp, Keyring, Metrics, Readiness, Traffic, type Answered, type Clock, type HttpAppOptions } from '#edge';
+import { AdminServer } from './admin-server.js';
+import type { Backend, OpenBackend } from './backend.js';
+import { StartError, type Config } from './config.js';
+import { firstKey } from './first-key.js';
+import { HealthController } from './health.controller.js';
+import { nestLogger, type Logger } from './logger.js';
+import { processMetrics } from './process-metrics.js';
+import { RequestLog } from './request-log.js';
+import { RequestMetrics } from './request-metrics.js';
+
+export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
+  readonly clock?: Clock;
+}
+
+/** A role that listens. */
+export interface Running {
+  /** Address of the API, without a slash at its end. */
+  readonly url: string;
+  /** Address of /metrics. */
+  readonly adminUrl: string;
+  /** The secret of the first key, when this start made one. */
+  readonly firstKey: string | undefined;
+  /** Stops without losing a request; afterwards everything is durable and closed. */
+  stop(): Promise<void>;
+  /** Ends where it stands, as a crash would. */
+  crash(): Promise<void>;
+}
+
+/** Starts a role on a backend. Rejects with a StartError where the operator can mend it; nothing stays open then. */
+export async function start(
+  role: Type,
+  backend: Backend,
+  config: Config,
+  logger: Logger,
+  { clock = Date.now, ...limits }: StartOptions = {},
+): Promise<Running> {
+  const open = await backend.open(config, clock);
+  const requestMetrics = new RequestMetrics();
+  const requestLog = new RequestLog(logger);
+  const observer = (answered: Answered): void => {
+    requestMetrics.add(answered);
+    requestLog.add(answered);
+  };
+  let app: NestFastifyApplication | undefined;
+  try {
+    app = await createHttpApp(root(role, open, clock), { logger: nestLogger(logger), observer, ...limits });
+    return await listen(app, open, backend, config, requestMetrics);
+  } catch (error) {
+    await app?.close();
+    await open.close();
+    throw error;
+  }
+}
+
+function root(role: Type, open: OpenBackend, clock: Clock): DynamicModule {
+  const providers: Provider[] = [{ provide: CLOCK, useValue: clock }, ...open.providers];
+  const ports: DynamicModule = {
+    module: class Ports {},
+    global: true,
+    providers,
+    exports: providers.map((provider) => (typeof provider === 'function' ? provider : provider.provide)),
+  };
+  return { module: class Role {}, imports: [ports, role], controllers: [HealthController] };
+}
+
+async function listen(
+  app: NestFastifyApplication,
+  open: OpenBackend,
+  backend: Backend,
+  config: Config,
+  requestMetrics: RequestMetrics,
+): Promise<Running> {
+  const keyring = app.get(Keyring);
+  const traffic = app.get(Traffic);
+  app.get(Readiness).add(() => (traffic.closing ? 'The server is stopping.' : undefined));
+  await Promise.all([app.init(), keyring.ready()]);
+  const secret = backend.makesFirstKey ? await firstKey(keyring) : undefined;
+
+  const own = processMetrics();
+  const { all } = app.get(Metrics);
+  all.push(...requestMetrics.metrics, ...open.metrics, ...own.metrics);
+  const admin = new AdminServer(all);
+  const end = (): void => {
+    admin.close();
+    own.stop();
+  };
+  try {
+    const adminUrl = await bound('HEADWATER_ADMIN_PORT', config.adminPort, admin.listen(config.adminPort));
+    await bound('HEADWATER_PORT', config.port, app.listen(config.port, config.host));
+    return {
+      url: reachable(await app.getUrl()),
+      adminUrl,
+      firstKey: secret,
+      stop: async () => {
+        await traffic.drain(app.getHttpServer());
+        await app.close();
+        await open.close();
+        end();
+      },
+      crash: async () => {
+        end();
+        await open.crash();
+        app.getHttpServer().closeAllConnections();
+        await app.close().catch(() => {});
+      },
+    };
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+const listenErrors: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is taken by another program',
+  EACCES: 'needs more rights than this user has',
+  EADDRNOTAVAIL: 'cannot be opened: HEADWATER_HOST is not an address of this machine',
+};
+
+async function bound<T>(variable: string, port: number, listening: Promise<T>): Promise<T> {
+  try {
+    return await listening;
+  } catch (cause) {
+    const reason = listenErrors[String((cause as NodeJS.ErrnoException).code)];
+    if (!reason) throw cause;
+    throw new StartError(`Port ${port} ${reason}. Set ${variable} to another one, or end that program.`, { cause });
+  }
+}
+
+/** An address that works in a command on this machine. */
+const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
