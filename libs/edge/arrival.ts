@@ -38,6 +38,9 @@ export class Arrival {
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     this.watch(request, reply);
     try {
+      if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+        throw new TelemetryError('invalid_request', 'Send a Host header.');
+      }
       if (request.is404) return this.#strayed(request, reply);
       this.#admit(request, reply);
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { STATUS_CODES } from 'node:http';
+import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import { TelemetryError } from '#model';
 import { problemContentType, problemHeaders, problemOf } from './problem.js';
 import { newRequestId } from './request-id.js';
@@ -36,11 +36,15 @@ function failureOf(error: ParserError): TelemetryError {
     return new TelemetryError('slow_body', 'Send the whole request within 30 seconds.', { retryAfterS: 1 });
   }
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    // The request line has not ended yet, so it is the URL that is too long.
-    if (error.rawPacket instanceof Buffer && /^[A-Z]+ [^\n]*$/.test(error.rawPacket.toString('latin1'))) {
-      return new TelemetryError('uri_too_long', 'Shorten the URL to less than 16 KiB.');
-    }
+    if (beginsWithLongUrl(error.rawPacket)) return new TelemetryError('uri_too_long', 'Shorten the URL to less than 16 KiB.');
     return new TelemetryError('headers_too_large', 'Send fewer and shorter headers: 16 KiB in all.');
   }
   return new TelemetryError('invalid_request', 'Send a well-formed HTTP/1.1 request.');
+}
+
+/** Whether these bytes are a request line alone longer than all headers may be. */
+function beginsWithLongUrl(packet: unknown): boolean {
+  if (!(packet instanceof Buffer) || !/^[A-Z]+ /.test(packet.toString('latin1', 0, 16))) return false;
+  const end = packet.indexOf('\n');
+  return end < 0 || end > maxHeaderSize;
 }

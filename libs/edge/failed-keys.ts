@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { hash } from 'node:crypto';
 import { TelemetryError } from '#model';
-import { sha256 } from './api-key.js';
 import { CLOCK, type Clock } from './clock.js';
 
 const windowMs = 60_000;
@@ -26,7 +26,7 @@ export class FailedKeys {
   add(address: string, key: string): void {
     const nowMs = this.clock();
     const { keys, untilMs } = this.#of(network(address), nowMs);
-    const digest = sha256(key).slice(0, 16);
+    const digest = hash('sha256', key, 'base64').slice(0, 16);
     if (keys.has(digest)) return;
     if (keys.size < maxKeys) {
       keys.add(digest);

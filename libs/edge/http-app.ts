@@ -37,7 +37,12 @@ export async function createHttpApp(
     rewriteUrl: ({ url = '/' }) => decodableUrl(url),
     return503OnClosing: false,
     requestTimeout: requestTimeoutMs,
-    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: Math.min(1000, requestTimeoutMs / 4) },
+    http: {
+      headersTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, requestTimeoutMs / 4),
+      // Node would answer without a problem; we refuse it ourselves.
+      requireHostHeader: false,
+    },
     frameworkErrors: (error, request, reply) => {
       arrival.watch(request, reply);
       sendProblem(reply, error);
@@ -46,6 +51,7 @@ export async function createHttpApp(
   };
   const adapter = new FastifyAdapter(options);
   const instance = adapter.getInstance();
+  instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   const routes = new Routes();
   routes.watch(instance);
 

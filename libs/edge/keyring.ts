@@ -1,9 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { entry, RECORD_LOG, tombstone, VIEWS, type RecordLog, type View, type Views } from '#log';
-import { TelemetryError, type ApiKey, type Caller, type Organization, type Scope } from '#model';
+import {
+  formatKey,
+  isWellFormedKey,
+  keyDisplay,
+  keyRandomBytes,
+  TelemetryError,
+  type ApiKey,
+  type Caller,
+  type Organization,
+  type Scope,
+} from '#model';
 import { apiKeys, organizations } from '#topics';
-import { isWellFormed, makeSecret, sha256 } from './api-key.js';
 import { CLOCK, type Clock } from './clock.js';
 
 /** A process that has not heard the log for so long might still honour a deleted key. */
@@ -36,7 +45,7 @@ export class Keyring {
 
   /** Who bears this key; undefined when it is malformed, unknown or deleted. @throws TelemetryError when the log has been silent too long. */
   verify(key: string): Caller | undefined {
-    if (!isWellFormed(key)) return undefined;
+    if (!isWellFormedKey(key)) return undefined;
     if (this.ageMs() > staleMs) throw new TelemetryError('log_unavailable', 'The server cannot tell now which keys are valid.');
     const digest = sha256(key);
     const found = this.#keys.get(keyIdOf(digest));
@@ -68,15 +77,14 @@ export class Keyring {
 
   /** Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once. */
   async create(orgId: string, name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; secret: string }> {
-    const secret = makeSecret();
+    const secret = formatKey(randomBytes(keyRandomBytes));
     const digest = sha256(secret);
     const key: ApiKey = {
       keyId: keyIdOf(digest),
       orgId,
       name,
       sha256: digest,
-      prefix: secret.slice(0, 8),
-      suffix: secret.slice(-4),
+      ...keyDisplay(secret),
       scopes,
       createdMs: this.clock(),
     };
@@ -94,6 +102,7 @@ export class Keyring {
   }
 }
 
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const keyIdOf = (digest: string): string => `key_${digest.slice(0, 24)}`;
 
 /** Resolves when the view has the key, or has it no more. */

@@ -1,0 +1,394 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Body, Controller, Delete, Get, Module, Param, Post } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { MemoryLog, MemoryModule } from '#testing';
+import { CallerParam, RequireScope, WithoutKey, WithoutPayment } from './access.js';
+import type { Answered } from './answered.js';
+import { createHttpApp } from './http-app.js';
+import { InFlight } from './in-flight.js';
+import { JsonBody } from './json-body.js';
+import { Keyring } from './keyring.js';
+import { maxBodyBytes } from './read-body.js';
+import type { Caller } from '#model';
+
+const Thing = z.object({ name: z.string(), parts: z.array(z.object({ size: z.number() })).default([]) });
+
+/** Lets a test hold requests in the handler. */
+let gate: Promise<void> = Promise.resolve();
+
+@Controller()
+class Things {
+  @Post('bytes')
+  @RequireScope('write')
+  async bytes(@Body() body: Buffer | undefined): Promise<{ bytes: number }> {
+    await gate;
+    return { bytes: body?.length ?? 0 };
+  }
+
+  @Post('things')
+  json(@JsonBody(Thing) thing: z.output<typeof Thing>): unknown {
+    return thing;
+  }
+
+  @Get('things/:id')
+  async thing(@Param('id') id: string, @CallerParam() caller: Caller): Promise<unknown> {
+    await gate;
+    return { id, org: caller.orgId };
+  }
+
+  @Delete('things/:id')
+  none(): void {}
+
+  @Get('broken')
+  broken(): never {
+    throw new Error('the password is hunter2');
+  }
+
+  @Get('open')
+  @WithoutKey()
+  open(): unknown {
+    return { ok: true };
+  }
+}
+
+@Controller('unpaid')
+@RequireScope('admin')
+@WithoutPayment()
+class Unpaid {
+  @Get('admin')
+  admin(): unknown {
+    return {};
+  }
+
+  @Get('write')
+  @RequireScope('write')
+  write(): unknown {
+    return {};
+  }
+}
+
+@Module({ controllers: [Things, Unpaid] })
+class Faces {}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly json: Record<string, unknown>;
+}
+
+let nowMs = Date.UTC(2026, 0, 1);
+const answered: Answered[] = [];
+const keys = { write: '', read: '', unpaid: '', unpaidAdmin: '', other: '', third: '' };
+let app: NestFastifyApplication;
+let port: number;
+
+beforeAll(async () => {
+  app = await createHttpApp(
+    { module: class Role {}, imports: [MemoryModule.of(new MemoryLog(), () => nowMs), Faces] },
+    { observer: (one) => answered.push(one), requestTimeoutMs: 400, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 } },
+  );
+  await app.listen(0, '127.0.0.1');
+  port = Number(new URL(await app.getUrl()).port);
+  const keyring = app.get(Keyring);
+  const paid = await keyring.createOrganization('Paid', true);
+  const other = await keyring.createOrganization('Other', true);
+  const unpaid = await keyring.createOrganization('Unpaid', false);
+  keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
+  keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
+  keys.other = (await keyring.create(other.orgId, 'w', ['write'])).secret;
+  keys.third = (await keyring.create((await keyring.createOrganization('Third', true)).orgId, 'w', ['write'])).secret;
+  keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;
+  keys.unpaidAdmin = (await keyring.create(unpaid.orgId, 'a', ['admin'])).secret;
+});
+
+afterAll(() => app.close());
+
+async function ask(method: string, path: string, headers: OutgoingHttpHeaders = {}, body?: Buffer | string): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const outgoing = httpRequest({ port, host: '127.0.0.1', method, path, headers }, (incoming) => {
+    text(incoming).then(
+      (all) => resolve({ status: incoming.statusCode!, headers: incoming.headers, json: all ? JSON.parse(all) : {} }),
+      reject,
+    );
+  });
+  outgoing.on('error', reject).end(body);
+  return promise;
+}
+
+const post = (body: Buffer | string, headers: OutgoingHttpHeaders = {}, key = keys.write): Promise<Answer> =>
+  ask('POST', '/bytes', { 'content-type': 'application/json', 'x-api-key': key, ...headers }, body);
+
+/** Writes bytes that no client would write; gives all that came until the server closed the connection. */
+async function raw(write: (socket: Socket) => void): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  write(socket);
+  return (await buffer(socket)).toString();
+}
+
+const head = (...lines: string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
+
+describe('who is let in', () => {
+  it.each([
+    ['/open', {}, 200, undefined],
+    ['/things/1', {}, 401, 'invalid_key'],
+    ['/things/1', { 'x-api-key': 'hw_short' }, 401, 'invalid_key'],
+    ['/things/1?x-api-key=KEY&api_key=KEY', { cookie: 'x-api-key=KEY', authorization: 'Bearer KEY' }, 401, 'invalid_key'],
+    ['/things/1', { 'x-api-key': ['KEY', 'KEY'] }, 400, 'invalid_request'],
+    ['/things/1', { 'x-api-key': 'KEY' }, 200, undefined],
+    ['/unpaid/admin', { 'x-api-key': 'KEY' }, 403, 'missing_scope'],
+    ['/unpaid/write', { 'x-api-key': 'KEY' }, 200, undefined],
+  ] as const)('GET %s with %j: %i %s', async (path, headers, status, code) => {
+    const sent = JSON.parse(JSON.stringify(headers).replaceAll('KEY', keys.write)) as OutgoingHttpHeaders;
+    const answer = await ask('GET', path.replaceAll('KEY', keys.write), sent);
+    expect([answer.status, answer.json['code']]).toEqual([status, code]);
+  });
+
+  it.each([
+    ['/things/1', 'unpaid', 402],
+    ['/unpaid/admin', 'unpaid', 403],
+    ['/unpaid/admin', 'unpaidAdmin', 200],
+  ] as const)('GET %s with the key %s of an organization without a payment method: %i', async (path, key, status) => {
+    expect((await ask('GET', path, { 'x-api-key': keys[key] })).status).toBe(status);
+  });
+
+  it('says how to authenticate, and the same to all', async () => {
+    const answers = await Promise.all([undefined, 'x', `${keys.write}x`].map((key) => ask('GET', '/things/1', { ...(key && { 'x-api-key': key }) })));
+    expect(new Set(answers.map(({ headers }) => headers['www-authenticate']))).toEqual(new Set(['ApiKey']));
+    expect(new Set(answers.map(({ json }) => JSON.stringify({ ...json, request_id: '' }))).size).toBe(1);
+  });
+});
+
+describe('an address that tries many keys', () => {
+  const guess = (at: number): Promise<Answer> => ask('GET', '/things/1', { 'x-api-key': `hw_guess${at}` });
+
+  it('is slowed down after 20 in a minute, for keys that are new', async () => {
+    nowMs += 60_000;
+    const first = await Promise.all(Array.from({ length: 20 }, (_, at) => guess(at)));
+    expect(new Set(first.map(({ status }) => status))).toEqual(new Set([401]));
+    const late = await guess(21);
+    expect([late.status, late.json['code'], late.headers['retry-after']]).toEqual([429, 'too_many_failed_keys', '60']);
+    expect((await guess(3)).status).toBe(401);
+    expect((await ask('GET', '/things/1', { 'x-api-key': keys.read })).status).toBe(200);
+    nowMs += 60_000;
+    expect((await guess(21)).status).toBe(401);
+  });
+});
+
+describe('a body', () => {
+  const json = JSON.stringify({ text: 'x'.repeat(1000) });
+  const big = Buffer.alloc(maxBodyBytes, ' ');
+  const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+  const random = Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 2_654_435_761) >>> 11));
+  const noise = gzipSync(random);
+  it.each([
+    ['plain', json, {}, 200, json.length],
+    ['with parameters in its type', json, { 'content-type': 'Application/JSON; charset=utf-8' }, 200, json.length],
+    ['of exactly 5 MiB', big, {}, 200, maxBodyBytes],
+    ['of 5 MiB and a byte', Buffer.concat([big, Buffer.from(' ')]), {}, 413, 'body_too_large'],
+    ['of 5 MiB and a byte, in chunks', Buffer.concat([big, Buffer.from(' ')]), { 'transfer-encoding': 'chunked' }, 413, 'body_too_large'],
+    ['in chunks', json, { 'transfer-encoding': 'chunked' }, 200, json.length],
+    ['gzip', gzipSync(json), { 'content-encoding': 'gzip' }, 200, json.length],
+    ['gzip, in capitals', gzipSync(json), { 'content-encoding': 'GZIP' }, 200, json.length],
+    ['gzip over 64 KiB', noise, { 'content-encoding': 'gzip' }, 200, random.length],
+    ['gzip in two members', Buffer.concat([gzipSync(json), gzipSync(json)]), { 'content-encoding': 'gzip' }, 200, 2 * json.length],
+    ['gzip of exactly 5 MiB', gzipSync(big), { 'content-encoding': 'gzip' }, 200, maxBodyBytes],
+    ['gzip of more than 5 MiB', bomb, { 'content-encoding': 'gzip' }, 413, 'body_too_large'],
+    ['gzip with a byte after it', Buffer.concat([gzipSync(json), Buffer.from([0])]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    ['gzip over 64 KiB with a byte after it', Buffer.concat([noise, Buffer.from([0])]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    ['gzip with text after it', Buffer.concat([gzipSync(json), Buffer.from('more')]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    ['gzip cut short', gzipSync(json).subarray(0, -5), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    ['gzip that is none', json, { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    ['identity', json, { 'content-encoding': 'identity' }, 200, json.length],
+    ['br', json, { 'content-encoding': 'br' }, 415, 'unsupported_content_encoding'],
+    ['gzip twice', gzipSync(gzipSync(json)), { 'content-encoding': 'gzip, gzip' }, 415, 'unsupported_content_encoding'],
+    ['of text', json, { 'content-type': 'text/plain' }, 415, 'unsupported_content_type'],
+    ['of a type like JSON', json, { 'content-type': 'application/jsonp' }, 415, 'unsupported_content_type'],
+    ['of a form', json, { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'unsupported_content_type'],
+    ['that is empty', '', {}, 200, 0],
+  ] as const)('%s', async (_, body, headers, status, outcome) => {
+    const answer = await post(body, headers);
+    expect([answer.status, answer.json['bytes'] ?? answer.json['code']]).toEqual([status === 200 ? 201 : status, outcome]);
+    expect(answer.headers['accept-encoding']).toBe(outcome === 'unsupported_content_encoding' ? 'gzip' : undefined);
+    expect(app.get(InFlight).bodyBytes).toBe(0);
+  });
+
+  it('without a type is refused', async () => {
+    const answer = await ask('POST', '/bytes', { 'x-api-key': keys.write }, json);
+    expect(answer.json['code']).toBe('unsupported_content_type');
+  });
+
+  it('that announces too much is refused before it is sent', async () => {
+    const all = await raw((socket) =>
+      socket.write(head('POST /bytes HTTP/1.1', 'host: h', `x-api-key: ${keys.write}`, 'content-type: application/json', 'content-length: 5242881')),
+    );
+    expect(all).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
+describe('JSON', () => {
+  it.each([
+    ['{"name": "a"}', 201, { name: 'a', parts: [] }],
+    ['{"name": "a", "__proto__": {"x": 1}}', 201, { name: 'a', parts: [] }],
+    ['{"name": 1, "parts": [{"size": 1}, {"size": "x"}]}', 400, { code: 'invalid_body', errors: [{ pointer: '/name' }, { pointer: '/parts/1/size' }] }],
+    ['[]', 400, { code: 'invalid_body', errors: [{ pointer: '' }] }],
+    ['{', 400, { code: 'invalid_json' }],
+    ['', 400, { code: 'invalid_json' }],
+  ])('%s: %i', async (body, status, expected) => {
+    const answer = await ask('POST', '/things', { 'x-api-key': keys.read, 'content-type': 'application/json' }, body);
+    expect(answer.status).toBe(status);
+    expect(answer.json).toMatchObject(expected);
+  });
+});
+
+describe('where no route is', () => {
+  it.each([
+    ['GET', '/nowhere', 404, 'unknown_route', undefined],
+    ['POST', '/nowhere', 404, 'unknown_route', undefined],
+    ['GET', '/bytes', 405, 'method_not_allowed', 'POST'],
+    ['PUT', '/things/1', 405, 'method_not_allowed', 'DELETE, GET, HEAD'],
+    ['PROPFIND', '/things/1', 405, 'method_not_allowed', 'DELETE, GET, HEAD'],
+    ['TRACE', '/things/1', 405, 'method_not_allowed', 'DELETE, GET, HEAD'],
+    ['GET', '/things/', 404, 'unknown_route', undefined],
+    ['GET', '/things//', 404, 'unknown_route', undefined],
+    ['GET', '/things/%c0%af', 400, 'invalid_request', undefined],
+    ['GET', `/things/${'x'.repeat(1025)}`, 414, 'uri_too_long', undefined],
+    ['GET', '//evil.example/things', 404, 'unknown_route', undefined],
+  ])('%s %s: %i %s', async (method, path, status, code, allow) => {
+    const answer = await ask(method, path, { 'x-api-key': keys.read });
+    expect([answer.status, answer.json['code'], answer.headers['allow']]).toEqual([status, code, allow]);
+    expect(answer.headers['x-request-id']).toBe(answer.json['request_id']);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+  });
+
+  it('a long id is still an id', async () => {
+    const id = 'x'.repeat(1024);
+    expect((await ask('GET', `/things/${id}`, { 'x-api-key': keys.read })).json['id']).toBe(id);
+  });
+});
+
+describe('what is no HTTP request', () => {
+  const key = (): string => `x-api-key: ${keys.write}`;
+  it.each([
+    ['a URL of 20 KB', () => head(`GET /${'u'.repeat(20_000)} HTTP/1.1`, 'host: h'), 414, 'uri_too_long'],
+    ['a header of 17 KB', () => head('GET /open HTTP/1.1', 'host: h', `x: ${'h'.repeat(17_000)}`), 431, 'headers_too_large'],
+    ['10,000 headers', () => head('GET /open HTTP/1.1', 'host: h', ...Array.from({ length: 10_000 }, (_, at) => `h${at}: 1`)), 431, 'headers_too_large'],
+    ['no HTTP at all', () => 'hello\r\n\r\n', 400, 'invalid_request'],
+    ['a control character in a header', () => head('GET /open HTTP/1.1', 'host: h', 'x: a\u0001b'), 400, 'invalid_request'],
+    [
+      'Transfer-Encoding and Content-Length',
+      () => head('POST /bytes HTTP/1.1', 'host: h', key(), 'content-type: application/json', 'transfer-encoding: chunked', 'content-length: 5'),
+      400,
+      'invalid_request',
+    ],
+    [
+      'a bad chunk',
+      () => `${head('POST /bytes HTTP/1.1', 'host: h', key(), 'content-type: application/json', 'transfer-encoding: chunked')}zz\r\n`,
+      400,
+      'invalid_request',
+    ],
+    [
+      'a body that never ends',
+      () => `${head('POST /bytes HTTP/1.1', 'host: h', key(), 'content-type: application/json', 'content-length: 10')}{`,
+      503,
+      'slow_body',
+    ],
+    ['a head that never ends', () => 'GET /open HTTP/1.1\r\nhost: h\r\n', 503, 'slow_body'],
+  ])('%s', async (_, bytes, status, code) => {
+    const all = await raw((socket) => socket.write(bytes()));
+    const [top = '', body = ''] = all.split('\r\n\r\n');
+    expect(top).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(top.toLowerCase()).toContain('\r\nconnection: close');
+    expect(top.toLowerCase().includes('\r\nretry-after: 1')).toBe(status === 503);
+    const problem = JSON.parse(body) as Record<string, unknown>;
+    expect(problem).toMatchObject({ status, code, type: `/errors/${code}` });
+    expect(top).toContain(`x-request-id: ${String(problem['request_id'])}`);
+  });
+
+  it('a request without a host is refused', async () => {
+    expect(await raw((socket) => socket.write(head('GET /open HTTP/1.1', 'connection: close')))).toMatch(/^HTTP.1.1 400 [^]*"invalid_request"/);
+  });
+
+  it('an expectation of another kind is not met, but answered', async () => {
+    expect((await ask('GET', '/open', { expect: 'the-unexpected' })).status).toBe(200);
+  });
+
+  it('a connection that says nothing is closed without a word', async () => {
+    expect(await raw(() => {})).toBe('');
+  });
+});
+
+describe('pages of other origins', () => {
+  it.each([
+    ['/bytes', 'POST'],
+    ['/things/1', 'DELETE, GET, HEAD'],
+  ])('OPTIONS %s', async (path, methods) => {
+    const { status, headers } = await ask('OPTIONS', path, { origin: 'https://x.example', 'access-control-request-method': 'POST' });
+    expect([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']]).toEqual([204, '*', methods]);
+    expect(headers['access-control-allow-headers']).toBe('Content-Type, Content-Encoding, x-api-key');
+  });
+
+  it('may read answers, errors too', async () => {
+    const answers = [await ask('GET', '/open', { origin: 'null' }), await ask('GET', '/nowhere', { origin: 'https://x.example' })];
+    expect(answers.map(({ headers }) => headers['access-control-allow-origin'])).toEqual(['*', '*']);
+  });
+});
+
+describe('too much at once', () => {
+  let open: () => void;
+  const shut = (): void => {
+    gate = new Promise((resolve) => (open = resolve));
+  };
+  const settled = async (want: () => boolean): Promise<void> => {
+    for (const endMs = performance.now() + 30_000; !want() && performance.now() < endMs; ) await new Promise(setImmediate);
+    expect(want()).toBe(true);
+  };
+  const held = (): number => app.get(InFlight).bodyBytes;
+  const mib = 1024 * 1024;
+
+  it.each([
+    ['announced', {}],
+    ['in chunks', { 'transfer-encoding': 'chunked' }],
+  ])('bodies %s: half of it for one organization, 429 beyond; all of it for all, 503 beyond', async (_, headers) => {
+    shut();
+    const first = post(Buffer.alloc(5 * mib, ' '), headers);
+    await settled(() => held() === 5 * mib);
+    const greedy = await post(Buffer.alloc(2 * mib, ' '), headers);
+    expect([greedy.status, greedy.json['code'], greedy.headers['retry-after']]).toEqual([429, 'over_rate', '1']);
+    const second = post(Buffer.alloc(5 * mib, ' '), headers, keys.other);
+    await settled(() => held() === 10 * mib);
+    const last = await post(Buffer.alloc(3 * mib, ' '), headers, keys.third);
+    expect([last.status, last.json['code'], last.headers['retry-after']]).toEqual([503, 'overloaded', '1']);
+    open();
+    expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([201, 201]);
+    await settled(() => held() === 0);
+  });
+
+  it('reads: 3 at once, 429 beyond, whoever leaves early', async () => {
+    shut();
+    const read = (key: string): Promise<Answer> => ask('GET', '/things/1', { 'x-api-key': key });
+    const open3 = [read(keys.read), read(keys.read), read(keys.write)];
+    const share = () => Array.from(app.get(InFlight).shares.values(), ({ reads }) => reads);
+    await settled(() => share()[0] === 3);
+    const fourth = await read(keys.read);
+    expect([fourth.status, fourth.json['code']]).toEqual([429, 'over_rate']);
+    const foreign = read(keys.other);
+    open();
+    expect((await Promise.all([...open3, foreign])).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    await settled(() => share().length === 0);
+  });
+});
+
+it('tells nobody what broke, but the observer', async () => {
+  const { status, json } = await ask('GET', '/broken', { 'x-api-key': keys.read });
+  expect([status, json['code']]).toEqual([500, 'internal']);
+  expect(JSON.stringify(json)).not.toContain('hunter2');
+  const seen = answered.find(({ requestId }) => requestId === json['request_id']);
+  expect(seen).toMatchObject({ method: 'GET', route: '/broken', status: 500, complete: true });
+  expect(seen?.failure?.cause).toHaveProperty('message', 'the password is hunter2';
+});
