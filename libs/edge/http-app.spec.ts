@@ -158,7 +158,9 @@ describe('who is let in', () => {
   });
 
   it('says how to authenticate, and the same to all', async () => {
-    const answers = await Promise.all([undefined, 'x', `${keys.write}x`].map((key) => ask('GET', '/things/1', { ...(key && { 'x-api-key': key }) })));
+    const answers = await Promise.all(
+      [undefined, 'x', `${keys.write}x`].map((key) => ask('GET', '/things/1', { ...(key && { 'x-api-key': key }) })),
+    );
     expect(new Set(answers.map(({ headers }) => headers['www-authenticate']))).toEqual(new Set(['ApiKey']));
     expect(new Set(answers.map(({ json }) => JSON.stringify({ ...json, request_id: '' }))).size).toBe(1);
   });
@@ -200,7 +202,13 @@ describe('a body', () => {
     ['gzip of exactly 5 MiB', gzipSync(big), { 'content-encoding': 'gzip' }, 200, maxBodyBytes],
     ['gzip of more than 5 MiB', bomb, { 'content-encoding': 'gzip' }, 413, 'body_too_large'],
     ['gzip with a byte after it', Buffer.concat([gzipSync(json), Buffer.from([0])]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
-    ['gzip over 64 KiB with a byte after it', Buffer.concat([noise, Buffer.from([0])]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
+    [
+      'gzip over 64 KiB with a byte after it',
+      Buffer.concat([noise, Buffer.from([0])]),
+      { 'content-encoding': 'gzip' },
+      400,
+      'invalid_gzip',
+    ],
     ['gzip with text after it', Buffer.concat([gzipSync(json), Buffer.from('more')]), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
     ['gzip cut short', gzipSync(json).subarray(0, -5), { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
     ['gzip that is none', json, { 'content-encoding': 'gzip' }, 400, 'invalid_gzip'],
@@ -225,7 +233,9 @@ describe('a body', () => {
 
   it('that announces too much is refused before it is sent', async () => {
     const all = await raw((socket) =>
-      socket.write(head('POST /bytes HTTP/1.1', 'host: h', `x-api-key: ${keys.write}`, 'content-type: application/json', 'content-length: 5242881')),
+      socket.write(
+        head('POST /bytes HTTP/1.1', 'host: h', `x-api-key: ${keys.write}`, 'content-type: application/json', 'content-length: 5242881'),
+      ),
     );
     expect(all).toMatch(/^HTTP\/1\.1 413 /);
   });
@@ -235,7 +245,11 @@ describe('JSON', () => {
   it.each([
     ['{"name": "a"}', 201, { name: 'a', parts: [] }],
     ['{"name": "a", "__proto__": {"x": 1}}', 201, { name: 'a', parts: [] }],
-    ['{"name": 1, "parts": [{"size": 1}, {"size": "x"}]}', 400, { code: 'invalid_body', errors: [{ pointer: '/name' }, { pointer: '/parts/1/size' }] }],
+    [
+      '{"name": 1, "parts": [{"size": 1}, {"size": "x"}]}',
+      400,
+      { code: 'invalid_body', errors: [{ pointer: '/name' }, { pointer: '/parts/1/size' }] },
+    ],
     ['[]', 400, { code: 'invalid_body', errors: [{ pointer: '' }] }],
     ['{', 400, { code: 'invalid_json' }],
     ['', 400, { code: 'invalid_json' }],
@@ -256,8 +270,6 @@ describe('where no route is', () => {
     ['TRACE', '/things/1', 405, 'method_not_allowed', 'DELETE, GET, HEAD'],
     ['GET', '/things/', 404, 'unknown_route', undefined],
     ['GET', '/things//', 404, 'unknown_route', undefined],
-    ['GET', '/things/%c0%af', 400, 'invalid_request', undefined],
-    ['GET', `/things/${'x'.repeat(1025)}`, 414, 'uri_too_long', undefined],
     ['GET', '//evil.example/things', 404, 'unknown_route', undefined],
   ])('%s %s: %i %s', async (method, path, status, code, allow) => {
     const answer = await ask(method, path, { 'x-api-key': keys.read });
@@ -266,9 +278,9 @@ describe('where no route is', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  it('a long id is still an id', async () => {
-    const id = 'x'.repeat(1024);
-    expect((await ask('GET', `/things/${id}`, { 'x-api-key': keys.read })).json['id']).toBe(id);
+  it.each(['x'.repeat(4000), 'a%2fb', '%c0%af', '100%'])('the id %s is for its route to judge', async (id) => {
+    expect((await ask('GET', `/things/${id}`, { 'x-api-key': keys.read })).json['id']).toBe(id.replace('%2f', '/'));
+    expect((await ask('GET', `/things/${id}`)).status).toBe(401);
   });
 });
 
@@ -277,12 +289,18 @@ describe('what is no HTTP request', () => {
   it.each([
     ['a URL of 20 KB', () => head(`GET /${'u'.repeat(20_000)} HTTP/1.1`, 'host: h'), 414, 'uri_too_long'],
     ['a header of 17 KB', () => head('GET /open HTTP/1.1', 'host: h', `x: ${'h'.repeat(17_000)}`), 431, 'headers_too_large'],
-    ['10,000 headers', () => head('GET /open HTTP/1.1', 'host: h', ...Array.from({ length: 10_000 }, (_, at) => `h${at}: 1`)), 431, 'headers_too_large'],
+    [
+      '10,000 headers',
+      () => head('GET /open HTTP/1.1', 'host: h', ...Array.from({ length: 10_000 }, (_, at) => `h${at}: 1`)),
+      431,
+      'headers_too_large',
+    ],
     ['no HTTP at all', () => 'hello\r\n\r\n', 400, 'invalid_request'],
     ['a control character in a header', () => head('GET /open HTTP/1.1', 'host: h', 'x: a\u0001b'), 400, 'invalid_request'],
     [
       'Transfer-Encoding and Content-Length',
-      () => head('POST /bytes HTTP/1.1', 'host: h', key(), 'content-type: application/json', 'transfer-encoding: chunked', 'content-length: 5'),
+      () =>
+        head('POST /bytes HTTP/1.1', 'host: h', key(), 'content-type: application/json', 'transfer-encoding: chunked', 'content-length: 5'),
       400,
       'invalid_request',
     ],
@@ -311,7 +329,9 @@ describe('what is no HTTP request', () => {
   });
 
   it('a request without a host is refused', async () => {
-    expect(await raw((socket) => socket.write(head('GET /open HTTP/1.1', 'connection: close')))).toMatch(/^HTTP.1.1 400 [^]*"invalid_request"/);
+    expect(await raw((socket) => socket.write(head('GET /open HTTP/1.1', 'connection: close')))).toMatch(
+      /^HTTP.1.1 400 [^]*"invalid_request"/,
+    );
   });
 
   it('an expectation of another kind is not met, but answered', async () => {
@@ -345,7 +365,7 @@ describe('too much at once', () => {
     gate = new Promise((resolve) => (open = resolve));
   };
   const settled = async (want: () => boolean): Promise<void> => {
-    for (const endMs = performance.now() + 30_000; !want() && performance.now() < endMs; ) await new Promise(setImmediate);
+    for (const endMs = performance.now() + 30_000; !want() && performance.now() < endMs;) await new Promise(setImmediate);
     expect(want()).toBe(true);
   };
   const held = (): number => app.get(InFlight).bodyBytes;
@@ -390,5 +410,5 @@ it('tells nobody what broke, but the observer', async () => {
   expect(JSON.stringify(json)).not.toContain('hunter2');
   const seen = answered.find(({ requestId }) => requestId === json['request_id']);
   expect(seen).toMatchObject({ method: 'GET', route: '/broken', status: 500, complete: true });
-  expect(seen?.failure?.cause).toHaveProperty('message', 'the password is hunter2';
+  expect(seen?.failure?.cause).toHaveProperty('message', 'the password is hunter2');
 });

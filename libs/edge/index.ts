@@ -7,6 +7,7 @@ export * from './http-app.js';
 export * from './in-flight.js';
 export * from './json-body.js';
 export * from './keyring.js';
+export * from './metrics.js';
 export * from './operation.js';
 export * from './presence.js';
 export * from './problem.js';

@@ -1,5 +1,6 @@
 export * from './backend.js';
 export * from './config.js';
+export * from './embedded.js';
 export * from './logger.js';
 export * from './run.js';
 export * from './start.js';

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { ControlModule } from '../control/control.module.js';
+import { IngressModule } from '../ingress/ingress.module.js';
+
+/** All roles in one process. */
+@Module({ imports: [IngressModule, ControlModule] })
+export class EmbeddedModule {}

@@ -1,0 +1,23 @@
+import { RECORD_LOG, VIEWS } from '#log';
+import type { Backend } from './backend.js';
+import { StartError } from './config.js';
+
+/** One process, one data folder, nothing else to install. */
+export const embedded: Backend = {
+  makesFirstKey: true,
+  async open({ dataDir }) {
+    const { DataFolderError, openStorage } = await import('#sqlite');
+    const storage = await openStorage(dataDir).catch((cause: unknown) => {
+      throw cause instanceof DataFolderError ? new StartError(cause.message, { cause }) : cause;
+    });
+    return {
+      providers: [
+        { provide: RECORD_LOG, useValue: storage.log },
+        { provide: VIEWS, useValue: storage.views },
+      ],
+      metrics: [],
+      close: () => storage.close(),
+      crash: () => storage.crash(),
+    };
+  },
+};
