@@ -19,7 +19,7 @@ export interface Batch {
 /** Gathers the points of rows into batches that the ingest endpoint takes. A row stands in one batch unless it is too large for one. */
 export class Batches {
   readonly #head: string;
-  readonly #metrics: readonly { readonly at: number; readonly head: string; readonly bytes: number }[];
+  readonly #metrics: readonly { readonly at: number; readonly head: string }[];
   #points: string[] = [];
   #bytes = 0;
   #firstMs = Infinity;
@@ -30,37 +30,36 @@ export class Batches {
     private readonly columns: Columns,
   ) {
     this.#head = `{"source_id":${JSON.stringify(sourceId)},"points":[`;
-    this.#metrics = columns.values.map(({ at, metric }) => {
-      const head = `{"metric":${JSON.stringify(metric)},"timestamp":`;
-      return { at, head, bytes: Buffer.byteLength(head) };
-    });
+    this.#metrics = columns.values.map(({ at, metric }) => ({ at, head: `{"metric":${JSON.stringify(metric)},"timestamp":` }));
   }
 
   /** The batches that are complete with this row. @throws Failure that names the line and cell; nothing of the row is taken then. */
-  *add(row: CsvRow): Generator<Batch> {
+  add(row: CsvRow): readonly Batch[] {
     const timestampMs = this.#timeOf(row);
     const points = this.#pointsOf(row, timestampMs);
-    const bytes = points.reduce((sum, point) => sum + point.bytes, 0);
-    if (!this.#fits(points.length, bytes)) yield* this.end();
-    for (const point of points) {
-      if (!this.#fits(1, point.bytes)) yield* this.end();
-      this.#points.push(point.text);
-      this.#bytes += point.bytes;
+    const bytes = points.map((point) => Buffer.byteLength(point) + 1);
+    const total = bytes.reduce((sum, more) => sum + more, 0);
+    const done = this.#fits(points.length, total) ? [] : this.end();
+    for (const [index, point] of points.entries()) {
+      if (!this.#fits(1, bytes[index]!)) done.push(...this.end());
+      this.#points.push(point);
+      this.#bytes += bytes[index]!;
       this.#firstMs = Math.min(this.#firstMs, timestampMs);
       this.#lastMs = Math.max(this.#lastMs, timestampMs);
     }
+    return done;
   }
 
-  /** What was gathered and not yet given. */
-  *end(): Generator<Batch> {
+  /** What was gathered and not yet given: one batch or none. */
+  end(): Batch[] {
     const points = this.#points;
-    if (points.length === 0) return;
+    if (points.length === 0) return [];
     const batch = { body: `${this.#head}${points.join(',')}]}`, points: points.length, firstMs: this.#firstMs, lastMs: this.#lastMs };
     this.#points = [];
     this.#bytes = 0;
     this.#firstMs = Infinity;
     this.#lastMs = -Infinity;
-    yield batch;
+    return [batch];
   }
 
   #fits(points: number, bytes: number): boolean {
@@ -78,15 +77,14 @@ export class Batches {
     return timestampMs;
   }
 
-  #pointsOf({ line, cells }: CsvRow, timestampMs: number): { text: string; bytes: number }[] {
+  #pointsOf({ line, cells }: CsvRow, timestampMs: number): readonly string[] {
     const points = [];
-    for (const { at, head, bytes } of this.#metrics) {
+    for (const { at, head } of this.#metrics) {
       const cell = cells[at]!.trim();
       if (cell === '') continue;
       const value = decimal.test(cell) ? Number(cell) : NaN;
       if (!Number.isFinite(value)) throw new Failure(`Line ${line}: "${shown(cell)}" is not a number; leave a cell without a value empty.`);
-      const tail = `${wireTime(timestampMs)},"value":${value}}`;
-      points.push({ text: head + tail, bytes: bytes + tail.length + 1 });
+      points.push(`${head}${wireTime(timestampMs)},"value":${value}}`);
     }
     return points;
   }

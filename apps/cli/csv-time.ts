@@ -15,8 +15,11 @@ export function cellTimeMs(cell: string): number | undefined {
 const unixMs = (time: number): number | undefined => (time > 0 ? toUnixMs(time) : undefined);
 
 /** `2026-01-31 06:00:00 +02:00` and `2026-01-31 06:00:00 UTC` as ISO 8601 writes them. */
-const withoutSpaces = (text: string): string =>
-  text.replace(/^(\S{10}) (?=\d)/, '$1T').replace(/ (?=[+-])| ?UTC$/, (zone) => (zone.endsWith('C') ? 'Z' : ''));
+function withoutSpaces(text: string): string {
+  if (text[10] !== ' ') return text;
+  const [date, time = '', ...zone] = text.split(' ');
+  return `${date}T${time}${zone.join(' ').replace(/^UTC$/, 'Z')}`;
+}
 
 const millisecondsFrom = 1e12;
 

@@ -90,23 +90,20 @@ class Import {
 
 /** The points of a file. What stands before a bad line is given before the line is refused. */
 async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes): AsyncGenerator<Batch> {
+  const reader = new CsvReader();
   let batches: Batches | undefined;
+  function add(row: CsvRow): readonly Batch[] {
+    if (batches) return batches.add(row);
+    batches = new Batches(sourceId, readColumns(row, wishes));
+    return isHeader(row, wishes) ? [] : batches.add(row);
+  }
   try {
-    for await (const row of rowsOf(input)) {
-      const isFirst = !batches;
-      batches ??= new Batches(sourceId, readColumns(row, wishes));
-      if (!isFirst || !isHeader(row, wishes)) yield* batches.add(row);
-    }
+    for await (const text of input.text) for (const row of reader.push(text)) for (const batch of add(row)) yield batch;
+    for (const row of reader.end()) yield* add(row);
   } catch (error) {
-    if (batches) yield* batches.end();
+    yield* batches?.end() ?? [];
     throw error;
   }
   if (!batches) throw new Failure(`${input.name} is empty.`);
   yield* batches.end();
-}
-
-async function* rowsOf(input: Input): AsyncGenerator<CsvRow> {
-  const reader = new CsvReader();
-  for await (const text of input.text) yield* reader.push(text);
-  yield* reader.end();
 }

@@ -66,7 +66,7 @@ export class Sender {
 
   async #deliver(batch: Batch): Promise<void> {
     const { patienceMs, signal } = this.options;
-    const body = await compress(batch.body);
+    const body = await compress(batch.body, { level: 1 });
     const endMs = performance.now() + patienceMs;
     for (let tries = 0; ; tries++) {
       try {

@@ -8,11 +8,15 @@ export function isoTimeMs(text: string): number | undefined {
   const match = pattern.exec(text);
   if (!match) return undefined;
   const [, date, minute = '00:00', second = ':00', fraction = '', offset = 'Z'] = match;
-  const midnight = new Date(`${date}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(date!)) return undefined;
+  if (date!.slice(8) > '28' && !isInCalendar(date!)) return undefined;
   const local = Date.parse(`${date}T${minute}${second}.${fraction.slice(0, 3).padEnd(3, '0')}Z`);
   const ahead = offsetMs(offset);
   return Number.isNaN(local) || minute.startsWith('24') || ahead === undefined ? undefined : local - ahead;
+}
+
+function isInCalendar(date: string): boolean {
+  const midnight = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date);
 }
 
 /** How far the clock of an offset is ahead of UTC. */
