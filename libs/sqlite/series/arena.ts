@@ -1,0 +1,125 @@
+import type { SeriesRun } from '#model';
+import { Points } from './points.js';
+
+/** Sizes of an arena. A piece is what one batch brought of one series with one set of tags. */
+export interface ArenaSize {
+  readonly points: number;
+  readonly pieces: number;
+}
+
+/** The columns of an arena, in memory that all threads see. Pieces stand in the order in which they came. */
+export class ArenaColumns {
+  readonly timeMs: Float64Array;
+  readonly value: Float64Array;
+  readonly series: Uint32Array;
+  /** Where a piece's points begin; they end where the next one's begin. */
+  readonly begin: Uint32Array;
+  readonly tag: Uint32Array;
+  /** The piece of the same series before this one, -1 when there is none. */
+  readonly before: Int32Array;
+
+  constructor(
+    readonly buffer: SharedArrayBuffer,
+    readonly size: ArenaSize,
+  ) {
+    const { points, pieces } = size;
+    this.timeMs = new Float64Array(buffer, 0, points);
+    this.value = new Float64Array(buffer, 8 * points, points);
+    this.series = new Uint32Array(buffer, 16 * points, pieces);
+    this.begin = new Uint32Array(buffer, 16 * points + 4 * pieces, pieces + 1);
+    this.tag = new Uint32Array(buffer, 16 * points + 8 * pieces + 4, pieces);
+    this.before = new Int32Array(buffer, 16 * points + 12 * pieces + 4, pieces);
+  }
+
+  static allocate(size: ArenaSize): ArenaColumns {
+    return new ArenaColumns(new SharedArrayBuffer(16 * size.points + 16 * size.pieces + 4), size);
+  }
+
+  /** Appends a piece's points with times in [fromMs, toMs) to `into`. */
+  copyPiece(piece: number, tag: number, fromMs: number, toMs: number, into: Points): void {
+    const { timeMs, value } = this;
+    let to = into.length;
+    for (let at = this.begin[piece]!; at < this.begin[piece + 1]!; at++) {
+      const time = timeMs[at]!;
+      if (time < fromMs || time >= toMs) continue;
+      into.timeMs[to] = time;
+      into.value[to] = value[at]!;
+      into.tag[to] = tag;
+      to++;
+    }
+    into.length = to;
+  }
+}
+
+/** Takes points until it is full; one thread writes it. */
+export class Arena {
+  points = 0;
+  pieces = 0;
+  /** Reads under way that may look into it: its memory must stay as it is. */
+  readers = 0;
+  /** The newest piece of each series, -1 for none. */
+  #heads = new Int32Array(0);
+  /** Tag sets of its points, numbered from 1 on. */
+  readonly #tagSets = new Map<string, number>();
+  #tagBytes = 0;
+
+  constructor(
+    readonly number: number,
+    readonly columns: ArenaColumns,
+  ) {
+    columns.begin[0] = 0;
+  }
+
+  get full(): boolean {
+    const { points, pieces } = this.columns.size;
+    return this.points === points || this.pieces === pieces || this.#tagBytes > 16 * 1024 * 1024;
+  }
+
+  get tagSets(): string[] {
+    return [...this.#tagSets.keys()];
+  }
+
+  /** The newest piece of each of these series. */
+  heads(series: ArrayLike<number>): Int32Array {
+    return Int32Array.from(series, (it) => this.#heads[it] ?? -1);
+  }
+
+  /** Takes points of a series from position `from` on, as many as it has room for, and returns where it stopped. */
+  take(series: number, { timestampMs, value }: SeriesRun, tags: string, from: number): number {
+    const { columns } = this;
+    const to = Math.min(timestampMs.length, from + columns.size.points - this.points);
+    let end = this.points;
+    for (let at = from; at < to; at++, end++) {
+      columns.timeMs[end] = timestampMs[at]!;
+      // -0 becomes 0, which it equals
+      columns.value[end] = value[at]! + 0;
+    }
+    const piece = this.pieces++;
+    this.points = end;
+    columns.series[piece] = series;
+    columns.tag[piece] = tags === '' ? 0 : this.#tagSet(tags);
+    columns.begin[piece + 1] = end;
+    columns.before[piece] = this.#move(series, piece);
+    return to;
+  }
+
+  /** Notes the newest piece of a series and returns the one before it. */
+  #move(series: number, piece: number): number {
+    if (series >= this.#heads.length) {
+      const grown = new Int32Array(Math.max(1024, 2 * series)).fill(-1);
+      grown.set(this.#heads);
+      this.#heads = grown;
+    }
+    const before = this.#heads[series]!;
+    this.#heads[series] = piece;
+    return before;
+  }
+
+  #tagSet(tags: string): number {
+    const known = this.#tagSets.get(tags);
+    if (known !== undefined) return known;
+    this.#tagBytes += 3 * tags.length;
+    this.#tagSets.set(tags, this.#tagSets.size + 1);
+    return this.#tagSets.size;
+  }
+}

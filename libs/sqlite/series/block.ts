@@ -1,0 +1,172 @@
+import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { TelemetryError } from '#model';
+import { ByteReader, ByteWriter } from './bytes.js';
+
+/** What a block holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
+export type Kind = number;
+
+/** Where in a run's order something stands: entries ascend by key, and by time within a key. */
+export interface Place {
+  readonly key: number;
+  readonly timeMs: number;
+}
+
+export const isBefore = (a: Place, b: Place): boolean => a.key < b.key || (a.key === b.key && a.timeMs < b.timeMs);
+
+/** One block as its row in the table: `last` is what it is found by. */
+export interface BlockRow {
+  readonly run: number;
+  readonly kind: Kind;
+  readonly last: Place;
+  readonly body: Uint8Array;
+}
+
+const headBytes = 48;
+const fullBytes = 16 * 1024;
+const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** The checksum covers the row's other columns too, so that a block which was moved or renamed is as damaged as one with a flipped bit. */
+function checksum(run: number, kind: Kind, last: Place, rest: Uint8Array): number {
+  return crc32(rest, crc32(new Uint8Array(Float64Array.of(run, kind, last.key, last.timeMs).buffer)));
+}
+
+/** Packs entries, which come in ascending order, into blocks of some kilobytes. */
+export class BlockWriter {
+  blocks = 0;
+  /** Where the last block written so far ends; the next one repeats it, so that a reader sees when one between is missing. */
+  last: Place = { key: -1, timeMs: 0 };
+  /** Takes the columns of the entry that the next `entry` closes. */
+  readonly columns = new ByteWriter();
+  readonly #heads = new ByteWriter();
+  #entries = 0;
+  #begun = 0;
+  #first: Place = this.last;
+  #end: Place = this.last;
+  #lastKey = 0;
+  #lastFirstMs = 0;
+
+  constructor(
+    private readonly run: number,
+    private readonly kind: Kind,
+    private readonly insert: (row: BlockRow) => void,
+  ) {}
+
+  /** Closes an entry: `count` rows of one key from `firstMs` to `lastMs`, whose columns were written to `columns`; `flags` read them. */
+  entry(key: number, count: number, flags: number, firstMs: number, lastMs: number): void {
+    if (this.#entries === 0) {
+      this.#first = { key, timeMs: firstMs };
+      this.#lastKey = key;
+      this.#lastFirstMs = firstMs;
+    }
+    this.#heads.varint(key - this.#lastKey);
+    this.#heads.varint(count);
+    this.#heads.varint(flags);
+    this.#heads.zigzag(firstMs - this.#lastFirstMs);
+    this.#heads.varint(lastMs - firstMs);
+    this.#heads.varint(this.columns.length - this.#begun);
+    this.#entries++;
+    this.#begun = this.columns.length;
+    this.#lastKey = key;
+    this.#lastFirstMs = firstMs;
+    this.#end = { key, timeMs: lastMs };
+    if (this.#heads.length + this.columns.length >= fullBytes) this.flush();
+  }
+
+  /** Writes the block that is not full yet, if there is one. */
+  flush(): void {
+    if (this.#entries === 0) return;
+    const plain = Buffer.concat([this.#heads.written(), this.columns.written()]);
+    const packed = zstdCompressSync(plain, { ...zstd, chunkSize: plain.length + 1024 });
+    const body = new Uint8Array(headBytes + packed.length);
+    const head = new DataView(body.buffer, 0, headBytes);
+    head.setUint32(4, plain.length, true);
+    head.setUint32(8, this.#heads.length, true);
+    head.setUint32(12, this.#entries, true);
+    for (const [at, value] of [this.last.key, this.last.timeMs, this.#first.key, this.#first.timeMs].entries()) {
+      head.setFloat64(16 + 8 * at, value, true);
+    }
+    body.set(packed, headBytes);
+    head.setUint32(0, checksum(this.run, this.kind, this.#end, body.subarray(4)), true);
+    this.insert({ run: this.run, kind: this.kind, last: this.#end, body });
+    this.last = this.#end;
+    this.blocks++;
+    this.columns.clear();
+    this.#heads.clear();
+    this.#entries = 0;
+    this.#begun = 0;
+  }
+}
+
+/** A block that is read entry by entry: `next` moves to an entry, whose head is then in the fields. */
+export class Block {
+  /** End of the block before it. */
+  readonly before: Place;
+  readonly first: Place;
+  readonly last: Place;
+  key = 0;
+  count = 0;
+  flags = 0;
+  firstMs = 0;
+  lastMs = 0;
+  /** Where the entry's columns are in `bytes`. */
+  columnsAt = 0;
+  #bytes: Uint8Array | undefined;
+  #heads = new ByteReader();
+  #left = 0;
+  #nextColumnsAt = 0;
+
+  /** @throws TelemetryError `store_corrupt` when the row is not as it was written. */
+  constructor(private readonly row: BlockRow) {
+    const { body, last } = row;
+    const head = new DataView(body.buffer, body.byteOffset, body.byteLength);
+    if (body.length < headBytes || head.getUint32(0, true) !== checksum(row.run, row.kind, last, body.subarray(4))) throw damaged(row);
+    this.before = { key: head.getFloat64(16, true), timeMs: head.getFloat64(24, true) };
+    this.first = { key: head.getFloat64(32, true), timeMs: head.getFloat64(40, true) };
+    this.last = last;
+    this.rewind();
+  }
+
+  /** All entries, unpacked. */
+  get bytes(): Uint8Array {
+    this.#bytes ??= this.#unpack();
+    return this.#bytes;
+  }
+
+  /** Goes back to before the first entry. */
+  rewind(): void {
+    const { body } = this.row;
+    const head = new DataView(body.buffer, body.byteOffset, headBytes);
+    this.#heads.at = 0;
+    this.#nextColumnsAt = head.getUint32(8, true);
+    this.#left = head.getUint32(12, true);
+    this.key = this.first.key;
+    this.firstMs = this.first.timeMs;
+    this.lastMs = -Infinity;
+    this.count = 0;
+  }
+
+  next(): boolean {
+    if (this.#left === 0) return false;
+    this.#left--;
+    this.#heads.bytes = this.bytes;
+    this.key += this.#heads.varint();
+    this.count = this.#heads.varint();
+    this.flags = this.#heads.varint();
+    this.firstMs += this.#heads.zigzag();
+    this.lastMs = this.firstMs + this.#heads.varint();
+    this.columnsAt = this.#nextColumnsAt;
+    this.#nextColumnsAt += this.#heads.varint();
+    return true;
+  }
+
+  #unpack(): Uint8Array {
+    const { body } = this.row;
+    const plainBytes = new DataView(body.buffer, body.byteOffset).getUint32(4, true);
+    return zstdDecompressSync(body.subarray(headBytes), { chunkSize: Math.max(64, plainBytes + 1) });
+  }
+}
+
+/** What to throw when a block is not as it was written or not where it must be. */
+export function damaged({ run, kind, last }: Pick<BlockRow, 'run' | 'kind' | 'last'>): TelemetryError {
+  return new TelemetryError('store_corrupt', `Block (${last.key}, ${last.timeMs}) of kind ${kind} in run ${run} of the store is damaged.`);
+}

@@ -1,0 +1,80 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '../transaction.js';
+import { ArenaColumns, type ArenaSize } from './arena.js';
+import { type DirectoryRows, writeDirectory } from './directory-rows.js';
+import { Points } from './points.js';
+import { blockInsert, insertRun } from './run.js';
+import { RunWriter } from './run-writer.js';
+import { sortPoints } from './sort-points.js';
+import { rowChecksum } from './tables.js';
+
+/** An arena that takes no more, and what became known while it was filled. */
+export interface SealedArena {
+  readonly number: number;
+  readonly buffer: SharedArrayBuffer;
+  readonly size: ArenaSize;
+  readonly points: number;
+  readonly pieces: number;
+  readonly tagSets: readonly string[];
+  readonly directory: DirectoryRows;
+  readonly offsets: Readonly<Record<number, number>>;
+}
+
+/** Writes a sealed arena as one run, in one transaction with its names and its place in the log. */
+export function flushArena(db: DatabaseSync, runId: number, arena: SealedArena, metricOf: (series: number) => number): void {
+  transaction(db, () => {
+    writeDirectory(db, arena.directory);
+    const tags = [0].concat(arena.tagSets.map(tagSetNumbers(db)));
+    const writer = new RunWriter(runId, metricOf, blockInsert(db));
+    const columns = new ArenaColumns(arena.buffer, arena.size);
+    const order = piecesBySeries(columns.series, arena.pieces);
+    const taken = new Points(longestSeries(columns, order));
+    const spare = new Points(taken.timeMs.length);
+    for (let at = 0; at < order.length;) {
+      const series = columns.series[order[at]!]!;
+      taken.length = 0;
+      for (; at < order.length && columns.series[order[at]!] === series; at++) {
+        const piece = order[at]!;
+        columns.copyPiece(piece, tags[columns.tag[piece]!]!, -Infinity, Infinity, taken);
+      }
+      const sorted = sortPoints(taken, spare);
+      writer.add(series, sorted, 0, sorted.length);
+    }
+    const run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
+    insertRun(db, run);
+  });
+}
+
+/** The pieces ordered by series, each series' in the order in which they came. */
+function piecesBySeries(series: Uint32Array, pieces: number): Uint32Array {
+  let last = 0;
+  for (let piece = 0; piece < pieces; piece++) last = Math.max(last, series[piece]!);
+  const ends = new Uint32Array(last + 2);
+  for (let piece = 0; piece < pieces; piece++) ends[series[piece]! + 1]!++;
+  for (let at = 1; at < ends.length; at++) ends[at]! += ends[at - 1]!;
+  const order = new Uint32Array(pieces);
+  for (let piece = 0; piece < pieces; piece++) order[ends[series[piece]!]!++] = piece;
+  return order;
+}
+
+function longestSeries({ series, begin }: ArenaColumns, order: Uint32Array): number {
+  let longest = 0;
+  let length = 0;
+  for (let at = 0; at < order.length; at++) {
+    const piece = order[at]!;
+    if (at > 0 && series[piece] !== series[order[at - 1]!]) length = 0;
+    length += begin[piece + 1]! - begin[piece]!;
+    longest = Math.max(longest, length);
+  }
+  return longest;
+}
+
+/** Finds or makes the number of a tag set. */
+function tagSetNumbers(db: DatabaseSync): (tags: string) => number {
+  const find = db.prepare('SELECT id FROM tag_set WHERE tags = ?');
+  const make = db.prepare('INSERT INTO tag_set(tags, crc) VALUES (?, ?)');
+  return (tags) => {
+    const known = find.get(tags) as { id: number } | undefined;
+    return known?.id ?? Number(make.run(tags, rowChecksum(tags)).lastInsertRowid);
+  };
+}

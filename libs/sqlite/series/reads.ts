@@ -1,0 +1,181 @@
+import {
+  bucketStartMs,
+  bucketWindow,
+  clampedSum,
+  FirstRows,
+  intervalMs,
+  type RollupInterval,
+  RollupRows,
+  type SelectedRows,
+  type Window,
+} from '#model';
+import { ArenaReader, type OpenArena } from './arena-reader.js';
+import { mergeRows, type Stale } from './merge-rows.js';
+import { lowerBound } from './points.js';
+import { mergePoints, type PointSink, type PointStream } from './point-stream.js';
+import { type Level, levelOf } from './run.js';
+import type { RunReader } from './run-reader.js';
+
+/** What to read: series in the order in which rows of one time are taken. */
+export interface ReadRequest {
+  readonly series: Uint32Array;
+  /** The metric of each. */
+  readonly metrics: Uint32Array;
+  /** What may not be in a run yet, oldest first. */
+  readonly arenas: readonly OpenArena[];
+  readonly window: Window;
+  readonly limit: number;
+  /** Undefined means raw points. */
+  readonly interval: RollupInterval | undefined;
+  /** When to give up, Unix milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
+const sliceRows = 8640;
+/** What keeps any sum of doubles in range. */
+const downscale = 2 ** -64;
+
+/** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, and folded once more. */
+const scratch: RollupRows[] = [];
+const finest = new RollupRows();
+const coarse = new RollupRows();
+const again = new RollupRows();
+
+/** Reads what the runs and arenas of one moment hold together. */
+export class Reads {
+  readonly #arenas: readonly ArenaReader[];
+
+  /** @param runs oldest first. */
+  constructor(
+    private readonly runs: readonly RunReader[],
+    private readonly request: ReadRequest,
+  ) {
+    const inRuns = runs.at(-1)?.run.lastArena ?? 0;
+    this.#arenas = request.arenas.filter(({ number }) => number > inRuns).map((arena) => new ArenaReader(arena));
+  }
+
+  /** Rows of (time, value). */
+  raw(): SelectedRows {
+    const { series, window, limit } = this.request;
+    const first = new FirstRows(limit, 2);
+    for (let position = 0; position < series.length; position++) {
+      let taken = 0;
+      this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1), ({ timeMs, value }, from, to) => {
+        const end = Math.min(to, from + limit + 1 - taken);
+        first.add(position, [timeMs, value], from, end);
+        taken += end - from;
+        return taken <= limit;
+      });
+    }
+    return first.finish(series.length);
+  }
+
+  /** Rows of (start of the bucket, min, max, sum, count), and which series have a bucket in the window. */
+  buckets(interval: RollupInterval): SelectedRows & { present: Uint8Array } {
+    const { series, limit, window } = this.request;
+    const sizeMs = intervalMs[interval];
+    const { startMs } = bucketWindow(window, interval);
+    const endMs = startMs + sizeMs * Math.ceil((window.endMs - startMs) / sizeMs);
+    const first = new FirstRows(limit, 5);
+    const present = new Uint8Array(series.length);
+    for (let position = 0; position < series.length; position++) {
+      let fromMs = startMs;
+      for (let taken = 0; taken <= limit && fromMs < endMs && fromMs <= first.lastMs;) {
+        const toMs = Math.min(endMs, fromMs + sliceRows * intervalMs[levelOf[interval]], first.lastMs + sizeMs);
+        const { length, startMs: starts, min, max, sum, count } = this.#rows(position, interval, fromMs, toMs);
+        if (length > 0) present[position] = 1;
+        const some = Math.min(length, limit + 1 - taken);
+        first.add(position, [starts, min, max, sum, count], 0, some);
+        taken += some;
+        fromMs = length > 0 ? toMs : this.#nextBucket(position, sizeMs, toMs, endMs);
+      }
+      if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
+    }
+    return { ...first.finish(series.length), present };
+  }
+
+  /** The value of each series' newest point in the window, NaN where there is none. */
+  latest(): Float64Array {
+    const { startMs, endMs } = this.request.window;
+    const newest = new Float64Array(this.request.series.length).fill(Number.NaN);
+    for (let position = 0; position < newest.length; position++) {
+      this.#points(position, startMs, endMs, ({ value }, _from, to) => {
+        newest[position] = value[to - 1]!;
+        return true;
+      });
+    }
+    return newest;
+  }
+
+  #streams(position: number, fromMs: number, toMs: number): PointStream[] {
+    const series = this.request.series[position]!;
+    return [
+      ...this.runs.map((run) => run.points(series, fromMs, toMs)),
+      ...this.#arenas.map((arena) => arena.points(position, fromMs, toMs)),
+    ];
+  }
+
+  #points(position: number, fromMs: number, toMs: number, sink: PointSink): void {
+    mergePoints(this.#streams(position, fromMs, toMs), sink);
+  }
+
+  /** The bucket of the first point at or after `fromMs`; `endMs` when there is none before that. */
+  #nextBucket(position: number, sizeMs: number, fromMs: number, endMs: number): number {
+    let nextMs = endMs;
+    for (const stream of this.#streams(position, fromMs, endMs)) {
+      if (stream.next()) nextMs = Math.min(nextMs, bucketStartMs(stream.points.timeMs[stream.at]!, sizeMs));
+    }
+    return nextMs;
+  }
+
+  /** The rows of the buckets of a series in [fromMs, toMs). The next call takes their memory. */
+  #rows(position: number, interval: RollupInterval, fromMs: number, toMs: number): RollupRows {
+    const level = levelOf[interval];
+    const levelMs = intervalMs[level];
+    finest.clear();
+    for (const stale of mergeRows(this.#gather(position, level, fromMs, toMs), levelMs, finest)) this.#foldAgain(position, levelMs, stale);
+    if (interval === level) return this.#summed(position, levelMs, finest);
+    coarse.clear();
+    coarse.foldRows(intervalMs[interval], finest);
+    return this.#summed(position, intervalMs[interval], coarse);
+  }
+
+  /** The rows that each run and arena has by itself, oldest first. */
+  #gather(position: number, level: Level, fromMs: number, toMs: number): RollupRows[] {
+    const { series, metrics } = this.request;
+    const sources = this.runs.length + this.#arenas.length;
+    while (scratch.length < sources) scratch.push(new RollupRows());
+    for (const rows of scratch) rows.clear();
+    for (const [at, run] of this.runs.entries()) run.rows(metrics[position]!, series[position]!, level, fromMs, toMs, scratch[at]!);
+    for (const [at, arena] of this.#arenas.entries()) {
+      arena.rows(position, intervalMs[level], fromMs, toMs, scratch[this.runs.length + at]!);
+    }
+    return scratch.slice(0, sources);
+  }
+
+  /** Folds stale buckets from the raw points into their rows in `finest`. */
+  #foldAgain(position: number, sizeMs: number, { fromMs, toMs }: Stale): void {
+    again.clear();
+    this.#points(position, fromMs, toMs, ({ timeMs, value }, from, to) => {
+      again.fold(sizeMs, timeMs, value, from, to);
+      return true;
+    });
+    finest.replace(lowerBound(finest.startMs, fromMs, 0, finest.length), again);
+  }
+
+  /** Sums that left the range of doubles on their way are made again, smaller, and clamped. */
+  #summed(position: number, sizeMs: number, rows: RollupRows): RollupRows {
+    for (let row = 0; row < rows.length; row++) {
+      if (Number.isFinite(rows.sum[row])) continue;
+      const startMs = rows.startMs[row]!;
+      again.clear();
+      this.#points(position, startMs, startMs + sizeMs, ({ timeMs, value }, from, to) => {
+        again.fold(sizeMs, timeMs, value, from, to, downscale);
+        return true;
+      });
+      rows.sum[row] = clampedSum(again.sum[0]! / downscale);
+    }
+    return rows;
+  }
+}

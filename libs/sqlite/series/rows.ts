@@ -1,0 +1,46 @@
+import type { RollupRows } from '#model';
+import type { Block, BlockWriter } from './block.js';
+import type { ByteReader } from './bytes.js';
+import { evenlySpaced, readTimes, readValues, spreadTimes, writeSums, writeTimes, writeValues } from './columns.js';
+
+const entryRows = 512;
+
+/** Writes rows [from, to) of one series, as many entries as that needs. */
+export function writeRows(blocks: BlockWriter, key: number, rows: RollupRows, from: number, to: number): void {
+  for (let at = from; at < to; at += entryRows) writeEntry(blocks, key, rows, at, Math.min(to, at + entryRows));
+}
+
+function writeEntry(blocks: BlockWriter, key: number, rows: RollupRows, from: number, to: number): void {
+  const { startMs, count, firstMs, lastMs, min, max, sum } = rows;
+  const out = blocks.columns;
+  const uneven = !evenlySpaced(startMs, from, to);
+  if (uneven) writeTimes(out, startMs, from, to);
+  for (let at = from; at < to; at++) out.varint(count[at]!);
+  for (let at = from; at < to; at++) out.varint(firstMs[at]! - startMs[at]!);
+  for (let at = from; at < to; at++) out.varint(lastMs[at]! - firstMs[at]!);
+  const minMode = writeValues(out, min, from, to);
+  const maxMode = writeValues(out, max, from, to);
+  const sumMode = writeSums(out, sum, from, to, Math.max(minMode, maxMode));
+  const flags = Number(uneven) | (minMode << 1) | (maxMode << 5) | (sumMode << 9);
+  blocks.entry(key, to - from, flags, startMs[from]!, startMs[to - 1]!);
+}
+
+/** Reads the entry where `block` stands and appends its rows. */
+export function readRows(block: Block, reader: ByteReader, into: RollupRows): void {
+  const { count, flags, firstMs, lastMs } = block;
+  into.reserve(count);
+  const begin = into.length;
+  const end = begin + count;
+  reader.bytes = block.bytes;
+  reader.at = block.columnsAt;
+  const starts = into.startMs.subarray(begin, end);
+  if (flags & 1) readTimes(reader, firstMs, count, starts);
+  else spreadTimes(firstMs, lastMs, count, starts);
+  for (let at = begin; at < end; at++) into.count[at] = reader.varint();
+  for (let at = begin; at < end; at++) into.firstMs[at] = into.startMs[at]! + reader.varint();
+  for (let at = begin; at < end; at++) into.lastMs[at] = into.firstMs[at]! + reader.varint();
+  readValues(reader, (flags >> 1) & 15, count, into.min.subarray(begin, end));
+  readValues(reader, (flags >> 5) & 15, count, into.max.subarray(begin, end));
+  readValues(reader, (flags >> 9) & 15, count, into.sum.subarray(begin, end));
+  into.length = end;
+}

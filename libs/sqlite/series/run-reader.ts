@@ -1,0 +1,105 @@
+import { intervalMs, RollupRows } from '#model';
+import { isBefore } from './block.js';
+import { BlockCursor } from './block-cursor.js';
+import { ByteReader } from './bytes.js';
+import type { PointStream } from './point-stream.js';
+import { entryPoints, lowerBound, Points, readPoints } from './points.js';
+import { readRows } from './rows.js';
+import { type BlockSearch, type Extent, type Level, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
+
+const bytes = new ByteReader();
+const entry = new RollupRows();
+
+/** Reads one run. One stream of points of it may be open at a time. */
+export class RunReader {
+  readonly #raw: BlockCursor;
+  readonly #points = new Points(entryPoints);
+  readonly #rows = new Map<number, BlockCursor>();
+
+  constructor(
+    private readonly search: BlockSearch,
+    readonly run: Run,
+  ) {
+    this.#raw = new BlockCursor(search, run.id, rawKind, run.raw);
+  }
+
+  /** The points of a series with times in [fromMs, toMs). */
+  points(series: number, fromMs: number, toMs: number): PointStream {
+    return new RunPoints(this.#raw, this.#points, series, Math.max(fromMs, this.run.firstMs), Math.min(toMs, this.run.lastMs + 1));
+  }
+
+  /** Appends the rows of a series whose buckets start in [fromMs, toMs), both at edges of buckets of the level. */
+  rows(metric: number, series: number, level: Level, fromMs: number, toMs: number, into: RollupRows): void {
+    if (this.run.lastMs < fromMs || this.run.firstMs >= toMs) return;
+    into.begin();
+    const { segments } = this.run;
+    for (let at = firstReaching(segments, series, fromMs); at < segments.length; at++) {
+      const segment = segments[at]!;
+      if (!isBefore(segment.from, { key: series, timeMs: toMs })) return;
+      const extent = segment.rows[level];
+      if (extent) this.#stored(rowsKind(at, level), extent, rowsKey(metric, series), fromMs, toMs, into);
+      else this.#folded(segment, series, level, fromMs, toMs, into);
+    }
+  }
+
+  #stored(kind: number, extent: Extent, key: number, fromMs: number, toMs: number, into: RollupRows): void {
+    let cursor = this.#rows.get(kind);
+    if (!cursor) this.#rows.set(kind, (cursor = new BlockCursor(this.search, this.run.id, kind, extent)));
+    for (let more = cursor.seek(key, fromMs); more && cursor.entry.key === key && cursor.entry.firstMs < toMs; more = cursor.next()) {
+      entry.clear();
+      readRows(cursor.entry, bytes, entry);
+      const from = lowerBound(entry.startMs, fromMs, 0, entry.length);
+      const to = lowerBound(entry.startMs, toMs, from, entry.length);
+      for (let at = from; at < to; at++) into.take(entry, at);
+    }
+  }
+
+  #folded(segment: Segment, series: number, level: Level, fromMs: number, toMs: number, into: RollupRows): void {
+    const begin = segment.from.key === series ? Math.max(fromMs, segment.from.timeMs) : fromMs;
+    const end = segment.to.key === series ? Math.min(toMs, segment.to.timeMs + intervalMs['1m']) : toMs;
+    const stream = this.points(series, begin, end);
+    while (stream.next()) into.fold(intervalMs[level], stream.points.timeMs, stream.points.value, stream.at, stream.end);
+  }
+}
+
+/** The first segment that ends at or after a series' bucket. */
+function firstReaching(segments: readonly Segment[], series: number, fromMs: number): number {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(segments[middle]!.to, { key: series, timeMs: fromMs })) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+class RunPoints implements PointStream {
+  at = 0;
+  end = 0;
+  #begun = false;
+
+  constructor(
+    private readonly cursor: BlockCursor,
+    readonly points: Points,
+    private readonly series: number,
+    private readonly fromMs: number,
+    private readonly toMs: number,
+  ) {}
+
+  next(): boolean {
+    if (!this.#goOn()) return false;
+    const { entry: block } = this.cursor;
+    if (block.key !== this.series || block.firstMs >= this.toMs) return false;
+    readPoints(block, bytes, this.points);
+    this.at = block.firstMs >= this.fromMs ? 0 : lowerBound(this.points.timeMs, this.fromMs, 0, this.points.length);
+    this.end = block.lastMs < this.toMs ? this.points.length : lowerBound(this.points.timeMs, this.toMs, this.at, this.points.length);
+    return this.at < this.end || this.next();
+  }
+
+  #goOn(): boolean {
+    if (this.#begun) return this.cursor.next();
+    this.#begun = true;
+    return this.fromMs < this.toMs && this.cursor.seek(this.series, this.fromMs);
+  }
+}

@@ -1,0 +1,96 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { TelemetryError, type RollupInterval } from '#model';
+import { type BlockRow, isBefore, type Place } from './block.js';
+import { checkRow, rowChecksum } from './tables.js';
+
+/** The intervals whose rows are stored; the others fold from them at read. */
+export const levels = ['1m', '1h'] as const;
+export type Level = (typeof levels)[number];
+export const levelOf: Readonly<Record<RollupInterval, Level>> = { '1m': '1m', '10m': '1m', '1h': '1h', '1d': '1h' };
+
+/** The blocks of one kind: how many there are and where the last one ends. */
+export interface Extent {
+  readonly blocks: number;
+  readonly last: Place;
+}
+
+/**
+ * The rollup rows of a stretch of a run's points (in the order of series and time). Within a segment rows are sorted by metric and series, so
+ * that one metric of many sources lies together. A level that is missing has too few points a row: it is folded from the raw points.
+ */
+export interface Segment {
+  /** First and last (series, start of the bucket) of its rows. */
+  readonly from: Place;
+  readonly to: Place;
+  readonly rows: Readonly<Partial<Record<Level, Extent>>>;
+}
+
+/**
+ * A run is written once and never changed: all points of a span of the log, sorted by series and time, no time twice. The arenas it was made
+ * of are numbered from 1 on, so the runs of a store follow one another without a gap, and the newer run is right where two hold one point.
+ */
+export interface Run {
+  readonly id: number;
+  /** How many merges its points went through. */
+  readonly level: number;
+  readonly firstArena: number;
+  readonly lastArena: number;
+  readonly points: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly raw: Extent;
+  readonly segments: readonly Segment[];
+  /** By partition: the highest offset that is in this run or an older one. */
+  readonly offsets: Readonly<Record<number, number>>;
+}
+
+export const rawKind = 0;
+export const rowsKind = (segment: number, level: Level): number => 2 * segment + 1 + levels.indexOf(level);
+
+export const maxSeries = 2 ** 27;
+export const maxMetrics = 2 ** 26;
+/** The key of a series' rollup rows, which puts a metric's series side by side. */
+export const rowsKey = (metric: number, series: number): number => metric * maxSeries + series;
+
+export function insertRun(db: DatabaseSync, run: Run): void {
+  const info = JSON.stringify(run);
+  db.prepare('INSERT INTO run(id, info, crc) VALUES (?, ?, ?)').run(run.id, info, rowChecksum(info));
+}
+
+/** Reads the runs, oldest first; those in `known` are not parsed again. @throws TelemetryError `store_corrupt` */
+export function readRuns(db: DatabaseSync, known: ReadonlyMap<number, Run> = new Map()): Run[] {
+  const parse = (id: number): Run => {
+    const { info, crc } = db.prepare('SELECT info, crc FROM run WHERE id = ?').get(id) as { info: string; crc: number };
+    checkRow(`run ${id}`, crc, info);
+    return JSON.parse(info) as Run;
+  };
+  const ids = db.prepare('SELECT id FROM run').all() as { id: number }[];
+  const runs = ids.map(({ id }) => known.get(id) ?? parse(id)).toSorted((a, b) => a.firstArena - b.firstArena);
+  let arena = 0;
+  for (const { firstArena, lastArena } of runs) {
+    if (firstArena !== arena + 1) throw new TelemetryError('store_corrupt', `The store has no run for the arenas after ${arena}.`);
+    arena = lastArena;
+  }
+  return runs;
+}
+
+/** How a block is written to its table. */
+export function blockInsert(db: DatabaseSync): (row: BlockRow) => void {
+  const insert = db.prepare('INSERT INTO block(run, kind, key, time_ms, body) VALUES (?, ?, ?, ?, ?)');
+  return ({ run, kind, last, body }) => void insert.run(run, kind, last.key, last.timeMs, body);
+}
+
+/** How the block is found that holds the first place at or after one; undefined when the run ends before it. */
+export type BlockSearch = (run: number, kind: number, extent: Extent, from: Place) => BlockRow | undefined;
+
+export function blockSearch(db: DatabaseSync): BlockSearch {
+  const search = db.prepare(
+    `SELECT key, time_ms, body FROM block WHERE run = ? AND kind = ? AND (key, time_ms) >= (?, ?) ORDER BY key, time_ms LIMIT 1`,
+  );
+  return (run, kind, extent, from) => {
+    if (isBefore(extent.last, from)) return undefined;
+    const row = search.get(run, kind, from.key, from.timeMs) as { key: number; time_ms: number; body: Uint8Array } | undefined;
+    if (!row) throw new TelemetryError('store_corrupt', `Run ${run} of the store lacks its last block of kind ${kind}.`);
+    return { run, kind, last: { key: row.key, timeMs: row.time_ms }, body: row.body };
+  };
+}

@@ -1,0 +1,112 @@
+import { bucketStartMs, intervalMs, RollupRows } from '#model';
+import { type BlockRow, BlockWriter, type Place } from './block.js';
+import { type Extent, type Level, levels, rowsKey, rowsKind, type Segment } from './run.js';
+import { lowerBound, type Points } from './points.js';
+import { writeRows } from './rows.js';
+
+/** Rows held before they are sorted and written. */
+const segmentRows = 256 * 1024;
+/** Below so many points a row, folding them at read costs less than keeping rows. */
+const worthwhile = 8;
+
+const hourMs = intervalMs['1h'];
+const hourOf = (timeMs: number): number => bucketStartMs(timeMs, hourMs);
+
+/** Folds the points of a run, which come in the order of series and time, and writes their rollup rows in segments. */
+export class SegmentWriter {
+  readonly segments: Segment[] = [];
+  readonly #minutes = new RollupRows();
+  readonly #hours = new RollupRows();
+  /** Series of this segment and where their rows begin. */
+  #series: number[] = [];
+  #begins: number[] = [];
+  #points = 0;
+
+  constructor(
+    private readonly run: number,
+    private readonly metricOf: (series: number) => number,
+    private readonly insert: (row: BlockRow) => void,
+  ) {}
+
+  add(series: number, points: Points, from: number, to: number): void {
+    const rows = this.#minutes;
+    let begin = from;
+    if (series === this.#series.at(-1)) {
+      if (rows.length >= segmentRows) {
+        begin = lowerBound(points.timeMs, hourOf(rows.startMs[rows.length - 1]!) + hourMs, from, to);
+        this.#fold(points, from, begin);
+        if (begin === to) return;
+        this.#spill();
+      }
+    } else if (rows.length >= segmentRows) this.#spill();
+    if (series !== this.#series.at(-1)) {
+      this.#series.push(series);
+      this.#begins.push(rows.length);
+      rows.begin();
+    }
+    this.#fold(points, begin, to);
+  }
+
+  finish(): readonly Segment[] {
+    this.#spill();
+    return this.segments;
+  }
+
+  #fold({ timeMs, value }: Points, from: number, to: number): void {
+    this.#minutes.fold(intervalMs['1m'], timeMs, value, from, to);
+    this.#points += to - from;
+  }
+
+  #spill(): void {
+    if (this.#series.length === 0) return;
+    const order = this.#byMetric();
+    const written: Partial<Record<Level, Extent>> = {};
+    for (const level of levels) {
+      const extent = this.#write(level, order);
+      if (extent) written[level] = extent;
+    }
+    this.#note(written);
+    this.#minutes.clear();
+    this.#series = [];
+    this.#begins = [];
+    this.#points = 0;
+  }
+
+  /** Positions in `#series`, by metric and series. */
+  #byMetric(): Float64Array {
+    const scale = 2 ** 27;
+    const keys = Float64Array.from(this.#series, (series, at) => this.metricOf(series) * scale + at);
+    return keys.sort().map((key) => key % scale);
+  }
+
+  #write(level: Level, order: Float64Array): Extent | undefined {
+    const { rows, begins } = level === '1m' ? { rows: this.#minutes, begins: this.#begins } : this.#foldHours();
+    if (this.#points < worthwhile * rows.length) return undefined;
+    const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
+    for (const at of order) {
+      const series = this.#series[at]!;
+      writeRows(blocks, rowsKey(this.metricOf(series), series), rows, begins[at]!, begins[at + 1] ?? rows.length);
+    }
+    blocks.flush();
+    return { blocks: blocks.blocks, last: blocks.last };
+  }
+
+  #foldHours(): { rows: RollupRows; begins: number[] } {
+    const rows = this.#hours;
+    rows.clear();
+    const begins = this.#begins.map((begin, at) => {
+      const first = rows.length;
+      rows.begin();
+      rows.foldRows(hourMs, this.#minutes, begin, this.#begins[at + 1]);
+      return first;
+    });
+    return { rows, begins };
+  }
+
+  #note(rows: Readonly<Partial<Record<Level, Extent>>>): void {
+    const minutes = this.#minutes;
+    const from: Place = { key: this.#series[0]!, timeMs: minutes.startMs[0]! };
+    const to: Place = { key: this.#series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
+    this.segments.push({ from, to, rows });
+  }
+}

@@ -1,0 +1,150 @@
+import { compareUtf8, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
+import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import type { StoreThreads } from '../store-threads.js';
+import { bucketColumns, type BucketRows, bySeries } from './answers.js';
+import type { ArenaSize } from './arena.js';
+import { ArenaStack } from './arena-stack.js';
+import { Directory, type KnownSource } from './directory.js';
+import type { ReadRequest } from './reads.js';
+import type { OpenedStore } from './writer.js';
+
+const readMs = 10_000;
+const maxReads = 1000;
+
+type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
+
+/** The series store in the file of two storage threads. */
+export class SqliteSeriesStore implements SeriesStore {
+  #turn: Promise<unknown> = Promise.resolve();
+  #reads = 0;
+
+  private constructor(
+    private readonly threads: StoreThreads,
+    private readonly directory: Directory,
+    private readonly arenas: ArenaStack,
+  ) {}
+
+  /** @param size of an arena. Rejects `store_corrupt` when names or runs are damaged. */
+  static async open(threads: StoreThreads, size?: ArenaSize): Promise<SqliteSeriesStore> {
+    const opened = await threads.writer.call<OpenedStore>('series.open');
+    const directory = new Directory(opened.directory);
+    return new SqliteSeriesStore(threads, directory, new ArenaStack(threads.writer, directory, opened, size));
+  }
+
+  write(batches: readonly Placed<PointBatch>[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const { partition, offset, value } of batches) {
+        if (this.arenas.holds(partition, offset)) continue;
+        await this.#take(value);
+        this.arenas.took(partition, offset);
+      }
+    });
+  }
+
+  async checkpoint(): Promise<void> {
+    const last = await this.#inTurn(() => this.arenas.sealLast());
+    await this.arenas.flushed(last);
+  }
+
+  async metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
+    return sortedMetrics(this.directory.find(orgId, sourceId));
+  }
+
+  async latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
+    const source = this.directory.find(orgId, sourceId);
+    const metrics = sortedMetrics(source);
+    const asked = { window, limit: metrics.length, interval: undefined };
+    const values = await this.#read<Float64Array>('series.latest', seriesOf(source, metrics), metrics, asked);
+    return metrics.map((metric, at) => [metric, values[at]!] as const).filter(([, value]) => !Number.isNaN(value));
+  }
+
+  async raw({ orgId, sourceId, metrics: names, window, limit }: SeriesQuery): Promise<RawAnswer> {
+    const source = this.directory.find(orgId, sourceId);
+    const metrics = sortedMetrics(source, names);
+    const rows = await this.#read<SelectedRows>('series.raw', seriesOf(source, metrics), metrics, { window, limit, interval: undefined });
+    const columns = bySeries(rows, ([timestampMs, value]) => ({ timestampMs: timestampMs!, value: value! }));
+    const series = columns.map((its, at) => ({ metric: metrics[at]!, ...its })).filter(({ value }) => value.length > 0);
+    return { series, truncated: rows.truncated };
+  }
+
+  async buckets({
+    orgId,
+    sourceId,
+    metrics: names,
+    window,
+    limit,
+    interval,
+  }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
+    const source = this.directory.find(orgId, sourceId);
+    const metrics = sortedMetrics(source, names);
+    const rows = await this.#read<BucketRows>('series.buckets', seriesOf(source, metrics), metrics, { window, limit, interval });
+    const series = bySeries(rows, bucketColumns)
+      .map((columns, at) => ({ metric: metrics[at]!, ...columns }))
+      .filter(({ count }) => count.length > 0);
+    return { series, truncated: rows.truncated };
+  }
+
+  async fleet({ orgId, metric, window, limit, interval }: FleetQuery): Promise<FleetAnswer> {
+    const sources = this.directory.fleet(orgId, metric);
+    const series = Uint32Array.from(sources, (source) => source.series.get(metric)!);
+    const metrics = Array.from<string>({ length: series.length }).fill(metric);
+    const rows = await this.#read<BucketRows>('series.buckets', series, metrics, { window, limit, interval });
+    const all = bySeries(rows, bucketColumns).map((columns, at) => ({ sourceId: sources[at]!.sourceId, ...columns }));
+    return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
+  }
+
+  /** Ends reads and writes; what was not checkpointed is only in the log. */
+  end(): void {
+    this.arenas.end();
+  }
+
+  async #take({ orgId, sourceId, series: runs }: PointBatch): Promise<void> {
+    for (const run of runs) {
+      const { length } = run.timestampMs;
+      if (length === 0) continue;
+      const source = this.directory.findOrMake(orgId, sourceId);
+      const series = this.directory.series(source, run.metric);
+      const tags = tagsKey(run.tags);
+      for (let from = 0; from < length;) {
+        if (this.arenas.active.full) await this.arenas.seal();
+        from = this.arenas.active.take(series, run, tags, from);
+      }
+    }
+  }
+
+  async #read<T>(name: string, series: Uint32Array, metrics: readonly string[], asked: Asked): Promise<T> {
+    if (this.#reads >= maxReads) throw new TelemetryError('store_unavailable', 'Too many reads wait for the store.', { retryAfterS: 1 });
+    const { arenas, giveBack } = this.arenas.lend(series);
+    this.#reads++;
+    try {
+      const request: ReadRequest = {
+        ...asked,
+        series,
+        metrics: Uint32Array.from(metrics, (metric) => this.directory.metric(metric)),
+        arenas,
+        deadlineMs: Date.now() + readMs,
+      };
+      return await this.threads.reader.call<T>(name, request);
+    } finally {
+      this.#reads--;
+      giveBack();
+    }
+  }
+
+  /** Runs `work` after what was given here before has settled. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work, work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** The metrics of a source in UTF-8 byte order; with names, those of them that it has. */
+function sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): string[] {
+  const known = source?.series ?? new Map<string, number>();
+  const metrics = names ? [...new Set(names)].filter((name) => known.has(name)) : [...known.keys()];
+  return metrics.sort(compareUtf8);
+}
+
+const seriesOf = (source: KnownSource | undefined, metrics: readonly string[]): Uint32Array =>
+  Uint32Array.from(metrics, (metric) => source!.series.get(metric)!);

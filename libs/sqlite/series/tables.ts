@@ -1,0 +1,29 @@
+import { crc32 } from 'node:zlib';
+import type { DatabaseSync } from 'node:sqlite';
+import { TelemetryError } from '#model';
+
+/** Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`. */
+const tables = `
+  CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, info TEXT NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS block(run INT NOT NULL, kind INT NOT NULL, key INT NOT NULL, time_ms INT NOT NULL, body BLOB NOT NULL);
+  CREATE UNIQUE INDEX IF NOT EXISTS block_place ON block(run, kind, key, time_ms);
+  CREATE TABLE IF NOT EXISTS metric(id INTEGER PRIMARY KEY, name TEXT NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS source(id INTEGER PRIMARY KEY, org TEXT NOT NULL, name TEXT NOT NULL, series BLOB NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS tag_set(id INTEGER PRIMARY KEY, tags TEXT NOT NULL UNIQUE, crc INT NOT NULL);
+`;
+
+export function createSeriesTables(db: DatabaseSync): void {
+  db.exec(tables);
+}
+
+/** The checksum of a row: of its columns as they stand there. */
+export function rowChecksum(...columns: readonly (string | number | Uint8Array)[]): number {
+  let crc = 0;
+  for (const column of columns) crc = crc32(column instanceof Uint8Array ? column : `${column}\0`, crc);
+  return crc;
+}
+
+/** @throws TelemetryError `store_corrupt` naming the row when its checksum is another one. */
+export function checkRow(what: string, crc: number, ...columns: readonly (string | number | Uint8Array)[]): void {
+  if (crc !== rowChecksum(...columns)) throw new TelemetryError('store_corrupt', `The store's row of ${what} is damaged.`);
+}

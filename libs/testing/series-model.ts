@@ -1,0 +1,122 @@
+import {
+  bucketWindow,
+  clampedSum,
+  compareUtf8,
+  intervalMs,
+  bucketStartMs,
+  type PointBatch,
+  type RollupInterval,
+  type Window,
+} from '#model';
+import type { FleetQuery, SeriesQuery } from '#stores';
+
+export type RawRow = readonly [name: string, timestampMs: number, value: number];
+
+export interface BucketRow {
+  readonly name: string;
+  readonly timestampMs: number;
+  readonly min: number;
+  readonly max: number;
+  readonly avg: number;
+  readonly count: number;
+}
+
+/** Rows in the order of (time, name), of which the first `limit` are kept. */
+export interface Kept<Row> {
+  readonly rows: readonly Row[];
+  readonly truncated: boolean;
+}
+
+/** Values by time. */
+type Series = Map<number, number>;
+
+/** What a series store must answer, in the plainest way: a map of points, and every rollup folded from it when asked. */
+export class SeriesModel {
+  readonly #series = new Map<string, Map<string, Series>>();
+
+  write({ orgId, sourceId, series }: PointBatch): void {
+    for (const { metric, timestampMs, value } of series) {
+      for (const [at, time] of timestampMs.entries()) this.#make(orgId, sourceId, metric).set(time, value[at]! + 0);
+    }
+  }
+
+  metricNames(orgId: string, sourceId: string): string[] {
+    return [...this.#of(orgId, sourceId).keys()].toSorted(compareUtf8);
+  }
+
+  latest(orgId: string, sourceId: string, window: Window): [string, number][] {
+    return this.metricNames(orgId, sourceId).flatMap((metric): [string, number][] => {
+      const newest = points(this.#of(orgId, sourceId).get(metric)!, window).at(-1);
+      return newest ? [[metric, newest[1]]] : [];
+    });
+  }
+
+  raw(query: SeriesQuery): Kept<RawRow> {
+    const rows = this.#asked(query).flatMap(([metric, series]) =>
+      points(series, query.window).map(([timestampMs, value]) => [metric, timestampMs, value] as const),
+    );
+    return keep(rows, query.limit, ([name, timestampMs]) => ({ name, timestampMs }));
+  }
+
+  buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Kept<BucketRow> {
+    const rows = this.#asked(query).flatMap(([metric, series]) => fold(metric, series, query.window, query.interval));
+    return keep(rows, query.limit, (row) => row);
+  }
+
+  fleet(query: FleetQuery): Kept<BucketRow> & { readonly sources: readonly string[] } {
+    const prefix = `${query.orgId}/`;
+    const rows = [...this.#series].flatMap(([key, metrics]) => {
+      const series = metrics.get(query.metric);
+      return series && key.startsWith(prefix) ? fold(key.slice(prefix.length), series, query.window, query.interval) : [];
+    });
+    const sources = [...new Set(rows.map(({ name }) => name))].toSorted(compareUtf8);
+    return { ...keep(rows, query.limit, (row) => row), sources };
+  }
+
+  #asked({ orgId, sourceId, metrics }: SeriesQuery): [string, Series][] {
+    return [...this.#of(orgId, sourceId)].filter(([metric]) => metrics?.includes(metric) ?? true);
+  }
+
+  #of(orgId: string, sourceId: string): Map<string, Series> {
+    return this.#series.get(`${orgId}/${sourceId}`) ?? new Map<string, Series>();
+  }
+
+  #make(orgId: string, sourceId: string, metric: string): Series {
+    const metrics = this.#of(orgId, sourceId);
+    this.#series.set(`${orgId}/${sourceId}`, metrics);
+    if (!metrics.has(metric)) metrics.set(metric, new Map());
+    return metrics.get(metric)!;
+  }
+}
+
+function points(series: Series, { startMs, endMs }: Window): [number, number][] {
+  return [...series].filter(([timeMs]) => timeMs >= startMs && timeMs < endMs).toSorted(([a], [b]) => a - b);
+}
+
+function fold(name: string, series: Series, asked: Window, interval: RollupInterval): BucketRow[] {
+  const window = bucketWindow(asked, interval);
+  const buckets = Map.groupBy(series, ([timeMs]) => bucketStartMs(timeMs, intervalMs[interval]));
+  return [...buckets]
+    .filter(([timestampMs]) => timestampMs >= window.startMs && timestampMs < window.endMs)
+    .map(([timestampMs, its]) => {
+      const values = its.map(([, value]) => value);
+      return { name, timestampMs, min: Math.min(...values), max: Math.max(...values), avg: average(values), count: values.length };
+    });
+}
+
+/** The sum, clamped to the largest double, over the count. Summed smaller than it is so that no step leaves the range of doubles. */
+function average(values: readonly number[]): number {
+  const plain = values.reduce((sum, value) => sum + value, 0);
+  if (Number.isFinite(plain)) return plain / values.length;
+  const scale = 2 ** 64;
+  return clampedSum(values.reduce((sum, value) => sum + value / scale, 0) * scale) / values.length;
+}
+
+function keep<Row>(
+  rows: readonly Row[],
+  limit: number,
+  of: (row: Row) => { readonly name: string; readonly timestampMs: number },
+): Kept<Row> {
+  const ordered = rows.toSorted((a, b) => of(a).timestampMs - of(b).timestampMs || compareUtf8(of(a).name, of(b).name));
+  return { rows: ordered.slice(0, limit), truncated: rows.length > limit };
+}

@@ -1,0 +1,423 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type PointBatch, type RollupInterval, rollupIntervals, type SeriesRun, type Tags } from '#model';
+import type { BucketColumns, Placed, SeriesStore } from '#stores';
+import { Random } from './random.js';
+import { aSeriesHistory, type SeriesHistory } from './series-history.js';
+import { type BucketRow, type Kept, type RawRow, SeriesModel } from './series-model.js';
+
+/** A series store on data of its own. */
+export interface SeriesStoreUnderTest {
+  readonly store: SeriesStore;
+  /** Ends it as a crash would and opens the same data again. */
+  crash(): Promise<SeriesStoreUnderTest>;
+  close(): Promise<void>;
+}
+
+const t = 1_700_000_040_000;
+const minute = 60_000;
+const all = 10_000;
+const everything = { startMs: 0, endMs: 1e15 };
+
+type Point = readonly [timestampMs: number, value: number];
+
+const aRun = (metric: string, points: readonly Point[], tags: Tags = {}): SeriesRun => ({
+  metric,
+  tags,
+  timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
+  value: Float64Array.from(points, ([, value]) => value),
+});
+
+/** Every promise of `SeriesStore`; any adapter must pass. */
+export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): void {
+  let subject: SeriesStoreUnderTest;
+  let store: SeriesStore;
+  let org = '';
+  let orgs = 0;
+  let offset = 0;
+  beforeAll(async () => void (subject = await open()));
+  beforeEach(() => {
+    store = subject.store;
+    org = `org-${orgs++}`;
+  });
+  afterAll(() => subject.close());
+
+  const placed = (series: readonly SeriesRun[], sourceId = 's'): Placed<PointBatch> => ({
+    partition: 0,
+    offset: offset++,
+    value: { orgId: org, sourceId, receivedMs: t, series },
+  });
+  const write = (...series: readonly SeriesRun[]): Promise<void> => store.write([placed(series)]);
+  const raw = async (limit = all, window = everything, metrics?: readonly string[]): Promise<Kept<RawRow>> =>
+    rawRows(await store.raw({ orgId: org, sourceId: 's', metrics, window, limit }));
+  const buckets = async (interval: RollupInterval, window = everything, limit = all): Promise<Kept<BucketRow>> =>
+    bucketRows(await store.buckets({ orgId: org, sourceId: 's', metrics: undefined, window, limit, interval }));
+
+  describe('a value', () => {
+    it.each([
+      [0],
+      [21.5],
+      [-0.0001],
+      [0.1 + 0.2],
+      [1 / 3],
+      [2 ** 53],
+      [-(2 ** 60)],
+      [1e300],
+      [Number.MAX_VALUE],
+      [-Number.MAX_VALUE],
+      [Number.MIN_VALUE],
+      [123_456_789.123_456],
+    ])('of %d comes back as it was, from memory and from disk', async (value) => {
+      await write(aRun('m', [[t, value]]));
+      await expect(raw()).resolves.toEqual({ rows: [['m', t, value]], truncated: false });
+      await store.checkpoint();
+      await expect(raw()).resolves.toEqual({ rows: [['m', t, value]], truncated: false });
+    });
+
+    it('of -0 is equal to 0', async () => {
+      await write(aRun('m', [[t, -0]]));
+      const { rows } = await raw();
+      expect(rows[0]![2] === 0).toBe(true);
+    });
+  });
+
+  describe('a time', () => {
+    it.each([[1], [t], [t + 0.0 + 1], [4_102_444_800_000], [253_402_300_799_999]])('of %d is kept', async (timestampMs) => {
+      await write(aRun('m', [[timestampMs, 1]]));
+      await store.checkpoint();
+      await expect(raw()).resolves.toMatchObject({ rows: [['m', timestampMs, 1]] });
+      const { rows } = await buckets('1d');
+      expect(rows.map(({ timestampMs: startMs }) => startMs)).toEqual([timestampMs - (timestampMs % 86_400_000)]);
+    });
+
+    it('in each of 10,000 days in one body is kept', async () => {
+      const points = Array.from({ length: 10_000 }, (_, day): Point => [day * 86_400_000 + 1, day]);
+      await write(aRun('m', points.toReversed()));
+      await store.checkpoint();
+      await expect(raw()).resolves.toEqual({ rows: points.map(([timestampMs, value]) => ['m', timestampMs, value]), truncated: false });
+      for (const interval of rollupIntervals) {
+        const { rows } = await buckets(interval);
+        expect(rows.map(({ avg }) => avg)).toEqual(points.map(([, value]) => value));
+      }
+    });
+  });
+
+  describe('of equal times', () => {
+    const twice: readonly [string, () => Promise<void>][] = [
+      [
+        'in one run the later position',
+        () =>
+          write(
+            aRun('m', [
+              [t, 1],
+              [t, 2],
+              [t, 3],
+            ]),
+          ),
+      ],
+      ['in one body the later run', () => write(aRun('m', [[t, 1]]), aRun('n', [[t, 0]]), aRun('m', [[t, 3]], { a: 'b' }))],
+      ['in one call the later batch', () => store.write([placed([aRun('m', [[t, 9]])]), placed([aRun('m', [[t, 3]])])])],
+      ['in two calls the later', async () => (await write(aRun('m', [[t, 9]])), await write(aRun('m', [[t, 3]])))],
+      [
+        'around a checkpoint the later',
+        async () => (await write(aRun('m', [[t, 9]])), await store.checkpoint(), await write(aRun('m', [[t, 3]]))),
+      ],
+    ];
+    it.each(twice)('%s wins, in raw series and in rollups', async (_, writeBoth) => {
+      await writeBoth();
+      for (const settle of [() => Promise.resolve(), () => store.checkpoint()]) {
+        await settle();
+        await expect(raw(all, everything, ['m'])).resolves.toMatchObject({ rows: [['m', t, 3]] });
+        const { rows } = await buckets('1h');
+        expect(rows.find(({ name }) => name === 'm')).toMatchObject({ min: 3, max: 3, avg: 3, count: 1 });
+      }
+    });
+  });
+
+  describe('a record that comes again', () => {
+    it('is not taken again after a later one', async () => {
+      const batch = placed([aRun('m', [[t, 1]])]);
+      await store.write([batch, placed([aRun('m', [[t, 2]])])]);
+      await store.write([batch]);
+      await expect(raw()).resolves.toMatchObject({ rows: [['m', t, 2]] });
+      await store.checkpoint();
+      subject = await subject.crash();
+      store = subject.store;
+      await store.write([batch]);
+      await expect(raw()).resolves.toMatchObject({ rows: [['m', t, 2]] });
+    });
+  });
+
+  describe('the row cap', () => {
+    const letters: readonly SeriesRun[] = ['\u{1F600}', 'b', '\uFFFD', 'a'].map((metric) =>
+      aRun(metric, [
+        [t, 1],
+        [t + minute, 2],
+        [t + 2 * minute, 3],
+      ]),
+    );
+    const order = ['a', 'b', '\uFFFD', '\u{1F600}'];
+    const rows = [0, 1, 2].flatMap((at) => order.map((metric) => [t + at * minute, metric] as const));
+
+    it.each([1, 3, 4, 5, 11, 12, 13])('of %d keeps the first rows by time and the bytes of the metric', async (limit) => {
+      await write(...letters);
+      for (const answer of [await raw(limit), await buckets('1m', everything, limit)]) {
+        const kept = answer.rows.map((row) => ('name' in row ? [row.timestampMs, row.name] : [row[1], row[0]]));
+        expect(kept).toEqual(rows.slice(0, limit));
+        expect(answer.truncated).toBe(limit < rows.length);
+      }
+    });
+
+    it.each([1, 2, 3, 4, 6, 100])('of %d keeps the first rows of a fleet, and every source', async (limit) => {
+      const ids = ['a', 'B', 'a.b', 'z9'];
+      await store.write(
+        ids.map((id) =>
+          placed(
+            [
+              aRun('m', [
+                [t, 1],
+                [t + minute, 2],
+              ]),
+            ],
+            id,
+          ),
+        ),
+      );
+      await store.write([placed([aRun('other', [[t, 1]])], 'x'), placed([aRun('m', [[1, 1]])], 'y')]);
+      const window = { startMs: t, endMs: t + 10 * minute };
+      const { sources, truncated } = await store.fleet({ orgId: org, metric: 'm', window, interval: '1m', limit });
+      expect(sources.map(({ sourceId }) => sourceId)).toEqual(['B', 'a', 'a.b', 'z9']);
+      expect(sources.map(({ count }) => count.length)).toEqual(
+        ['B', 'a', 'a.b', 'z9'].map((_, at) => Number(at < limit) + Number(at + 4 < limit)),
+      );
+      expect(truncated).toBe(limit < 8);
+    });
+
+    it('holds for a series of many more points than it keeps', async () => {
+      const points = Array.from({ length: 60_000 }, (_, at): Point => [t + at * 1000, at % 100]);
+      for (let from = 0; from < points.length; from += 10_000) await write(aRun('m', points.slice(from, from + 10_000)));
+      const { rows: kept, truncated } = await raw(all, { startMs: t + 500, endMs: 1e15 });
+      expect(kept.length).toBe(all);
+      expect(kept.at(-1)).toEqual(['m', t + 10_000_000, 0]);
+      expect(truncated).toBe(true);
+      await expect(buckets('1m')).resolves.toMatchObject({ truncated: false });
+    });
+  });
+
+  describe('a window', () => {
+    it.each([
+      [t, t + 2000, [0, 1]],
+      [t + 1, t + 2000, [1]],
+      [t, t + 2001, [0, 1, 2]],
+      [t + 1001, t + 1999, []],
+      [t - 5000, t, []],
+      [t + 999.5, t + 2000.5, [1, 2]],
+    ])('[%d, %d) holds raw points %j', async (startMs, endMs, values) => {
+      await write(
+        aRun('m', [
+          [t, 0],
+          [t + 1000, 1],
+          [t + 2000, 2],
+        ]),
+      );
+      const { rows } = await raw(all, { startMs, endMs });
+      expect(rows.map(([, , value]) => value)).toEqual(values);
+    });
+
+    it.each([
+      [t + 59_999, t + 2 * minute, ['0', '1']],
+      [t, t + minute + 1, ['0', '1']],
+      [t + minute, t + minute + 1, ['1']],
+      [t + 2 * minute, t + 3 * minute, []],
+    ] as const)('[%d, %d) holds the buckets that begin in it, its start moved down: %j', async (startMs, endMs, names) => {
+      await write(
+        aRun('m', [
+          [t + 59_000, 0],
+          [t + minute + 59_999, 1],
+        ]),
+      );
+      const { rows } = await buckets('1m', { startMs, endMs });
+      expect(rows.map(({ avg }) => String(avg))).toEqual(names);
+    });
+  });
+
+  describe('sums', () => {
+    const most = Number.MAX_VALUE;
+    it.each([
+      ['that pass the largest double on their way', [most, most, -most, -most, 7], 7 / 5],
+      ['beyond the largest double are clamped', [most, most, most], most / 3],
+      ['below the smallest are clamped', [-most, -most], -most / 2],
+      ['of tiny values', [5e-324, 5e-324], 5e-324],
+    ])('%s, in one body, over runs and over intervals', async (_, values, avg) => {
+      for (const [at, value] of values.entries()) {
+        await write(
+          aRun('m', [
+            [t - (t % 86_400_000) + at * 1000, value],
+            [t - (t % 86_400_000) + (at + 1) * 3_600_000, value],
+          ]),
+        );
+        await store.checkpoint();
+      }
+      const { rows } = await buckets('1m');
+      expectClose(rows[0]!, { ...rows[0]!, avg });
+      const days = await buckets('1d');
+      expectClose(days.rows[0]!, { ...days.rows[0]!, avg: values[0] === most && values.length === 3 ? most / 6 : days.rows[0]!.avg });
+      expect(days.rows[0]!.count).toBe(2 * values.length);
+    });
+  });
+
+  describe('what nobody has', () => {
+    it('is answered as nothing', async () => {
+      await write(aRun('m', [[t, 1]]));
+      const query = { orgId: org, sourceId: 'nobody', metrics: undefined, window: everything, limit: all };
+      await expect(store.metricNames(org, 'nobody')).resolves.toEqual([]);
+      await expect(store.metricNames('nobody', 's')).resolves.toEqual([]);
+      await expect(store.latest(org, 'nobody', everything)).resolves.toEqual([]);
+      await expect(store.raw(query)).resolves.toEqual({ series: [], truncated: false });
+      await expect(store.buckets({ ...query, interval: '1m' })).resolves.toEqual({ series: [], truncated: false });
+      await expect(store.fleet({ orgId: org, metric: 'x', window: everything, interval: '1m', limit: all })).resolves.toEqual({
+        sources: [],
+        truncated: false,
+      });
+      await expect(raw(all, everything, ['x', 'm', 'm', '__proto__'])).resolves.toMatchObject({ rows: [['m', t, 1]] });
+      await expect(raw(all, everything, [])).resolves.toEqual({ rows: [], truncated: false });
+    });
+
+    it('is not a metric without points', async () => {
+      await write(aRun('empty', []), aRun('m', [[t, 1]]));
+      await expect(store.metricNames(org, 's')).resolves.toEqual(['m']);
+    });
+  });
+
+  describe('the newest values', () => {
+    it('are of the newest time in the window, not of the last that came', async () => {
+      await write(
+        aRun('b', [
+          [t + 5, 5],
+          [t + 3, 3],
+        ]),
+        aRun('a', [[t, 1]]),
+        aRun('late', [[t - 5000, 1]]),
+        aRun('ahead', [[t + 9999, 1]]),
+      );
+      await store.checkpoint();
+      await write(aRun('b', [[t + 4, 4]]), aRun('a', [[t, 2]]));
+      await expect(store.latest(org, 's', { startMs: t - 100, endMs: t + 100 })).resolves.toEqual([
+        ['a', 2],
+        ['b', 5],
+      ]);
+    });
+  });
+
+  describe('any name', () => {
+    it.each([["'); DROP TABLE run;--"], ['__proto__'], ['a,b\n"c"'], ['\u{10FFFF}'], ['é'.repeat(128)]])('%j is kept', async (metric) => {
+      await write(aRun(metric, [[t, 1]], { [metric]: metric }));
+      await store.checkpoint();
+      subject = await subject.crash();
+      store = subject.store;
+      await expect(store.metricNames(org, 's')).resolves.toEqual([metric]);
+      await expect(raw()).resolves.toMatchObject({ rows: [[metric, t, 1]] });
+    });
+  });
+
+  describe('any history', () => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    const histories = Number(process.env['HISTORIES'] ?? 20);
+
+    it(`gives what brute force gives (SEED=${seed}, ${histories} histories)`, async () => {
+      for (let at = 0; at < histories; at++) {
+        const random = new Random(seed + at);
+        const history = aSeriesHistory(random, `${org}-${at}`, offset);
+        offset += history.records.length;
+        subject = await live(history, random, subject);
+      }
+      expect(subject.store).toBeDefined();
+    });
+  });
+}
+
+/** Writes a history in pieces, with crashes after each of which it goes on from the last checkpoint, and compares now and then. */
+async function live(history: SeriesHistory, random: Random, subject: SeriesStoreUnderTest): Promise<SeriesStoreUnderTest> {
+  let current = subject;
+  let model = new SeriesModel();
+  let committed = 0;
+  for (let next = 0; next < history.records.length;) {
+    const some = history.records.slice(next, next + random.whole(1, 4));
+    await current.store.write(some);
+    for (const { value } of some) model.write(value);
+    next += some.length;
+    if (random.chance(0.2)) {
+      await current.store.checkpoint();
+      committed = next;
+    }
+    if (random.chance(0.05)) {
+      current = await current.crash();
+      next = committed;
+      model = new SeriesModel();
+      for (const { value } of history.records.slice(0, next)) model.write(value);
+    } else if (random.chance(0.2)) await compare(history, random, current.store, model);
+  }
+  await compare(history, random, current.store, model);
+  return current;
+}
+
+/** Asks a handful of questions of each kind. */
+async function compare(
+  { orgId, sourceIds, metrics, times }: SeriesHistory,
+  random: Random,
+  store: SeriesStore,
+  model: SeriesModel,
+): Promise<void> {
+  for (let question = 0; question < 8; question++) {
+    const [startMs, endMs] = [random.pick(times), random.pick(times)].sort((a, b) => a - b) as [number, number];
+    const window = random.chance(0.3) ? everything : { startMs: startMs - random.whole(0, 2), endMs: endMs + random.whole(1, 100_000) };
+    const limit = random.pick([1, 2, 10, 100, all]);
+    const interval = random.pick(rollupIntervals);
+    const sourceId = random.pick(sourceIds);
+    const query = { orgId, sourceId, metrics: random.pick([undefined, metrics.slice(1), [random.pick(metrics)]]), window, limit };
+    expect(rawRows(await store.raw(query))).toEqual(model.raw(query));
+    expectSame(bucketRows(await store.buckets({ ...query, interval })), model.buckets({ ...query, interval }));
+    await expect(store.latest(orgId, sourceId, window)).resolves.toEqual(model.latest(orgId, sourceId, window));
+    await expect(store.metricNames(orgId, sourceId)).resolves.toEqual(model.metricNames(orgId, sourceId));
+    const fleet = { orgId, metric: random.pick(metrics), window, interval, limit };
+    const { sources, truncated } = await store.fleet(fleet);
+    const expected = model.fleet(fleet);
+    expect(sources.map((source) => source.sourceId)).toEqual(expected.sources);
+    expectSame(bucketRows({ series: sources.map((source) => ({ ...source, metric: source.sourceId })), truncated }), expected);
+  }
+}
+
+function rawRows({ series, truncated }: Awaited<ReturnType<SeriesStore['raw']>>): Kept<RawRow> {
+  const rows = series.flatMap(({ metric, timestampMs, value }) => [...timestampMs].map((time, at): RawRow => [metric, time, value[at]!]));
+  return { rows: inOrder(rows, ([, timestampMs]) => timestampMs), truncated };
+}
+
+function bucketRows({
+  series,
+  truncated,
+}: {
+  series: readonly (BucketColumns & { metric: string })[];
+  truncated: boolean;
+}): Kept<BucketRow> {
+  const rows = series.flatMap(({ metric: name, timestampMs, min, max, avg, count }) =>
+    [...timestampMs].map((time, at) => ({ name, timestampMs: time, min: min[at]!, max: max[at]!, avg: avg[at]!, count: count[at]! })),
+  );
+  return { rows: inOrder(rows, ({ timestampMs }) => timestampMs), truncated };
+}
+
+/** Stable, so that rows of one time stay in the order of the answer's series. */
+const inOrder = <Row>(rows: readonly Row[], timeOf: (row: Row) => number): Row[] => rows.toSorted((a, b) => timeOf(a) - timeOf(b));
+
+function expectSame(answer: Kept<BucketRow>, model: Kept<BucketRow>): void {
+  const withoutAvg = (rows: readonly BucketRow[]): object[] => rows.map((row) => ({ ...row, avg: undefined }));
+  expect({ rows: withoutAvg(answer.rows), truncated: answer.truncated }).toEqual({
+    rows: withoutAvg(model.rows),
+    truncated: model.truncated,
+  });
+  for (const [at, row] of answer.rows.entries()) expectClose(row, model.rows[at]!);
+}
+
+/** Sums of doubles do not associate. */
+function expectClose({ avg }: BucketRow, expected: BucketRow): void {
+  const tolerance = 1e-9 * Math.max(Math.abs(expected.min), Math.abs(expected.max));
+  expect(Math.abs(avg - expected.avg) > tolerance ? avg : expected.avg).toBe(expected.avg);
+}
