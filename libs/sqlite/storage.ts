@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { RecordLog, Views } from '#log';
-import type { EventStore } from '#stores';
+import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, topics } from '#topics';
 import { openDataFolder } from './data-folder.js';
 import { SqliteEventStore } from './events/event-store.js';
@@ -8,6 +8,7 @@ import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { SchemaFile } from './schema-file.js';
+import { SqliteSeriesStore } from './series/series-store.js';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from './store-threads.js';
 
 /** The file with the projections in it; it can be made again from the log. */
@@ -18,6 +19,7 @@ export interface Storage {
   readonly log: RecordLog;
   readonly views: Views;
   readonly events: EventStore;
+  readonly series: SeriesStore;
   /** Writes what waits and closes the files. Consumers are stopped before. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
@@ -38,15 +40,20 @@ export async function openStorage(dir: string): Promise<Storage> {
     const log = await SqliteLog.open(join(folder.path, logFileName), codec, topics);
     opened.defer(() => log.close());
     const threads = await startStoreThreads(join(folder.path, storeFileName));
+    opened.defer(() => endStoreThreads(threads));
+    const series = await SqliteSeriesStore.open(threads);
     return {
       log,
       views: new SqliteViews(log, topics),
       events: new SqliteEventStore(threads.writer, threads.reader),
+      series,
       close: async () => {
         opened.defer(() => closeStoreThreads(threads));
+        opened.defer(() => series.close());
         await opened.disposeAsync();
       },
       crash: async () => {
+        series.end();
         await Promise.all([log.crash(), endStoreThreads(threads)]).finally(() => folder.release());
       },
     };

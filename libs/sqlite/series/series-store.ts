@@ -93,7 +93,16 @@ export class SqliteSeriesStore implements SeriesStore {
     return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
   }
 
-  /** Ends reads and writes; what was not checkpointed is only in the log. */
+  /** Writes what waits; takes no more. */
+  async close(): Promise<void> {
+    try {
+      await this.checkpoint();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Takes no more; what was not checkpointed is only in the log. */
   end(): void {
     this.arenas.end();
   }
