@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { onOwnNode } from '#launch';
 
 await onOwnNode(async () => (await import('./program.js')).runProgram(process.argv.slice(2)));
