@@ -62,9 +62,10 @@ describe('the OpenAPI document', () => {
 
   it('has nothing behind a reference that is not there', () => {
     const text = openApiText();
-    const document = JSON.parse(text) as { components: { schemas: object } };
-    const referred = Array.from(text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g), ([, name]) => name);
-    expect(new Set(referred)).toEqual(new Set(Object.keys(document.components.schemas)));
+    const { components } = JSON.parse(text) as { components: Record<'schemas' | 'responses', object> };
+    const named = (['schemas', 'responses'] as const).flatMap((kind) => Object.keys(components[kind]).map((name) => `${kind}/${name}`));
+    const referred = Array.from(text.matchAll(/"\$ref": "#\/components\/([^"]+)"/g), ([, name]) => name);
+    expect(new Set(referred)).toEqual(new Set(named));
     expect(text).not.toContain('$defs');
   });
 

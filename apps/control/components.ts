@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What an OpenAPI document says once, by name, and refers to from many places. */
+export class Components {
+  readonly #schemas = new Map<string, Json>();
+  readonly #responses = new Map<string, Json>();
+
+  /** The JSON Schema of a zod type; types with an id become components. */
+  schema(type: z.ZodType, io: 'input' | 'output'): Json {
+    const { $schema: _, ...schema } = z.toJSONSchema(type, { target: 'draft-2020-12', io, override: loosen });
+    const { $defs = {}, ...here } = JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as {
+      $defs?: Record<string, Json>;
+    };
+    for (const [name, component] of Object.entries($defs)) this.#schemas.set(name, component);
+    return here;
+  }
+
+  /** A reference to a response; responses of one name are the same. */
+  response(name: string, response: Json): Json {
+    this.#responses.set(name, response);
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  toJSON(): Json {
+    return { schemas: sorted(this.#schemas), responses: sorted(this.#responses) };
+  }
+}
+
+/** Objects may have more fields than a client knows of; and that an integer is a safe one goes without saying. */
+function loosen({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+const sorted = (named: ReadonlyMap<string, Json>): Json => Object.fromEntries([...named].toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,0 +1,54 @@
+import { problemContentType, statusOf, type Operation } from '#edge';
+import { errorCases, type ErrorCode } from '#model';
+import type { Components, Json } from './components.js';
+import { problemSchema } from './problem-schema.js';
+
+const anyRequest: readonly ErrorCode[] = ['invalid_request', 'uri_too_long', 'headers_too_large', 'slow_body', 'shutting_down', 'internal'];
+const withKey: readonly ErrorCode[] = ['invalid_key', 'too_many_failed_keys', 'over_rate', 'overloaded', 'log_unavailable'];
+const withBody: readonly ErrorCode[] = [
+  'invalid_json',
+  'invalid_gzip',
+  'unsupported_content_type',
+  'unsupported_content_encoding',
+  'body_too_large',
+  'overloaded',
+];
+
+const retryAfter = { description: 'Seconds to wait before the same request may succeed.', schema: { type: 'integer', minimum: 1 } };
+const challenge = { description: 'Always `ApiKey`.', schema: { type: 'string' } };
+const accepted = { description: 'The one encoding that is understood: gzip.', schema: { type: 'string' } };
+
+/** The errors of an operation, by status: what any request may get, what follows from its access and body, and its own. */
+export function problemsOf(operation: Operation, components: Components): Json {
+  const byStatus = Map.groupBy(codesOf(operation), (code) => statusOf[errorCases[code].kind]);
+  return Object.fromEntries(
+    Array.from(byStatus, ([status, codes]) => [status, components.response(codes.join('.'), describe(status, codes, components))]),
+  );
+}
+
+function codesOf({ access, body, errors = [] }: Operation): readonly ErrorCode[] {
+  const codes = new Set([...anyRequest, ...errors]);
+  const add = (more: readonly ErrorCode[]): void => {
+    for (const code of more) codes.add(code);
+  };
+  if (access.key !== false) add(access.payment === false ? withKey : [...withKey, 'payment_required']);
+  if (access.scope) add(['missing_scope']);
+  if (body) add(withBody);
+  return [...codes].toSorted();
+}
+
+function describe(status: number, codes: readonly ErrorCode[], components: Components): Json {
+  const headers = {
+    ...(status === 401 && { 'WWW-Authenticate': challenge }),
+    ...(status === 415 && { 'Accept-Encoding': accepted }),
+    ...((status === 429 || status === 503) && { 'Retry-After': retryAfter }),
+  };
+  const schema = {
+    allOf: [components.schema(problemSchema, 'output'), { properties: { status: { const: status }, code: { enum: codes } } }],
+  };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorCases[code].title}.`).join('\n'),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    content: { [problemContentType]: { schema } },
+  };
+}
