@@ -19,7 +19,11 @@ export class Connections {
   ) {
     this.#connections = views.open(presence);
     this.#gateways = views.open(gateways);
-    void this.#gateways.ready.then(() => this.#listen());
+    // A view that fails is said to be old, and then no key is honoured: nobody asks who is online.
+    this.#gateways.ready.then(
+      () => this.#listen(),
+      () => undefined,
+    );
   }
 
   /** The connection that commands go to; undefined when the source is offline. */
