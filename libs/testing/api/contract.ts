@@ -5,14 +5,17 @@ import type { Answer, Ask } from '../http/send.js';
 interface MediaType {
   readonly schema?: unknown;
 }
+interface Response {
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
 interface Operation {
   readonly operationId?: string;
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;
+  readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
 }
 export interface OpenApi {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: Readonly<Record<string, unknown>>;
+  readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
 /** Holds answers against the document that the server publishes about itself, with a validator that is not the one that made it. */
@@ -38,9 +41,12 @@ export class Contract {
     // What no operation is for can only be an error, and errors have one shape: the rows about them look at it.
     if (!template || !operation) return;
     const name = `${method.toUpperCase()} ${template} (${operation.operationId ?? 'without an id'})`;
-    const response = operation.responses[String(answer.status)];
-    if (!response) throw new Error(`${name} answered ${answer.status}, which /openapi.json does not list: ${answer.text.slice(0, 300)}`);
-    this.#checkBody(name, ['paths', template, method, 'responses', String(answer.status)], response.content, answer);
+    const listed = operation.responses[String(answer.status)];
+    if (!listed) throw new Error(`${name} answered ${answer.status}, which /openapi.json does not list: ${answer.text.slice(0, 300)}`);
+    if ('$ref' in listed) {
+      const [, ...place] = listed.$ref.split('/');
+      this.#checkBody(name, place, this.document.components.responses[place.at(-1)!]!.content, answer);
+    } else this.#checkBody(name, ['paths', template, method, 'responses', String(answer.status)], listed.content, answer);
   }
 
   #checkBody(name: string, place: readonly string[], content: Readonly<Record<string, MediaType>> | undefined, answer: Answer): void {
