@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { Connections } from '#edge';
 import { VIEWS, type View, type Views } from '#log';
 import type { Source } from '#model';
@@ -13,7 +13,7 @@ export interface FleetMember {
 
 /** The sources of each organization: those with history and those with a connection. */
 @Injectable()
-export class Fleet {
+export class Fleet implements OnModuleInit {
   readonly #sources: View<Source>;
 
   constructor(
@@ -21,6 +21,11 @@ export class Fleet {
     private readonly connections: Connections,
   ) {
     this.#sources = views.open(sources);
+  }
+
+  /** No request comes before all sources are known. */
+  async onModuleInit(): Promise<void> {
+    await Promise.all([this.#sources.ready, this.connections.ready]);
   }
 
   /** All of them, by source id. */

@@ -17,14 +17,14 @@ const connection = (sourceId: string, connectionId: string, connectedMs: number,
 async function follow(...beats: readonly (readonly [gatewayId: string, beatMs: number])[]) {
   const log = new MemoryLog();
   const time = { monotonicMs: 0 };
-  const view = log.open(gateways);
+  log.open(gateways);
   await log.append(beats.map(([gatewayId, beatMs]) => entry(gateways, { gatewayId, beatMs })));
   const connections = new Connections(
     log,
     () => nowMs,
     () => time.monotonicMs,
   );
-  await view.ready;
+  await connections.ready;
   return { log, time, connections };
 }
 

@@ -7,6 +7,8 @@ import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from './clock
 /** Which sources are connected now, as the log tells. */
 @Injectable()
 export class Connections {
+  /** Resolves when all connections that there were at the start are known. */
+  readonly ready: Promise<void>;
   readonly #connections: View<Presence>;
   readonly #gateways: View<Gateway>;
   /** When each gateway's last heartbeat arrived here: the clocks of other machines do not matter. */
@@ -19,11 +21,9 @@ export class Connections {
   ) {
     this.#connections = views.open(presence);
     this.#gateways = views.open(gateways);
-    // A view that fails is said to be old, and then no key is honoured: nobody asks who is online.
-    this.#gateways.ready.then(
-      () => this.#listen(),
-      () => undefined,
-    );
+    this.ready = Promise.all([this.#connections.ready, this.#gateways.ready]).then(() => this.#listen());
+    // Whoever waits for it hears of a failure.
+    this.ready.catch(() => undefined);
   }
 
   /** The connection that commands go to; undefined when the source is offline. */
