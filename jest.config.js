@@ -6,5 +6,7 @@ export default {
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 30_000,
+  globalSetup: '<rootDir>/dist/libs/testing/run/open-folder.js',
+  globalTeardown: '<rootDir>/dist/libs/testing/run/close-folder.js',
   reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],
 };
