@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, type Entry, type Headers, type RecordLog } from '#log';
-import { cutEvents, cutPoints, parseIngest, TelemetryError, type Accepted, type Caller } from '#model';
+import { cutEvents, cutPoints, Histogram, parseIngest, TelemetryError, type Accepted, type Caller } from '#model';
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
@@ -18,6 +18,7 @@ const traceparentShape = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** The door of the log: whatever way points come in, they pass here. */
 @Injectable()
 export class Accept {
+  readonly #appendSeconds = new Histogram([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]);
   #points = 0;
   #events = 0;
 
@@ -26,16 +27,25 @@ export class Accept {
     @Inject(CLOCK) private readonly clock: Clock,
     metrics: Metrics,
   ) {
-    metrics.add({
-      name: 'headwater_points_accepted',
-      kind: 'counter',
-      unit: '',
-      help: 'Metric points and events that were acknowledged, by class.',
-      read: () => [
-        { labels: { class: 'metric' }, value: this.#points },
-        { labels: { class: 'event' }, value: this.#events },
-      ],
-    });
+    metrics.add(
+      {
+        name: 'headwater_log_append_duration_seconds',
+        kind: 'histogram',
+        unit: 'seconds',
+        help: 'Time from handing the records of a body to the log until they are durable.',
+        read: () => this.#appendSeconds,
+      },
+      {
+        name: 'headwater_points_accepted',
+        kind: 'counter',
+        unit: '',
+        help: 'Metric points and events that were acknowledged, by class.',
+        read: () => [
+          { labels: { class: 'metric' }, value: this.#points },
+          { labels: { class: 'event' }, value: this.#events },
+        ],
+      },
+    );
   }
 
   /** Resolves once every point of the body is durable. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
@@ -44,11 +54,17 @@ export class Accept {
     const accepted = parseIngest(bytes, { orgId: caller.orgId, receivedMs: this.clock() });
     const { count, sourceId } = accepted;
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
-    if (count > 0) await this.log.append(entries(accepted, headers));
+    if (count > 0) await this.#append(entries(accepted, headers));
     const events = accepted.events.reduce((sum, batch) => sum + batch.events.length, 0);
     this.#events += events;
     this.#points += count - events;
     return { success: true, count, ...(sourceId !== undefined && { source_id: sourceId }) };
+  }
+
+  async #append(records: readonly Entry[]): Promise<void> {
+    const startMs = performance.now();
+    await this.log.append(records);
+    this.#appendSeconds.add((performance.now() - startMs) / 1000);
   }
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Metrics } from './metrics.js';
 
 /** Long enough for what clients already sent to arrive. */
 const quietMs = 300;
@@ -17,6 +18,16 @@ export class Traffic {
   /** Every answer now ends its connection. */
   closing = false;
   #lastMs = 0;
+
+  constructor(metrics: Metrics) {
+    metrics.add({
+      name: 'headwater_requests_under_way',
+      kind: 'gauge',
+      unit: '',
+      help: 'Requests whose answer is not out yet.',
+      read: () => this.open,
+    });
+  }
 
   begin(): void {
     this.open++;

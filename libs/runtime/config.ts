@@ -41,6 +41,7 @@ export function readConfig(env: Env): Config {
     adminPort: read('HEADWATER_ADMIN_PORT', 8081, port, 'a port from 0 to 65535'),
     logLevel: read<LogLevel>('HEADWATER_LOG_LEVEL', 'info', level, `one of ${logLevels.join(', ')}`),
   };
+  if (config.port !== 0 && config.port === config.adminPort) mistakes.push('HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.');
   if (mistakes.length > 0) throw new StartError(mistakes.join('\n'));
   return config;
 }

@@ -17,18 +17,22 @@ export async function createLogger(level: LogLevel): Promise<Logger> {
   return pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true }));
 }
 
-/** Parts of Nest that tell of each step of an ordinary start. */
+/** Parts of Nest that tell each step of an ordinary start, and an error that comes back to us anyway. */
 const chatty = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
 /** Our log as Nest's own. */
 export function nestLogger(logger: Logger): LoggerService {
-  const text = (message: unknown): string => (message instanceof Error ? message.message : String(message));
+  type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+  const write = (level: Level, message: unknown, part?: string, stack?: string): void => {
+    const told = part !== undefined && chatty.has(part) ? 'debug' : level;
+    logger[told]({ part, stack }, message instanceof Error ? message.message : String(message));
+  };
   return {
-    log: (message: unknown, part?: string) => logger[part !== undefined && chatty.has(part) ? 'debug' : 'info']({ part }, text(message)),
-    warn: (message: unknown, part?: string) => logger.warn({ part }, text(message)),
-    error: (message: unknown, stack?: string, part?: string) => logger.error({ part, stack }, text(message)),
-    debug: (message: unknown, part?: string) => logger.debug({ part }, text(message)),
-    verbose: (message: unknown, part?: string) => logger.trace({ part }, text(message)),
-    fatal: (message: unknown, part?: string) => logger.fatal({ part }, text(message)),
+    log: (message: unknown, part?: string) => write('info', message, part),
+    warn: (message: unknown, part?: string) => write('warn', message, part),
+    error: (message: unknown, stack?: string, part?: string) => write('error', message, part, stack),
+    debug: (message: unknown, part?: string) => write('debug', message, part),
+    verbose: (message: unknown, part?: string) => write('trace', message, part),
+    fatal: (message: unknown, part?: string) => write('fatal', message, part),
   };
 }

@@ -11,7 +11,16 @@ export async function openMetrics(metrics: readonly Metric[]): Promise<string> {
 async function family(metric: Metric): Promise<string> {
   const { name, kind, unit, help } = metric;
   const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
-  return [...head, ...lines(name, kind, await metric.read()), ''].join('\n');
+  return [...head, ...lines(name, kind, await readable(metric)), ''].join('\n');
+}
+
+/** A part that is out of order shows by what is missing here, and must not hide the others. */
+async function readable(metric: Metric): Promise<number | readonly Sample[] | Histogram> {
+  try {
+    return await metric.read();
+  } catch {
+    return [];
+  }
 }
 
 function lines(name: string, kind: Metric['kind'], read: number | readonly Sample[] | Histogram): string[] {

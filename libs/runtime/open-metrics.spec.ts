@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { Histogram, type Metric } from '#model';
+import { openMetrics } from './open-metrics.js';
+
+const latency = new Histogram([0.1, 1]);
+for (const value of [0.05, 0.1, 0.5, 7]) latency.add(value);
+
+describe('OpenMetrics text', () => {
+  it.each<[Metric, string[]]>([
+    [
+      { name: 'points', kind: 'counter', unit: '', help: 'Points.', read: () => 3 },
+      ['# TYPE points counter', '# HELP points Points.', 'points_total 3'],
+    ],
+    [
+      { name: 'queue_bytes', kind: 'gauge', unit: 'bytes', help: 'Held.', read: () => Promise.resolve(1.5) },
+      ['# TYPE queue_bytes gauge', '# UNIT queue_bytes bytes', '# HELP queue_bytes Held.', 'queue_bytes 1.5'],
+    ],
+    [
+      {
+        name: 'requests',
+        kind: 'counter',
+        unit: '',
+        help: 'Answered.',
+        read: () => [{ labels: { route: 'a"b\\c\n', status: '200' }, value: 1 }],
+      },
+      ['# TYPE requests counter', '# HELP requests Answered.', String.raw`requests_total{route="a\"b\\c\n",status="200"} 1`],
+    ],
+    [
+      { name: 'latency_seconds', kind: 'histogram', unit: 'seconds', help: 'Time.', read: () => latency },
+      [
+        '# TYPE latency_seconds histogram',
+        '# UNIT latency_seconds seconds',
+        '# HELP latency_seconds Time.',
+        'latency_seconds_bucket{le="0.1"} 2',
+        'latency_seconds_bucket{le="1"} 3',
+        'latency_seconds_bucket{le="+Inf"} 4',
+        'latency_seconds_sum 7.65',
+        'latency_seconds_count 4',
+      ],
+    ],
+  ])('of %j', async (metric, lines) => {
+    expect(await openMetrics([metric])).toBe([...lines, '# EOF', ''].join('\n'));
+  });
+
+  it('leaves out a figure that cannot be read now, and no other', async () => {
+    const broken: Metric = { name: 'lag', kind: 'gauge', unit: '', help: 'Lag.', read: () => Promise.reject(new Error('away')) };
+    const whole: Metric = { name: 'points', kind: 'counter', unit: '', help: 'Points.', read: () => 3 };
+    expect(await openMetrics([broken, whole])).toBe(
+      '# TYPE lag gauge\n# HELP lag Lag.\n# TYPE points counter\n# HELP points Points.\npoints_total 3\n# EOF\n',
+    );
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '#testing';
+
+const main = fileURLToPath(new URL('../../apps/embedded/main.js', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'headwater-run-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
+}
+
+function launch(env: Record<string, string>): Server {
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'], HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0', ...env },
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (chunk: string) => (output[name] += chunk));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
+}
+
+/** The address, once it listens. */
+const listening = (server: Server): Promise<string> =>
+  eventually(() => {
+    const url = /listening on (http:[^"\s]+)/.exec(server.stderr())?.[1];
+    if (!url) throw new Error(`does not listen: ${server.stderr()}`);
+    return url;
+  });
+
+const keyIn = (output: string): string | undefined => /hw_\w{38}/.exec(output)?.[0];
+
+describe('a server', () => {
+  it('prints its first key once, serves with it, ends with 0, and says later how to make another', async () => {
+    const env = { HEADWATER_DATA: join(dir, 'first'), HEADWATER_LOG_LEVEL: 'debug' };
+    const first = launch(env);
+    const url = await listening(first);
+    const key = keyIn(first.stdout())!;
+    expect(first.stdout()).toContain(`curl -sS ${url}/ingest -H 'x-api-key: ${key}'`);
+    const answer = await fetch(`${url}/ingest`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: '{"source_id": "s", "points": [{"metric": "m", "value": 1}]}',
+    });
+    expect([answer.status, await answer.json()]).toEqual([200, { success: true, count: 1, source_id: 's' }]);
+    const id = answer.headers.get('x-request-id');
+    await eventually(() => expect(first.stderr()).toContain(`"request_id":"${id}"`));
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+    expect(first.stderr()).not.toContain(key);
+
+    const second = launch(env);
+    await listening(second);
+    await eventually(() => expect(second.stderr()).toContain(`npx headwater keys create --data ${env.HEADWATER_DATA}`));
+    second.child.kill('SIGINT');
+    expect([await second.ended, second.stdout()]).toEqual([0, '']);
+  });
+
+  it('loses and resets no request when it is stopped under load', async () => {
+    const server = launch({ HEADWATER_DATA: join(dir, 'load') });
+    const url = new URL(await listening(server));
+    const key = keyIn(server.stdout())!;
+    const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+    const outcomes = new Map<string, number>();
+    const post = async (): Promise<string> => {
+      const outgoing = request(new URL('/ingest', url), {
+        agent,
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      });
+      outgoing.end('{"source_id": "s", "points": [{"metric": "m", "value": 1}]}');
+      try {
+        const [incoming] = await once(outgoing, 'response');
+        await text(incoming);
+        return String(incoming.statusCode);
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code ?? 'unknown';
+      }
+    };
+    let answers = 0;
+    const client = async (): Promise<void> => {
+      for (let outcome = '200'; outcome === '200';) {
+        outcome = await post();
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        if (++answers === 500) server.child.kill('SIGTERM');
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, client));
+    expect(await server.ended).toBe(0);
+    expect(outcomes.get('200')).toBeGreaterThanOrEqual(500);
+    expect(Object.fromEntries(outcomes)).toEqual({ '200': outcomes.get('200'), ECONNREFUSED: 32 });
+    agent.destroy();
+  });
+
+  it('stops at once at the second signal', async () => {
+    const server = launch({ HEADWATER_DATA: join(dir, 'impatient') });
+    const url = new URL(await listening(server));
+    const slow = request(new URL('/ingest', url), {
+      method: 'POST',
+      headers: { 'x-api-key': keyIn(server.stdout()), 'content-type': 'application/json' },
+    });
+    slow.on('error', () => {}).write('{');
+    await eventually(async () => {
+      const metrics = await (await fetch(/"metrics":"([^"]+)"/.exec(server.stderr())![1]!)).text();
+      expect(metrics).toContain('headwater_requests_under_way 1');
+    });
+    server.child.kill('SIGTERM');
+    await eventually(() => expect(server.stderr()).toContain('SIGTERM'));
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(1);
+  });
+});
+
+describe('what keeps a server from starting is said in one sentence', () => {
+  it('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const outcomes: [number | null, string][] = [];
+    for (const variable of ['HEADWATER_PORT', 'HEADWATER_ADMIN_PORT']) {
+      const server = launch({ HEADWATER_DATA: join(dir, 'port'), [variable]: String(port) });
+      outcomes.push([await server.ended, server.stderr()]);
+    }
+    other.close();
+    const sentence = (variable: string): string =>
+      `Port ${port} is taken by another program. Set ${variable} to another one, or end that program.\n`;
+    expect(outcomes).toEqual([
+      [1, sentence('HEADWATER_PORT')],
+      [1, sentence('HEADWATER_ADMIN_PORT')],
+    ]);
+  });
+
+  it('a data folder that another server has open', async () => {
+    const env = { HEADWATER_DATA: join(dir, 'locked') };
+    const first = launch(env);
+    await listening(first);
+    const second = launch(env);
+    expect(await second.ended).toBe(1);
+    expect(second.stderr()).toBe(
+      `The data folder ${env.HEADWATER_DATA} is in use: stop the server that has it open, or name another folder.\n`,
+    );
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  });
+
+  it('a configuration with mistakes', async () => {
+    const server = launch({ HEADWATER_PORT: 'x', HEADWATER_HOST: '/', HEADWATER_DATA: join(dir, 'config') });
+    expect(await server.ended).toBe(1);
+    expect(server.stderr().trim().split('\n')).toHaveLength(2);
+  });
+});
