@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ControlModule } from '../control/control.module.js';
 import { IngressModule } from '../ingress/ingress.module.js';
+import { QueryModule } from '../query/query.module.js';
 
 /** All roles in one process. */
-@Module({ imports: [IngressModule, ControlModule] })
+@Module({ imports: [IngressModule, QueryModule, ControlModule] })
 export class EmbeddedModule {}

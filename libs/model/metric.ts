@@ -8,6 +8,9 @@ export interface Sample {
   readonly value: number;
 }
 
+/** One value, or one for each set of labels. */
+export type Figure = number | readonly Sample[];
+
 interface Described {
   /** snake_case, with the unit at its end and without `_total`. */
   readonly name: string;
@@ -17,7 +20,7 @@ interface Described {
 
 /** A figure for the operator. Its owner keeps plain numbers; they are read when somebody looks. */
 export type Metric =
-  | (Described & { readonly kind: 'counter' | 'gauge'; read(): number | readonly Sample[] | Promise<number> })
+  | (Described & { readonly kind: 'counter' | 'gauge'; read(): Figure | Promise<Figure> })
   | (Described & { readonly kind: 'histogram'; read(): Histogram });
 
 /** Counts of observations by size. */

@@ -1,4 +1,5 @@
 import { RECORD_LOG, VIEWS } from '#log';
+import { EVENT_STORE, SERIES_STORE } from '#stores';
 import type { Backend } from './backend.js';
 import { StartError } from './config.js';
 
@@ -14,6 +15,8 @@ export const embedded: Backend = {
       providers: [
         { provide: RECORD_LOG, useValue: storage.log },
         { provide: VIEWS, useValue: storage.views },
+        { provide: EVENT_STORE, useValue: storage.events },
+        { provide: SERIES_STORE, useValue: storage.series },
       ],
       metrics: [],
       close: () => storage.close(),

@@ -1,4 +1,4 @@
-import { Histogram, type Labels, type Metric, type Sample } from '#model';
+import { Histogram, type Figure, type Labels, type Metric } from '#model';
 
 export const openMetricsContentType = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
@@ -15,7 +15,7 @@ async function family(metric: Metric): Promise<string> {
 }
 
 /** A part that is out of order shows by what is missing here, and must not hide the others. */
-async function readable(metric: Metric): Promise<number | readonly Sample[] | Histogram> {
+async function readable(metric: Metric): Promise<Figure | Histogram> {
   try {
     return await metric.read();
   } catch {
@@ -23,7 +23,7 @@ async function readable(metric: Metric): Promise<number | readonly Sample[] | Hi
   }
 }
 
-function lines(name: string, kind: Metric['kind'], read: number | readonly Sample[] | Histogram): string[] {
+function lines(name: string, kind: Metric['kind'], read: Figure | Histogram): string[] {
   if (read instanceof Histogram) return histogram(name, read);
   const samples = typeof read === 'number' ? [{ labels: {}, value: read }] : read;
   const suffix = kind === 'counter' ? '_total' : '';
