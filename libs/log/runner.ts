@@ -1,0 +1,193 @@
+import { TelemetryError } from '#model';
+import type { Processor } from './processor.js';
+import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
+import type { StreamRecord } from './topic.js';
+
+export interface RunnerOptions {
+  readonly checkpointMs: number;
+  /** Hears of everything that goes wrong, in words for the operator. */
+  readonly report: (message: string, error: unknown) => void;
+}
+
+/** What a runner has done so far. */
+export interface RunnerFigures {
+  /** Records that the processor has taken. */
+  readonly processed: number;
+  /** Records in the dead-letter topic because of this group. */
+  readonly parked: number;
+  /** Attempts of processing or of a checkpoint that failed. */
+  readonly failures: number;
+  /** Milliseconds since everything processed was last known to be durable. */
+  readonly checkpointAgeMs: number;
+  /** Why the group stands still for good; undefined while it does not. */
+  readonly stoppedBy: Error | undefined;
+}
+
+/**
+ * Runs a processor as a consumer group. Offsets are committed only behind a checkpoint that began after their processing. A batch that
+ * fails for want of something (a retryable error, a damaged file) comes again until it works; any other failure is some record's own:
+ * it is found and parked in `<topic>.dlq`, and the partition goes on.
+ */
+export class Runner {
+  #subscription: Subscription | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+  #checkpointing: Promise<void> | undefined;
+  #checkpointMs = performance.now();
+  #stoppedBy: Error | undefined;
+  readonly #counts = { processed: 0, parked: 0, failures: 0 };
+  readonly #running = new Set<Promise<void>>();
+  /** Where each partition goes on, for what is processed and not committed. */
+  readonly #processed = new Map<string, Position>();
+  /** Places that were parked and may come again. */
+  readonly #parked = new Map<string, Place>();
+
+  constructor(
+    private readonly log: RecordLog,
+    private readonly processor: Processor,
+    private readonly options: RunnerOptions,
+  ) {}
+
+  /** Resolves when the group has joined. */
+  async start(): Promise<void> {
+    this.#subscription = await this.log.consume({
+      group: this.processor.group,
+      topics: this.processor.inputs,
+      handler: (records) => this.#run(() => this.#take(records)),
+      unreadable: (record) => this.#run(() => this.#refuse(record)),
+      stopped: (error) => this.#stopped(error),
+    });
+    this.#timer = setInterval(() => this.#tick(), this.options.checkpointMs);
+  }
+
+  /** Resolves when the effects of all that was processed before the call are durable and its offsets committed. */
+  checkpoint(): Promise<void> {
+    const before = this.#checkpointing ?? Promise.resolve();
+    const checkpoint = before.catch(() => undefined).then(() => this.#checkpointOnce());
+    this.#checkpointing = checkpoint;
+    return checkpoint.finally(() => {
+      if (this.#checkpointing === checkpoint) this.#checkpointing = undefined;
+    });
+  }
+
+  /** Lets the handler end, takes a last checkpoint, and leaves the group. A checkpoint that fails leaves the offsets where they are. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    await Promise.allSettled(this.#running);
+    await this.checkpoint().catch(() => undefined);
+    await this.#subscription?.stop();
+  }
+
+  /** Records appended and not yet committed by the group. */
+  async lag(): Promise<number> {
+    return (await this.#subscription?.lag()) ?? 0;
+  }
+
+  figures(): RunnerFigures {
+    return { ...this.#counts, checkpointAgeMs: performance.now() - this.#checkpointMs, stoppedBy: this.#stoppedBy };
+  }
+
+  #tick(): void {
+    // One that fails is reported, and the next tick is the next attempt.
+    if (!this.#checkpointing) this.checkpoint().catch(() => undefined);
+  }
+
+  async #checkpointOnce(): Promise<void> {
+    const positions = [...this.#processed.values()];
+    try {
+      if (positions.length > 0) {
+        await this.processor.checkpoint();
+        await this.#subscription!.commit(positions);
+        this.#forget(positions);
+      }
+      this.#checkpointMs = performance.now();
+    } catch (error) {
+      this.#failed('a checkpoint failed', error);
+      throw error;
+    }
+  }
+
+  #forget(committed: readonly Position[]): void {
+    for (const position of committed) {
+      const partition = partitionName(position);
+      if (this.#processed.get(partition) === position) this.#processed.delete(partition);
+      for (const [place, it] of this.#parked) {
+        if (partitionName(it) === partition && it.offset < position.offset) this.#parked.delete(place);
+      }
+    }
+  }
+
+  /** Runs a handler, and none once the runner stops: what is refused here was not committed and comes again. */
+  async #run(handler: () => Promise<void>): Promise<void> {
+    if (this.#stopping) throw new Error('the runner stops');
+    const running = handler();
+    this.#running.add(running);
+    await running.finally(() => this.#running.delete(running));
+  }
+
+  async #take(records: readonly StreamRecord[]): Promise<void> {
+    const fresh = this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(placeOf(record))));
+    if (fresh.length > 0) await this.#process(fresh);
+    for (const record of records) this.#done(placeOf(record));
+  }
+
+  async #process(records: readonly StreamRecord[]): Promise<void> {
+    try {
+      await this.processor.process(records);
+      this.#counts.processed += records.length;
+    } catch (error) {
+      this.#failed('a batch failed', error);
+      if (!isOfARecord(error)) throw error;
+      if (records.length === 1) await this.#park(placeOf(records[0]!), records[0]!.key, this.log.encoded(records[0]!), error);
+      else for (const record of records) await this.#process([record]);
+    }
+  }
+
+  async #refuse(record: Unreadable): Promise<void> {
+    const place = { topic: record.topic.name, partition: record.partition, offset: record.offset };
+    if (!this.#parked.has(placeName(place))) await this.#park(place, record.key, record.bytes, new Error(record.reason));
+    this.#done(place);
+  }
+
+  async #park(place: Place, key: string, bytes: Uint8Array, error: unknown): Promise<void> {
+    const { group } = this.processor;
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
+    const { topic, partition, offset } = place;
+    await this.log.park(`${topic}.dlq`, key, bytes, { reason, topic, partition: `${partition}`, offset: `${offset}`, group });
+    this.#parked.set(placeName(place), place);
+    this.#counts.parked++;
+    this.options.report(`group ${group} parked the record of ${placeName(place)} in ${topic}.dlq`, error);
+  }
+
+  #done({ topic, partition, offset }: Place): void {
+    this.#processed.set(partitionName({ topic, partition }), { topic, partition, offset: offset + 1 });
+  }
+
+  #failed(what: string, error: unknown): void {
+    this.#counts.failures++;
+    this.options.report(`group ${this.processor.group}: ${what}`, error);
+  }
+
+  #stopped(error: Error): void {
+    this.#stoppedBy = error;
+    this.options.report(`group ${this.processor.group} has stopped: the log cannot be read any further`, error);
+  }
+}
+
+/** A record by its place; a Position has the same shape but names the next one. */
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+const placeOf = ({ topic, partition, offset }: StreamRecord): Place => ({ topic: topic.name, partition, offset });
+const partitionName = ({ topic, partition }: Pick<Place, 'topic' | 'partition'>): string => `${topic}/${partition}`;
+const placeName = ({ topic, partition, offset }: Place): string => `${topic}/${partition} at offset ${offset}`;
+
+/** Whether another attempt with the same record would fail for ever while other records work. */
+function isOfARecord(error: unknown): boolean {
+  if (!(error instanceof TelemetryError)) return true;
+  return !error.retryable && error.code !== 'store_corrupt' && error.code !== 'log_corrupt';
+}
