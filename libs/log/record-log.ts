@@ -38,6 +38,8 @@ export interface ConsumerOptions {
 export interface Subscription {
   /** Moves the group's offsets; what was delivered and not committed is delivered again to the next member. Never moves one back. */
   commit(positions: readonly Position[]): Promise<void>;
+  /** Resolves when the handler has taken all that was in the log at the call. Rejects when the log cannot be read so far. */
+  caughtUp(): Promise<void>;
   /** Records appended and not yet committed by the group, over all partitions of its topics. */
   lag(): Promise<number>;
   /** Resolves when the running handler has settled; no handler is called afterwards. Commits nothing. */

@@ -79,6 +79,11 @@ export class Runner {
     await this.#subscription?.stop();
   }
 
+  /** Resolves when all that was in the log at the call is processed. Rejects when the log cannot be read so far. */
+  async caughtUp(): Promise<void> {
+    await this.#subscription?.caughtUp();
+  }
+
   /** Records appended and not yet committed by the group. */
   async lag(): Promise<number> {
     return (await this.#subscription?.lag()) ?? 0;

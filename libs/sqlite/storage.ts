@@ -3,13 +3,11 @@ import type { RecordLog, Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, topics } from '#topics';
 import { openDataFolder } from './data-folder.js';
-import { SqliteEventStore } from './events/event-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { SchemaFile } from './schema-file.js';
-import { SqliteSeriesStore } from './series/series-store.js';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from './store-threads.js';
+import { openStores } from './stores.js';
 
 /** The file with the projections in it; it can be made again from the log. */
 export const storeFileName = 'store.db';
@@ -18,8 +16,8 @@ export const storeFileName = 'store.db';
 export interface Storage {
   readonly log: RecordLog;
   readonly views: Views;
-  readonly events: EventStore;
   readonly series: SeriesStore;
+  readonly events: EventStore;
   /** Writes what waits and closes the files. Consumers are stopped before. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
@@ -39,22 +37,16 @@ export async function openStorage(dir: string): Promise<Storage> {
     const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
     const log = await SqliteLog.open(join(folder.path, logFileName), codec, topics);
     opened.defer(() => log.close());
-    const threads = await startStoreThreads(join(folder.path, storeFileName));
-    opened.defer(() => endStoreThreads(threads));
-    const series = await SqliteSeriesStore.open(threads);
+    const stores = await openStores(join(folder.path, storeFileName));
+    opened.defer(() => stores.close());
     return {
       log,
       views: new SqliteViews(log, topics),
-      events: new SqliteEventStore(threads.writer, threads.reader),
-      series,
-      close: async () => {
-        opened.defer(() => closeStoreThreads(threads));
-        opened.defer(() => series.close());
-        await opened.disposeAsync();
-      },
+      series: stores.series,
+      events: stores.events,
+      close: () => opened.disposeAsync(),
       crash: async () => {
-        series.end();
-        await Promise.all([log.crash(), endStoreThreads(threads)]).finally(() => folder.release());
+        await Promise.all([log.crash(), stores.crash()]).finally(() => folder.release());
       },
     };
   } catch (cause) {

@@ -91,6 +91,10 @@ export class GroupSubscription implements Subscription, Receiver {
     return this.#floors(floor);
   }
 
+  caughtUp(): Promise<void> {
+    return this.#follower.reached(this.home.head);
+  }
+
   async lag(): Promise<number> {
     const { tail } = this.home;
     const behind = Math.max(0, tail.from - this.position);

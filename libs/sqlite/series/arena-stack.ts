@@ -80,6 +80,7 @@ export class ArenaStack {
   /** Resolves when that arena is in a run; rejects `store_unavailable` when writing it, or one before it, has just failed. */
   flushed(arena: number): Promise<void> {
     if (arena <= this.#lastFlushed) return Promise.resolve();
+    if (this.#ended) return Promise.reject(closed());
     return new Promise((resolve, reject) => this.#waiting.push({ arena, resolve, reject }));
   }
 
@@ -106,7 +107,7 @@ export class ArenaStack {
   /** Writes no more; what waits rejects. */
   end(): void {
     this.#ended = true;
-    this.#reject(new TelemetryError('store_unavailable', 'The store is closed.'));
+    this.#reject(closed());
   }
 
   async #flush(): Promise<void> {
@@ -143,4 +144,8 @@ export class ArenaStack {
     this.#waiting = [];
     for (const { reject } of rejected) reject(error);
   }
+}
+
+function closed(): TelemetryError {
+  return new TelemetryError('store_unavailable', 'The store is closed.');
 }
