@@ -33,9 +33,12 @@ async function startThread(name: string, file: string): Promise<WorkerThread> {
 
 /** Waits for what they were told before, then closes the file so that nothing of it is left in the write-ahead file. */
 export async function closeStoreThreads({ writer, reader }: StoreThreads): Promise<void> {
-  await reader.call('close');
-  await writer.call('close');
-  await endStoreThreads({ writer, reader });
+  try {
+    await reader.call('close');
+    await writer.call('close');
+  } finally {
+    await endStoreThreads({ writer, reader });
+  }
 }
 
 /** Ends them where they stand, as a crash would. */
