@@ -1,4 +1,4 @@
-import type { AnyTopic, Entry, StreamRecord } from './topic.js';
+import type { AnyTopic, Entry, Headers, StreamRecord } from './topic.js';
 
 export const RECORD_LOG = Symbol('RecordLog');
 
@@ -22,6 +22,7 @@ export interface Unreadable {
   readonly offset: number;
   readonly key: string;
   readonly bytes: Uint8Array;
+  readonly headers: Headers;
   readonly reason: string;
 }
 
@@ -55,9 +56,9 @@ export interface RecordLog {
   append(entries: readonly Entry[]): Promise<void>;
 
   /** Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. */
-  park(topic: string, key: string, bytes: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void>;
+  park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 
-  /** The bytes of a record that a handler was given, as they stand in the log: for dead letters. */
+  /** The bytes of a record that a handler was given, as they stand in the log, none for a tombstone: for dead letters. */
   encoded(record: StreamRecord): Uint8Array;
 
   /**

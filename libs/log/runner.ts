@@ -57,7 +57,7 @@ export class Runner {
       unreadable: (record) => this.#run(() => this.#refuse(record)),
       stopped: (error) => this.#stopped(error),
     });
-    this.#timer = setInterval(() => this.#tick(), this.options.checkpointMs);
+    this.#timer = setInterval(() => this.#tick(), this.options.checkpointMs).unref();
   }
 
   /** Resolves when the effects of all that was processed before the call are durable and its offsets committed. */

@@ -173,9 +173,9 @@ export class Follower {
     const topic = this.#topics.get(raw.topic)!;
     const why = reason instanceof UnknownSchema ? await this.#learn(topic, reason) : reason;
     if (!why) return;
-    const { partition, offset, key, value } = raw;
+    const { partition, offset, key, headers, value } = raw;
     this.#advance(1);
-    await this.#untilDone(() => this.receiver.unreadable({ topic, partition, offset, key, bytes: value!, reason: why.message }));
+    await this.#untilDone(() => this.receiver.unreadable({ topic, partition, offset, key, bytes: value!, headers, reason: why.message }));
   }
 
   async #learn(topic: AnyTopic, unknown: UnknownSchema): Promise<Error | undefined> {

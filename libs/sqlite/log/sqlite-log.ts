@@ -71,6 +71,7 @@ export class SqliteLog implements RecordLog, Home {
   }
 
   encoded(record: StreamRecord): Uint8Array {
+    if (record.value === null) return new Uint8Array();
     return record instanceof LogRecord ? record.encoded(this.codec) : this.codec.encode(record.topic, record.value);
   }
 

@@ -1,0 +1,269 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { entry, Runner, tombstone, type AnyTopic, type Processor, type RecordLog, type StreamRecord } from '#log';
+import { TelemetryError, type Source } from '#model';
+import { sources } from '#topics';
+import { until } from './until.js';
+import { LogConsumer } from './log-consumer.js';
+import { Random } from './random.js';
+import type { LogUnderTest } from './record-log.contract.js';
+
+const count = (n: number): number[] => Array.from({ length: n }, (_, at) => at);
+const idOf = (record: StreamRecord): string => (record.value as Source | null)?.sourceId ?? '';
+const ids = (records: readonly StreamRecord[]): string[] => records.map(idOf);
+const parkedTopic: AnyTopic = { ...sources, name: `${sources.name}.dlq`, cleanup: 'delete' };
+
+/** Holds what it was given in memory and saves it at a checkpoint, as a store would. */
+class Saver implements Processor {
+  readonly group = 'g';
+  readonly inputs = [sources];
+  /** Source ids in the order of processing. */
+  held: string[] = [];
+  calls: string[][] = [];
+  process = async (records: readonly StreamRecord[]): Promise<void> => {
+    this.calls.push(ids(records));
+    await this.before(records);
+    this.held.push(...ids(records));
+  };
+  before: (records: readonly StreamRecord[]) => Promise<void> = () => Promise.resolve();
+  checkpointing: () => Promise<void> = () => Promise.resolve();
+
+  constructor(readonly saved: Set<string> = new Set()) {}
+
+  async checkpoint(): Promise<void> {
+    const before = [...this.held];
+    await this.checkpointing();
+    for (const id of before) this.saved.add(id);
+  }
+}
+
+const unavailable = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is away.');
+const damaged = (): TelemetryError => new TelemetryError('store_corrupt', 'The store is damaged.');
+
+/** What the runner promises, on the log of an adapter. */
+export function runnerContract(open: () => Promise<LogUnderTest>): void {
+  let subject: LogUnderTest;
+  let log: RecordLog;
+  let reports: string[];
+  const use = (next: LogUnderTest): void => void ([subject, log] = [next, next.log]);
+  beforeEach(async () => {
+    use(await open());
+    reports = [];
+  });
+  afterEach(() => subject.close());
+
+  const append = (...names: string[]): Promise<void> =>
+    log.append(names.map((sourceId) => entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs: 1 })));
+  const run = async (processor: Processor, checkpointMs = 1e6): Promise<Runner> => {
+    const runner = new Runner(log, processor, { checkpointMs, report: (message) => reports.push(message) });
+    await runner.start();
+    return runner;
+  };
+  const parked = async (n: number): Promise<LogConsumer> => {
+    const consumer = await LogConsumer.join(log, { group: `reader-${n}`, topics: [parkedTopic] });
+    await until(`${n} records are parked`, () => consumer.unreadable.length >= n);
+    return consumer;
+  };
+  const processed = (runner: Runner, n: number): Promise<void> =>
+    until(`${n} records are processed`, () => runner.figures().processed >= n);
+
+  describe('offsets', () => {
+    it('are committed behind a checkpoint, not before', async () => {
+      await append('a', 'b');
+      const first = await run(new Saver());
+      await processed(first, 2);
+      expect(await first.lag()).toBe(2);
+      use(await subject.crash());
+
+      const saver = new Saver();
+      const second = await run(saver);
+      await processed(second, 2);
+      expect(saver.held.toSorted()).toEqual(['a', 'b']);
+      await second.checkpoint();
+      expect(await second.lag()).toBe(0);
+      use(await subject.crash());
+
+      await append('c');
+      const third = new Saver();
+      await processed(await run(third), 1);
+      expect(third.held).toEqual(['c']);
+    });
+
+    it('stay when a checkpoint fails, and go on with the next one', async () => {
+      const saver = new Saver();
+      saver.checkpointing = () => Promise.reject(unavailable());
+      const runner = await run(saver);
+      await append('a');
+      await processed(runner, 1);
+      await expect(runner.checkpoint()).rejects.toThrow('The store is away.');
+      expect(await runner.lag()).toBe(1);
+      expect(runner.figures().failures).toBe(1);
+      saver.checkpointing = () => Promise.resolve();
+      await runner.checkpoint();
+      expect(await runner.lag()).toBe(0);
+    });
+
+    it('do not cover what came while the checkpoint ran', async () => {
+      const gate = Promise.withResolvers<void>();
+      const saver = new Saver();
+      saver.checkpointing = () => gate.promise;
+      const runner = await run(saver);
+      await append('a');
+      await processed(runner, 1);
+      const checkpoint = runner.checkpoint();
+      await append('b', 'c');
+      await processed(runner, 3);
+      gate.resolve();
+      await checkpoint;
+      expect([...saver.saved]).toEqual(['a']);
+      expect(await runner.lag()).toBe(2);
+    });
+
+    it('move by themselves every so often', async () => {
+      const runner = await run(new Saver(), 20);
+      await append('a');
+      await processed(runner, 1);
+      await until('the lag is 0', async () => (await runner.lag()) === 0);
+      expect(runner.figures().checkpointAgeMs).toBeLessThan(30_000);
+      await runner.stop();
+    });
+
+    it('are those of the last record when the runner stops', async () => {
+      const saver = new Saver();
+      const gate = Promise.withResolvers<void>();
+      saver.before = () => gate.promise;
+      const runner = await run(saver);
+      await append('a');
+      const stopped = runner.stop();
+      gate.resolve();
+      await stopped;
+      expect([...saver.saved]).toEqual(['a']);
+      await append('b');
+      const next = new Saver();
+      await processed(await run(next), 1);
+      expect(next.held).toEqual(['b']);
+    });
+  });
+
+  describe('a batch that fails', () => {
+    it.each([
+      ['for want of the store', unavailable],
+      ['because the store is damaged', damaged],
+    ])('%s comes again until it works, and nothing is parked', async (_, error) => {
+      const saver = new Saver();
+      saver.before = async () => {
+        if (saver.calls.length < 4) throw error();
+      };
+      const runner = await run(saver);
+      await append('a');
+      await append('b');
+      await processed(runner, 2);
+      expect(saver.calls.slice(0, 4)).toEqual([['a'], ['a'], ['a'], ['a']]);
+      expect(saver.held.toSorted()).toEqual(['a', 'b']);
+      expect(runner.figures()).toMatchObject({ parked: 0, failures: 3, stoppedBy: undefined });
+      expect(reports.length).toBe(3);
+    });
+
+    it('because of a record has that one parked with its bytes, place and reason, and goes on', async () => {
+      const saver = new Saver();
+      saver.before = async (records) => {
+        if (ids(records).includes('poison')) throw new Error('it makes no sense');
+      };
+      await append('a', 'poison', 'b');
+      const runner = await run(saver);
+      await append('c');
+      await processed(runner, 3);
+      expect(saver.held.toSorted()).toEqual(['a', 'b', 'c']);
+      expect(runner.figures().parked).toBe(1);
+      await runner.checkpoint();
+      expect(await runner.lag()).toBe(0);
+
+      const source = await LogConsumer.join(log, { group: 'source', topics: [sources] });
+      await source.has(4);
+      const poison = source.records.find((record) => idOf(record) === 'poison')!;
+      const [letter] = (await parked(1)).unreadable;
+      expect(letter!.key).toBe('o/poison');
+      expect(Buffer.from(letter!.bytes).equals(Buffer.from(log.encoded(poison)))).toBe(true);
+      expect(letter!.headers).toEqual({
+        reason: 'it makes no sense',
+        topic: sources.name,
+        partition: `${poison.partition}`,
+        offset: `${poison.offset}`,
+        group: 'g',
+      });
+    });
+
+    it('because of a tombstone has it parked too', async () => {
+      const saver = new Saver();
+      saver.before = async (records) => {
+        if (records.some(({ value }) => value === null)) throw new Error('nothing there');
+      };
+      const runner = await run(saver);
+      await log.append([tombstone(sources, 'o/gone')]);
+      await append('a');
+      await processed(runner, 1);
+      expect((await parked(1)).unreadable[0]).toMatchObject({ key: 'o/gone', headers: { reason: 'nothing there' } });
+    });
+
+    it('is not parked twice when it comes again for another reason', async () => {
+      const saver = new Saver();
+      let away = true;
+      saver.before = async (records) => {
+        if (ids(records).includes('poison')) throw new Error('it makes no sense');
+        if (away && ids(records).includes('z')) throw unavailable();
+      };
+      await append('a', 'poison', 'z');
+      const runner = await run(saver);
+      await until('it failed a few times', () => saver.calls.filter((call) => call.includes('z')).length > 4);
+      away = false;
+      await until('all is processed', () => saver.held.includes('z'));
+      expect(runner.figures().parked).toBe(1);
+      expect(new Set(saver.held)).toEqual(new Set(['a', 'z']));
+    });
+  });
+
+  it('parks what nobody can decode, and goes on', async () => {
+    await append('a');
+    await log.park(sources.name, 'o/odd', Uint8Array.of(0, 0, 0, 0, 1, 255), { request_id: 'r' });
+    await append('b');
+    const saver = new Saver();
+    const runner = await run(saver);
+    await processed(runner, 2);
+    const [letter] = (await parked(1)).unreadable;
+    expect([...letter!.bytes]).toEqual([0, 0, 0, 0, 1, 255]);
+    expect(letter!.headers).toMatchObject({ topic: sources.name, group: 'g' });
+    await runner.checkpoint();
+    expect(await runner.lag()).toBe(0);
+  });
+
+  describe('a crash between any two steps', () => {
+    it.each(count(10).map((n) => n + 1))('leaves nothing out that was acknowledged, seed %i', async (seed) => {
+      const random = new Random(seed);
+      const acknowledged: string[] = [];
+      const saved = new Set<string>();
+      let saver = new Saver(saved);
+      let runner = await run(saver, random.whole(5, 50));
+      for (const step of count(25)) {
+        const names = count(random.whole(1, 9)).map((n) => `s${step}-${n}`);
+        const sent = append(...names).then(
+          () => acknowledged.push(...names),
+          () => 0,
+        );
+        if (random.chance(0.6)) await sent;
+        saver.before = () => (random.chance(0.1) ? Promise.reject(unavailable()) : Promise.resolve());
+        saver.checkpointing = () => (random.chance(0.3) ? Promise.reject(unavailable()) : Promise.resolve());
+        if (random.chance(0.2)) {
+          if (random.chance(0.3)) await runner.stop();
+          use(await subject.crash());
+          await sent;
+          saver = new Saver(saved);
+          runner = await run(saver, random.whole(5, 50));
+        }
+      }
+      saver.before = () => Promise.resolve();
+      saver.checkpointing = () => Promise.resolve();
+      await until('all that was acknowledged is saved', () => acknowledged.every((id) => saved.has(id)));
+      expect(runner.figures().parked).toBe(0);
+      await runner.stop();
+    });
+  });
+}

@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { entry, tombstone, type Change, type Entry, type View } from '#log';
+import type { ApiKey, Source } from '#model';
+import { apiKeys, sources } from '#topics';
+import { until } from './until.js';
+import { Random } from './random.js';
+import type { LogUnderTest } from './record-log.contract.js';
+
+const aSource = (sourceId: string, lastReceivedMs = 1, orgId = 'o'): Source => ({ orgId, sourceId, firstReceivedMs: 1, lastReceivedMs });
+const put = (sourceId: string, lastReceivedMs = 1, orgId = 'o'): Entry<Source> => entry(sources, aSource(sourceId, lastReceivedMs, orgId));
+const count = (n: number): number[] => Array.from({ length: n }, (_, at) => at);
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+const aKey: ApiKey = {
+  keyId: 'k',
+  orgId: 'o',
+  name: 'n',
+  sha256: 'a'.repeat(64),
+  prefix: 'hw_',
+  suffix: 'x',
+  scopes: ['write'],
+  createdMs: 1,
+};
+
+/** Every promise of `Views`; any adapter must pass. */
+export function viewsContract(open: () => Promise<LogUnderTest>): void {
+  let subject: LogUnderTest;
+  beforeEach(async () => void (subject = await open()));
+  afterEach(() => subject.close());
+
+  const append = (...entries: Entry<Source>[]): Promise<void> => subject.log.append(entries);
+  const openView = async (): Promise<View<Source>> => {
+    const view = subject.views.open(sources);
+    await view.ready;
+    return view;
+  };
+  const keys = (view: View<Source>, prefix: string): string[] => [...view.scan(prefix)].map(([key]) => key);
+  const shows = (view: View<Source>, key: string, lastReceivedMs: number): Promise<void> =>
+    until(`${key} shows ${lastReceivedMs}`, () => view.get(key)?.lastReceivedMs === lastReceivedMs);
+
+  describe('a view', () => {
+    it('of nothing is ready and empty', async () => {
+      const view = await openView();
+      expect(view.get('o/s')).toBeUndefined();
+      expect(keys(view, '')).toEqual([]);
+    });
+
+    it('is ready once it holds all that was in the topic', async () => {
+      for (const n of count(20)) await append(...count(50).map((at) => put(`s${at}`, n)));
+      await append(tombstone(sources, 'o/s7'));
+      for (const again of ['as it is', 'opened again'] as const) {
+        if (again === 'opened again') subject = await subject.reopen();
+        const view = await openView();
+        expect(view.get('o/s3')).toEqual(aSource('s3', 19));
+        expect(view.get('o/s7')).toBeUndefined();
+        expect(keys(view, 'o/').length).toBe(49);
+      }
+    });
+
+    it('follows what is appended, and a tombstone ends its key until it is set again', async () => {
+      const view = await openView();
+      await append(put('s', 1));
+      await shows(view, 'o/s', 1);
+      await append(put('s', 2), put('s', 3));
+      await shows(view, 'o/s', 3);
+      await append(tombstone(sources, 'o/s'));
+      await until('the key is gone', () => view.get('o/s') === undefined && keys(view, '').length === 0);
+      await append(put('s', 4));
+      await shows(view, 'o/s', 4);
+      expect(keys(view, '')).toEqual(['o/s']);
+    });
+
+    it('is one for each topic', async () => {
+      const view = await openView();
+      expect(subject.views.open(sources)).toBe(view);
+      const others = subject.views.open(apiKeys);
+      await subject.log.append([entry(apiKeys, aKey)]);
+      await until('the key is there', () => others.get('k') !== undefined);
+      expect(others.get('k')).toEqual(aKey);
+      expect(keys(view, '')).toEqual([]);
+    });
+
+    it('has heard the log a moment ago', async () => {
+      const view = await openView();
+      await until('it is less than 5 s old', () => view.ageMs() < 5_000);
+      expect(view.ageMs()).toBeGreaterThanOrEqual(0);
+    });
+
+    it('that is opened with the log while others append misses nothing', async () => {
+      await append(...count(3_000).map((n) => put(`s${n}`, 0)));
+      subject = await subject.reopen();
+      const view = subject.views.open(sources);
+      const appended = Promise.all(count(200).map((n) => append(put(`s${n}`, 7), tombstone(sources, `o/s${2_999 - n}`))));
+      await view.ready;
+      await appended;
+      await until('it holds the last state', () => keys(view, 'o/').length === 2_800 && view.get('o/s199')?.lastReceivedMs === 7);
+      for (const n of count(3_000)) expect(view.get(`o/s${n}`)?.lastReceivedMs).toBe(n < 200 ? 7 : n < 2_800 ? 0 : undefined);
+    });
+  });
+
+  describe('scan', () => {
+    it('gives the keys with a prefix, ordered by their bytes', async () => {
+      const names = ['b', 'a', 'B', 'é', '\u{1F600}', '\uFFFD', '\uE000', '\u{10FFFF}', 'a.b', 'a-b', '~', '\uD7FF', '', 'aa'];
+      const view = await openView();
+      await append(...names.map((name) => put(name)), put('x', 1, 'o2'), put('x', 1, 'n'), put('x', 1, '\u{1F600}'), put('x', 1, '\uFFFF'));
+      await until('all are there', () => keys(view, '').length === names.length + 4);
+      const expected = names.map((name) => `o/${name}`).sort(byBytes);
+      expect(keys(view, 'o/')).toEqual(expected);
+      expect(keys(view, 'o')).toEqual([...expected, 'o2/x']);
+      expect(keys(view, 'o/a')).toEqual(['o/a', 'o/a-b', 'o/a.b', 'o/aa']);
+      expect(keys(view, '').slice(-2)).toEqual(['\uFFFF/x', '\u{1F600}/x']);
+      expect(keys(view, 'p')).toEqual([]);
+    });
+
+    it('may run while keys come and go', async () => {
+      const view = await openView();
+      await append(...count(3_000).map((n) => put(`s${n}`)));
+      await until('all are there', () => keys(view, '').length === 3_000);
+      const seen = new Set<string>();
+      for (const [key] of view.scan('o/')) {
+        seen.add(key);
+        if (seen.size === 10) await append(tombstone(sources, 'o/s2999'), put('s0'), put('zzz'));
+      }
+      expect(seen.size).toBeGreaterThanOrEqual(2_999);
+    });
+  });
+
+  describe('changes', () => {
+    it('come in log order, after the view shows them, until one has enough', async () => {
+      await append(put('before'));
+      const view = await openView();
+      const heard: (Change<Source> & { readonly shown: Source | undefined })[] = [];
+      const end = view.changes((change) => heard.push({ ...change, shown: view.get(change.key) }));
+      await append(put('a', 1));
+      await append(put('a', 2), put('b', 1));
+      await append(tombstone(sources, 'o/a'));
+      await until('four changes came', () => heard.length === 4);
+      expect(heard).toEqual([
+        { key: 'o/a', value: aSource('a', 1), shown: aSource('a', 1) },
+        { key: 'o/a', value: aSource('a', 2), shown: expect.anything() },
+        { key: 'o/b', value: aSource('b', 1), shown: aSource('b', 1) },
+        { key: 'o/a', value: null, shown: undefined },
+      ]);
+      end();
+      await append(put('a', 3));
+      await shows(view, 'o/a', 3);
+      expect(heard.length).toBe(4);
+    });
+  });
+
+  describe('whatever happens', () => {
+    it.each(count(8).map((n) => n + 1))('a view shows what a map would, seed %i', async (seed) => {
+      const random = new Random(seed);
+      const model = new Map<string, number>();
+      for (let step = 0; step < 25; step++) {
+        const batch: Entry<Source>[] = [];
+        for (let n = random.whole(1, 80); n > 0; n--) {
+          const name = `s${random.whole(0, 400)}`;
+          const gone = random.chance(0.3);
+          batch.push(gone ? tombstone(sources, `o/${name}`) : put(name, step * 1000 + n));
+          if (gone) model.delete(`o/${name}`);
+          else model.set(`o/${name}`, step * 1000 + n);
+        }
+        await append(...batch);
+        const sentinel = step + 1;
+        await append(put('sentinel', sentinel, 'last'));
+        if (random.chance(0.15)) subject = await (random.chance(0.5) ? subject.crash() : subject.reopen());
+        const view = await openView();
+        await shows(view, 'last/sentinel', sentinel);
+        const shown = [...view.scan('o/')].map(([key, { lastReceivedMs }]): [string, number] => [key, lastReceivedMs]);
+        expect(shown).toEqual([...model].sort(([a], [b]) => byBytes(a, b)));
+      }
+    });
+  });
+}
