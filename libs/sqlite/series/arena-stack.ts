@@ -29,6 +29,7 @@ export class ArenaStack {
   #spare: ArenaColumns[] = [];
   #waiting: Waiting[] = [];
   #flushing = false;
+  #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #ended = false;
   /** By partition: the highest offset that was taken. */
@@ -120,12 +121,27 @@ export class ArenaStack {
         this.#lastFlushed = arena.number;
         this.#reuse(arena);
         this.#resolve();
+        void this.tidied();
       } catch (cause) {
         this.#reject(new TelemetryError('store_unavailable', 'The store cannot be written.', { cause }));
         await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
       }
     }
     this.#flushing = false;
+  }
+
+  /** Resolves when no runs are left to merge. What fails is tried again after the next flush. */
+  tidied(): Promise<void> {
+    this.#tidying ??= this.#tidy().finally(() => (this.#tidying = undefined));
+    return this.#tidying;
+  }
+
+  async #tidy(): Promise<void> {
+    try {
+      while (!this.#ended && (await this.writer.call<boolean>('series.tidy')));
+    } catch {
+      // Reads of a damaged run say so; a full disk fails the flushes too.
+    }
   }
 
   #reuse(arena: Arena): void {

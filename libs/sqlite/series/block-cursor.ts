@@ -30,6 +30,13 @@ export class BlockCursor {
     return block.key === key;
   }
 
+  /** Goes to the first entry of the run; false when it has none. */
+  first(): boolean {
+    const block = this.#load({ key: 0, timeMs: 0 });
+    block?.rewind();
+    return block?.next() ?? false;
+  }
+
   /** Goes to the next entry; false at the end of the run. */
   next(): boolean {
     if (this.entry.next()) return true;

@@ -68,10 +68,3 @@ function checkSeries(sources: readonly SourceRow[], count: number): void {
 function missing(what: string, id: number): TelemetryError {
   return new TelemetryError('store_corrupt', `The store lacks the row of ${what} ${id}.`);
 }
-
-/** The metric of each series, by its number. */
-export function metricsOfSeries(sources: readonly SourceRow[]): number[] {
-  const metrics: number[] = [];
-  for (const { pairs } of sources) for (let at = 0; at < pairs.length; at += 2) metrics[pairs[at + 1]!] = pairs[at]!;
-  return metrics;
-}

@@ -9,46 +9,63 @@ export interface PointStream {
   next(): boolean;
 }
 
-/** Takes rows [from, to) of `points`; false when it needs no more. */
-export type PointSink = (points: Points, from: number, to: number) => boolean;
+/** Several streams, ordered from the oldest to the newest, as one: of points with equal times only the newest stream's. */
+export class MergedPoints implements PointStream {
+  at = 0;
+  end = 0;
+  readonly #live: PointStream[];
+  #current: PointStream | undefined;
 
-/** Gives the points of several streams, ordered from the oldest to the newest, as one: of equal times only the newest stream's. */
-export function mergePoints(streams: readonly PointStream[], sink: PointSink): void {
-  const live = streams.filter((stream) => stream.next());
-  while (live.length > 1) {
-    const newest = pickFirst(live);
-    const { points } = newest;
-    const untilMs = settle(live, newest);
-    const from = newest.at;
-    let to = from + 1;
-    while (to < newest.end && points.timeMs[to]! < untilMs) to++;
-    newest.at = to;
-    if (!sink(points, from, to)) return;
-    if (to === newest.end && !newest.next()) live.splice(live.indexOf(newest), 1);
+  constructor(streams: readonly PointStream[]) {
+    this.#live = streams.filter((stream) => stream.next());
   }
-  for (const last of live) {
-    do {
-      if (!sink(last.points, last.at, last.end)) return;
-    } while (last.next());
+
+  get points(): Points {
+    return this.#current!.points;
+  }
+
+  next(): boolean {
+    if (this.#current) this.#moveTo(this.#current, this.end);
+    if (this.#live.length === 0) return false;
+    const stream = this.#newestOfFirst();
+    const untilMs = this.#settle(stream);
+    this.#current = stream;
+    this.at = stream.at;
+    this.end = untilMs === Infinity ? stream.end : firstAtOrAfter(stream, untilMs);
+    return true;
+  }
+
+  /** The stream with the first time; of several the newest. */
+  #newestOfFirst(): PointStream {
+    let first = this.#live[0]!;
+    for (const stream of this.#live) if (stream.points.timeMs[stream.at]! <= first.points.timeMs[first.at]!) first = stream;
+    return first;
+  }
+
+  /** Drops what others have at the time where `newest` stands, and says when the first of them goes on. */
+  #settle(newest: PointStream): number {
+    const timeMs = newest.points.timeMs[newest.at]!;
+    let untilMs = Infinity;
+    for (const stream of this.#live.toReversed()) {
+      if (stream === newest) continue;
+      if (stream.points.timeMs[stream.at] !== timeMs || this.#moveTo(stream, stream.at + 1)) {
+        untilMs = Math.min(untilMs, stream.points.timeMs[stream.at]!);
+      }
+    }
+    return untilMs;
+  }
+
+  /** Moves a stream on; false when it has ended. */
+  #moveTo(stream: PointStream, at: number): boolean {
+    stream.at = at;
+    if (at < stream.end || stream.next()) return true;
+    this.#live.splice(this.#live.indexOf(stream), 1);
+    return false;
   }
 }
 
-/** The stream with the first time; of several the newest. */
-function pickFirst(live: readonly PointStream[]): PointStream {
-  let first = live[0]!;
-  for (const stream of live) if (stream.points.timeMs[stream.at]! <= first.points.timeMs[first.at]!) first = stream;
-  return first;
-}
-
-/** Drops what others have at the time where `newest` stands, and says when the first of them goes on. */
-function settle(live: PointStream[], newest: PointStream): number {
-  const timeMs = newest.points.timeMs[newest.at]!;
-  let untilMs = Infinity;
-  for (let at = live.length - 1; at >= 0; at--) {
-    const stream = live[at]!;
-    if (stream === newest) continue;
-    if (stream.points.timeMs[stream.at] === timeMs && ++stream.at === stream.end && !stream.next()) live.splice(at, 1);
-    else untilMs = Math.min(untilMs, stream.points.timeMs[stream.at]!);
-  }
-  return untilMs;
+function firstAtOrAfter({ points, at, end }: PointStream, timeMs: number): number {
+  let to = at + 1;
+  while (to < end && points.timeMs[to]! < timeMs) to++;
+  return to;
 }

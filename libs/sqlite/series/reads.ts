@@ -12,7 +12,7 @@ import {
 import { ArenaReader, type OpenArena } from './arena-reader.js';
 import { mergeRows, type Stale } from './merge-rows.js';
 import { lowerBound } from './points.js';
-import { mergePoints, type PointSink, type PointStream } from './point-stream.js';
+import { MergedPoints, type PointStream } from './point-stream.js';
 import { type Level, levelOf } from './run.js';
 import type { RunReader } from './run-reader.js';
 
@@ -61,12 +61,13 @@ export class Reads {
     const first = new FirstRows(limit, 2);
     for (let position = 0; position < series.length; position++) {
       let taken = 0;
-      this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1), ({ timeMs, value }, from, to) => {
-        const end = Math.min(to, from + limit + 1 - taken);
-        first.add(position, [timeMs, value], from, end);
-        taken += end - from;
-        return taken <= limit;
-      });
+      const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
+      while (taken <= limit && stream.next()) {
+        const { timeMs, value } = stream.points;
+        const end = Math.min(stream.end, stream.at + limit + 1 - taken);
+        first.add(position, [timeMs, value], stream.at, end);
+        taken += end - stream.at;
+      }
     }
     return first.finish(series.length);
   }
@@ -100,10 +101,8 @@ export class Reads {
     const { startMs, endMs } = this.request.window;
     const newest = new Float64Array(this.request.series.length).fill(Number.NaN);
     for (let position = 0; position < newest.length; position++) {
-      this.#points(position, startMs, endMs, ({ value }, _from, to) => {
-        newest[position] = value[to - 1]!;
-        return true;
-      });
+      const stream = this.#points(position, startMs, endMs);
+      while (stream.next()) newest[position] = stream.points.value[stream.end - 1]!;
     }
     return newest;
   }
@@ -116,8 +115,8 @@ export class Reads {
     ];
   }
 
-  #points(position: number, fromMs: number, toMs: number, sink: PointSink): void {
-    mergePoints(this.#streams(position, fromMs, toMs), sink);
+  #points(position: number, fromMs: number, toMs: number): PointStream {
+    return new MergedPoints(this.#streams(position, fromMs, toMs));
   }
 
   /** The bucket of the first point at or after `fromMs`; `endMs` when there is none before that. */
@@ -157,10 +156,8 @@ export class Reads {
   /** Folds stale buckets from the raw points into their rows in `finest`. */
   #foldAgain(position: number, sizeMs: number, { fromMs, toMs }: Stale): void {
     again.clear();
-    this.#points(position, fromMs, toMs, ({ timeMs, value }, from, to) => {
-      again.fold(sizeMs, timeMs, value, from, to);
-      return true;
-    });
+    const stream = this.#points(position, fromMs, toMs);
+    while (stream.next()) again.fold(sizeMs, stream.points.timeMs, stream.points.value, stream.at, stream.end);
     finest.replace(lowerBound(finest.startMs, fromMs, 0, finest.length), again);
   }
 
@@ -170,10 +167,8 @@ export class Reads {
       if (Number.isFinite(rows.sum[row])) continue;
       const startMs = rows.startMs[row]!;
       again.clear();
-      this.#points(position, startMs, startMs + sizeMs, ({ timeMs, value }, from, to) => {
-        again.fold(sizeMs, timeMs, value, from, to, downscale);
-        return true;
-      });
+      const stream = this.#points(position, startMs, startMs + sizeMs);
+      while (stream.next()) again.fold(sizeMs, stream.points.timeMs, stream.points.value, stream.at, stream.end, downscale);
       rows.sum[row] = clampedSum(again.sum[0]! / downscale);
     }
     return rows;

@@ -30,3 +30,7 @@ const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-serie
 describe('SqliteSeriesStore', () => {
   seriesStoreContract(async () => openIn(await newFolder()));
 });
+
+describe('SqliteSeriesStore with arenas that are soon full', () => {
+  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }));
+});

@@ -93,6 +93,11 @@ export class SqliteSeriesStore implements SeriesStore {
     return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
   }
 
+  /** Resolves when what was checkpointed is merged as far as it will be. */
+  settled(): Promise<void> {
+    return this.arenas.tidied();
+  }
+
   /** Writes what waits; takes no more. */
   async close(): Promise<void> {
     try {

@@ -1,8 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { TelemetryError } from '#model';
 import type { Handlers } from '../worker.js';
-import { type DirectoryRows, metricsOfSeries, readDirectory } from './directory-rows.js';
+import { type DirectoryRows, readDirectory, type SourceRow } from './directory-rows.js';
 import { flushArena, type SealedArena } from './flush.js';
-import { readRuns } from './run.js';
+import { Merge, mergeable, orphans, sweep } from './merge.js';
+import { readRuns, type Run } from './run.js';
 import { createSeriesTables } from './tables.js';
 
 /** What a store holds when it is opened. */
@@ -15,24 +17,83 @@ export interface OpenedStore {
 /** What the store's writer thread does for the series store. */
 export function seriesWriter(db: DatabaseSync): Handlers {
   createSeriesTables(db);
-  let metrics: number[] = [];
-  let nextRun = 1;
+  const writer = new SeriesWriter(db);
   return {
-    'series.open': (): OpenedStore => {
-      const directory = readDirectory(db);
-      const newest = readRuns(db).at(-1);
-      metrics = metricsOfSeries(directory.sources);
-      nextRun =
-        1 +
-        Math.max(
-          ...(Object.values(db.prepare('SELECT ifnull(max(run), 0), (SELECT ifnull(max(id), 0) FROM run) FROM block').get()!) as number[]),
-        );
-      return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
-    },
-    'series.flush': (arena: SealedArena): void => {
-      for (const { pairs } of arena.directory.sources) for (let at = 0; at < pairs.length; at += 2) metrics[pairs[at + 1]!] = pairs[at]!;
-      flushArena(db, nextRun, arena, (series) => metrics[series]!);
-      nextRun++;
-    },
+    'series.open': () => writer.open(),
+    'series.flush': (arena: SealedArena) => writer.flush(arena),
+    'series.tidy': () => writer.tidy(),
   };
+}
+
+const sweptBlocks = 256;
+
+class SeriesWriter {
+  /** The metric of each series, by its number. */
+  #metrics: number[] = [];
+  #runs: Run[] = [];
+  #nextRun = 1;
+  #merge: Merge | undefined;
+  /** Runs whose blocks are to be removed. */
+  #gone: number[] = [];
+  #damaged = false;
+
+  constructor(private readonly db: DatabaseSync) {}
+
+  open(): OpenedStore {
+    const directory = readDirectory(this.db);
+    this.#note(directory.sources);
+    this.#runs = readRuns(this.db);
+    this.#gone = orphans(this.db);
+    this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
+    const newest = this.#runs.at(-1);
+    return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
+  }
+
+  flush(arena: SealedArena): void {
+    this.#note(arena.directory.sources);
+    flushArena(this.db, this.#nextRun++, arena, this.#metricOf);
+    this.#runs = readRuns(this.db, this.#known());
+  }
+
+  /** Merges runs and removes what was merged for some milliseconds, the longer the more runs there are; false when nothing is left to do. */
+  tidy(): boolean {
+    if (this.#gone.length > 0) {
+      if (!sweep(this.db, this.#gone[0]!, sweptBlocks)) this.#gone.shift();
+      return true;
+    }
+    this.#merge ??= this.#begin();
+    if (!this.#merge) return false;
+    this.#step(this.#merge);
+    return true;
+  }
+
+  #begin(): Merge | undefined {
+    const some = this.#damaged ? undefined : mergeable(this.#runs);
+    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf);
+  }
+
+  #step(merge: Merge): void {
+    try {
+      if (!merge.step(20 + 2 * this.#runs.length)) return;
+      const before = this.#runs;
+      this.#runs = readRuns(this.db, this.#known());
+      this.#gone.push(...before.filter((run) => !this.#runs.includes(run)).map(({ id }) => id));
+    } catch (cause) {
+      this.#merge = undefined;
+      this.#gone.push(merge.id);
+      this.#damaged ||= cause instanceof TelemetryError && cause.code === 'store_corrupt';
+      throw cause;
+    }
+    this.#merge = undefined;
+  }
+
+  readonly #metricOf = (series: number): number => this.#metrics[series]!;
+
+  #known(): Map<number, Run> {
+    return new Map(this.#runs.map((run) => [run.id, run]));
+  }
+
+  #note(sources: readonly SourceRow[]): void {
+    for (const { pairs } of sources) for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
+  }
 }

@@ -1,0 +1,92 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { transaction, unsynced } from '../transaction.js';
+import { MergedPoints, type PointStream } from './point-stream.js';
+import { blockInsert, blockSearch, insertRun, type Run } from './run.js';
+import { RunScan } from './run-scan.js';
+import { RunWriter } from './run-writer.js';
+
+/** So many neighbouring runs of a level become one. */
+const fanIn = 8;
+/** Runs of so many points together stay apart: one more run costs a read little, and merging them costs their size on disk once more. */
+const mostPoints = 2 ** 28;
+
+/** The oldest neighbours that should become one run; undefined when there are none. */
+export function mergeable(runs: readonly Run[]): readonly Run[] | undefined {
+  for (let at = 0; at + fanIn <= runs.length; at++) {
+    const some = runs.slice(at, at + fanIn);
+    const alike = some.every(({ level }) => level === some[0]!.level);
+    if (alike && some.reduce((sum, { points }) => sum + points, 0) <= mostPoints) return some;
+  }
+  return undefined;
+}
+
+/** Makes one run of several, a slice at a time; readers see it whole or not at all. */
+export class Merge {
+  readonly #scans: readonly RunScan[];
+  readonly #writer: RunWriter;
+  #series = 0;
+  #stream: PointStream | undefined;
+
+  constructor(
+    private readonly db: DatabaseSync,
+    private readonly runs: readonly Run[],
+    readonly id: number,
+    metricOf: (series: number) => number,
+  ) {
+    const search = blockSearch(db);
+    this.#scans = runs.map((run) => new RunScan(search, run));
+    this.#writer = new RunWriter(id, metricOf, blockInsert(db));
+  }
+
+  /** Goes on for about that long; true when the run is complete and in the place of the others. */
+  step(sliceMs: number): boolean {
+    const done = unsynced(this.db, () => this.#copy(performance.now() + sliceMs));
+    if (done) transaction(this.db, () => this.#finish());
+    return done;
+  }
+
+  /** True when all points were copied. */
+  #copy(untilMs: number): boolean {
+    while (performance.now() < untilMs) {
+      this.#stream ??= this.#nextSeries();
+      if (!this.#stream) return true;
+      if (this.#stream.next()) this.#writer.add(this.#series, this.#stream.points, this.#stream.at, this.#stream.end);
+      else this.#stream = undefined;
+    }
+    return false;
+  }
+
+  #nextSeries(): PointStream | undefined {
+    this.#series = Math.min(...this.#scans.map(({ series }) => series));
+    if (this.#series === Infinity) return undefined;
+    return new MergedPoints(this.#scans.filter(({ series }) => series === this.#series).map((scan) => scan.open()));
+  }
+
+  #finish(): void {
+    const [oldest, newest] = [this.runs[0]!, this.runs.at(-1)!];
+    const { level, firstArena } = oldest;
+    const { lastArena, offsets } = newest;
+    insertRun(this.db, { ...this.#writer.finish(), level: level + 1, firstArena, lastArena, offsets });
+    const remove = this.db.prepare('DELETE FROM run WHERE id = ?');
+    for (const { id } of this.runs) remove.run(id);
+  }
+}
+
+/** Removes blocks of runs that are no more, at most `most`; true when there may be others. */
+export function sweep(db: DatabaseSync, run: number, most: number): boolean {
+  const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
+  return unsynced(db, () => Number(remove.run(run, most).changes) === most);
+}
+
+/** Runs that have blocks but are not in the table of runs. */
+export function orphans(db: DatabaseSync): number[] {
+  const next = db.prepare('SELECT min(run) AS run FROM block WHERE run > ?');
+  const known = db.prepare('SELECT 1 FROM run WHERE id = ?');
+  const found: number[] = [];
+  for (let run = 0; ;) {
+    const row = next.get(run) as { run: number | null };
+    if (row.run === null) return found;
+    run = row.run;
+    if (!known.get(run)) found.push(run);
+  }
+}
