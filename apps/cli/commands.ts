@@ -7,6 +7,7 @@ interface Entry {
 
 /** Every command there is, in the order of the help. The file of a command is loaded when it is called. */
 export const commands: Readonly<Record<string, Entry>> = {
+  serve: { summary: 'Start the server; the same as `npm start`', load: () => import('./serve.js') },
   init: { summary: 'Store the URL and the API key of a server for the other commands', load: () => import('./init.js') },
   import: { summary: 'Send the points of a CSV file', load: () => import('./import.js') },
   export: { summary: 'Write the points or rollups of a source as CSV', load: () => import('./export.js') },

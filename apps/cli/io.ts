@@ -10,15 +10,9 @@ export class Io {
   #progressMs = 0;
   #progressShown = false;
 
-  constructor() {
-    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(exitCodes.readerGone);
-    });
-  }
-
   /** Writes what the user asked for; resolves when more may come. */
   async data(text: string): Promise<void> {
+    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endWithReader);
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   }
 
@@ -46,6 +40,11 @@ export class Io {
   get interruptionCode(): number | undefined {
     return this.#interruption?.signal.aborted ? (this.#interruption.signal.reason as Failure).exitCode : undefined;
   }
+}
+
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(exitCodes.readerGone);
 }
 
 function interruption(): AbortController {

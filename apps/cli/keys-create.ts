@@ -1,26 +1,58 @@
+import { hostname } from 'node:os';
+import type { Scope } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
+import { dataFlag, withStorage } from './data-folder.js';
+import { Failure } from './failure.js';
 import { readScopes } from './keys.js';
+
+interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+}
 
 interface CreatedKey {
   readonly api_key: string;
 }
 
 export const body = command({
-  about: 'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin.',
+  about:
+    'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin, or, with --data, the data folder of a ' +
+    'server that is stopped.',
   flags: {
     ...connectionFlags,
-    name: { value: 'NAME', about: 'what the key is for, so that you know it in the list', required: true },
+    data: dataFlag,
+    name: { value: 'NAME', about: 'what the key is for, so that you know it in the list', default: hostname() },
     scopes: { value: 'SCOPES', about: 'some of read, write, admin, with commas between', default: 'read,write' },
-    json: { about: 'print the answer of the server as JSON, with the key in `api_key`' },
+    json: { about: 'print the answer as JSON, with the key in `api_key`' },
   },
-  examples: ['headwater keys create --name pump-7', 'headwater keys create --name gateway --scopes write > gateway.key'],
+  examples: [
+    'headwater keys create --name pump-7',
+    'headwater keys create --name gateway --scopes write > gateway.key',
+    'headwater keys create --name me --scopes read,write,admin --data data',
+  ],
   async run(flags, io) {
     const asked = { name: flags.name, scopes: readScopes(flags.scopes) };
-    const api = new Api(await findConnection(flags));
-    const answer = (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
-    await io.data(flags.json ? `${JSON.stringify(answer, null, 2)}\n` : `${answer.api_key}\n`);
+    const created =
+      flags.data === undefined ? await throughApi(new Api(await findConnection(flags)), asked) : await inFolder(flags.data, asked);
+    await io.data(flags.json ? `${JSON.stringify(created, null, 2)}\n` : `${created.api_key}\n`);
     io.note('This key is shown once: store it now.');
   },
 });
+
+const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
+  (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
+
+async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedKey> {
+  const [{ Keyring }, { toListed }] = await Promise.all([import('#edge'), import('../control/keys.js')]);
+  return withStorage(dir, async ({ log, views }) => {
+    const keyring = new Keyring(views, log, Date.now);
+    await keyring.ready();
+    const [organization, ...others] = keyring.organizations();
+    if (!organization || others.length > 0)
+      throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
+    const { key, secret } = await keyring.create(organization.orgId, name, scopes);
+    return { ...toListed(key), api_key: secret };
+  });
+}

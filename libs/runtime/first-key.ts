@@ -35,4 +35,5 @@ export function welcome(url: string, key: string): string {
 }
 
 /** How to go on without the first key. */
-export const anotherKey = (dataDir: string): string => `lost the key? stop the server and run: npx headwater keys create --data ${dataDir}`;
+export const anotherKey = (dataDir: string): string =>
+  `lost the key? stop the server and run: npx headwater keys create --scopes read,write,admin --data ${dataDir}`;
