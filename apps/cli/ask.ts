@@ -29,6 +29,9 @@ async function answerTo(prompt: string, lines: Interface): Promise<string> {
   });
   try {
     return (await Promise.race([lines.question(prompt), gone])).trim();
+  } catch (error) {
+    process.stderr.write('\n');
+    throw error;
   } finally {
     lines.close();
   }

@@ -92,6 +92,15 @@ describe('export', () => {
     expect(stderr).toContain(said);
   });
 
+  it('goes on when the server is busy or away for a moment', async () => {
+    const answer = reading(points, 3);
+    const faults: Readonly<Record<number, Answer>> = { 1: { status: 503, headers: { 'retry-after': '0' } }, 3: { status: 0, cut: true } };
+    await using server = await TestServer.start((seen, before) => faults[before] ?? answer(seen));
+    const { code, stdout, stderr } = await run(['export', '--source', 's'], { env: env(server) });
+    expect([code, stdout.split('\n').length]).toEqual([0, 6]);
+    expect(stderr).toContain('Trying again in');
+  });
+
   it('ends in silence when its reader has gone', async () => {
     const many = { a: new Map(Array.from({ length: 50_000 }, (_, index) => [t0 + index, index] as const)) };
     await using server = await TestServer.start(reading(many, 10_000));

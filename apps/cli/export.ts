@@ -5,6 +5,7 @@ import { connectionFlags, findConnection } from './connection.js';
 import { csvCell } from './csv.js';
 import { Failure } from './failure.js';
 import { type Page, pages } from './pages.js';
+import { PatientApi } from './patient-api.js';
 
 /** Together they hold every point there can be. */
 const always = { start: '1970-01-01', end: '9999-12-31T23:59:59.999Z' };
@@ -34,10 +35,10 @@ export const body = command({
     const interval = parseInterval(flags.interval);
     const sourceId = checkSourceId(flags.source);
     const chosen = [...new Set(flags.metric.map((name) => checkMetric(name)))];
-    const api = new Api(await findConnection(flags));
+    const api = new PatientApi(new Api(await findConnection(flags)), io);
     const metrics = chosen.length > 0 ? chosen : await allMetrics(api, sourceId);
     const columns = interval === 'raw' ? rawColumns(metrics) : rollupColumns(metrics);
-    const query = { sourceId, metrics: chosen, interval, window, signal: io.interrupted };
+    const query = { sourceId, metrics: chosen, interval, window };
     await io.data(`${['timestamp', ...columns.map(({ header }) => csvCell(header))].join(',')}\n`);
     let rows = 0;
     for await (const page of pages(api, query)) {
@@ -50,7 +51,7 @@ export const body = command({
   },
 });
 
-async function allMetrics(api: Api, sourceId: string): Promise<readonly string[]> {
+async function allMetrics(api: PatientApi, sourceId: string): Promise<readonly string[]> {
   const metrics = (await api.request(`/v1/sources/${encodeURIComponent(sourceId)}/metrics`)) as readonly string[];
   if (metrics.length === 0) throw new Failure(`The source "${sourceId}" has sent no metric: check its id (GET /v1/sources lists them).`);
   return metrics;

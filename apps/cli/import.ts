@@ -8,9 +8,8 @@ import { CsvReader, type CsvRow } from './csv.js';
 import { Failure } from './failure.js';
 import { type Input, openInput } from './input.js';
 import type { Io } from './io.js';
+import { PatientApi } from './patient-api.js';
 import { Sender } from './sender.js';
-
-const patienceMs = 300_000;
 
 export const body = command({
   about:
@@ -35,57 +34,36 @@ export const body = command({
     const sourceId = checkSourceId(flags.source);
     const api = new Api(await findConnection(flags));
     const input = await openInput(file, io.interrupted);
-    const points = await new Import(api, io, input).run(sourceId, { time: flags.time, metrics: flags.metric });
+    const points = await sendAll(input, new Sender(new PatientApi(api, io)), io, sourceId, { time: flags.time, metrics: flags.metric });
     io.note(`Stored ${points.toLocaleString('en')} points of ${sourceId}.`);
     if (flags.json) await io.data(`${JSON.stringify({ source_id: sourceId, points })}\n`);
   },
 });
 
-/** One run over one input. */
-class Import {
-  #stored = 0;
-
-  constructor(
-    private readonly api: Api,
-    private readonly io: Io,
-    private readonly input: Input,
-  ) {}
-
-  /** Resolves with the number of points that were stored. Rejects `Failure` that says what was stored before. */
-  async run(sourceId: string, wishes: ColumnWishes): Promise<number> {
-    const sender = new Sender(this.api, {
-      patienceMs,
-      signal: this.io.interrupted,
-      stored: (points) => void (this.#stored += points),
-      waiting: (why, pauseMs) => this.io.note(`${why} Trying again in ${Math.ceil(pauseMs / 1000)} s.`),
-    });
-    try {
-      for await (const batch of batchesOf(this.input, sourceId, wishes)) {
-        await sender.send(batch);
-        this.io.progress(() => this.#progress());
-      }
-      await sender.drain();
-    } catch (error) {
-      await sender.settle();
-      throw this.#told(error);
+/** Resolves with the number of points that were stored. Rejects `Failure` that says how many were stored before. */
+async function sendAll(input: Input, sender: Sender, io: Io, sourceId: string, wishes: ColumnWishes): Promise<number> {
+  try {
+    for await (const batch of batchesOf(input, sourceId, wishes)) {
+      await sender.send(batch);
+      io.progress(() => progress(input, sender.storedPoints));
     }
-    return this.#stored;
+    await sender.drain();
+    return sender.storedPoints;
+  } catch (error) {
+    await sender.settle();
+    const cause: unknown = io.interrupted.aborted ? io.interrupted.reason : error;
+    if (!(cause instanceof Failure) || sender.storedPoints === 0) throw cause;
+    const stored = `${sender.storedPoints.toLocaleString('en')} points were stored and stay.`;
+    const again = 'Run the same command again to go on: sending a point again changes nothing.';
+    throw new Failure(`${cause.message}\n${stored} ${again}`, cause.exitCode, { cause });
   }
+}
 
-  #told(error: unknown): unknown {
-    const cause = this.io.interrupted.aborted ? this.io.interrupted.reason : error;
-    if (!(cause instanceof Failure) || this.#stored === 0) return cause;
-    const told = `${this.#stored.toLocaleString('en')} points were stored and stay. Run the same command again to go on: sending a point again changes nothing.`;
-    return new Failure(`${cause.message}\n${told}`, cause.exitCode, { cause });
-  }
-
-  #progress(): string {
-    const { name, sizeBytes } = this.input;
-    const points = `${this.#stored.toLocaleString('en')} points`;
-    if (sizeBytes === undefined) return `${name}  ${points}`;
-    const part = Math.min(1, this.input.readBytes() / sizeBytes);
-    return `${name}  [${'#'.repeat(Math.round(part * 20)).padEnd(20, '.')}] ${Math.floor(part * 100)} %  ${points}`;
-  }
+function progress({ name, sizeBytes, readBytes }: Input, storedPoints: number): string {
+  const points = `${storedPoints.toLocaleString('en')} points`;
+  if (sizeBytes === undefined) return `${name}  ${points}`;
+  const part = Math.min(1, readBytes() / sizeBytes);
+  return `${name}  [${'#'.repeat(Math.round(part * 20)).padEnd(20, '.')}] ${Math.floor(part * 100)} %  ${points}`;
 }
 
 /** The points of a file. What stands before a bad line is given before the line is refused. */

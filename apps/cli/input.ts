@@ -10,7 +10,7 @@ export interface Input {
   /** Bytes of the file as it lies there; undefined when nobody knows. */
   readonly sizeBytes: number | undefined;
   /** Bytes read until now, before inflating. */
-  readBytes(): number;
+  readonly readBytes: () => number;
   /** UTF-8 without a byte order mark. Rejects `Failure`. */
   readonly text: AsyncIterable<string>;
 }

@@ -3,7 +3,7 @@ import type { Scope } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
-import { dataFlag, withStorage } from './data-folder.js';
+import { dataFlag, offline } from './data-folder.js';
 import { Failure } from './failure.js';
 import { readScopes } from './keys.js';
 
@@ -45,14 +45,21 @@ const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
   (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
 
 async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedKey> {
-  const [{ Keyring }, { toListed }] = await Promise.all([import('#edge'), import('../control/keys.js')]);
-  return withStorage(dir, async ({ log, views }) => {
-    const keyring = new Keyring(views, log, Date.now);
+  const [{ openStorage }, { Keyring }, { toListed }] = await Promise.all([
+    import('#sqlite'),
+    import('#edge'),
+    import('../control/keys.js'),
+  ]);
+  const storage = await offline(dir, () => openStorage(dir));
+  try {
+    const keyring = new Keyring(storage.views, storage.log, Date.now);
     await keyring.ready();
     const [organization, ...others] = keyring.organizations();
     if (!organization || others.length > 0)
       throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
     const { key, secret } = await keyring.create(organization.orgId, name, scopes);
     return { ...toListed(key), api_key: secret };
-  });
+  } finally {
+    await storage.close();
+  }
 }

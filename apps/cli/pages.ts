@@ -1,6 +1,6 @@
 import type { Interval, Window } from '#model';
-import type { Api } from './api.js';
 import { Failure } from './failure.js';
+import type { PatientApi } from './patient-api.js';
 
 /** A series as the query endpoint answers it: parallel arrays, of raw points or of buckets. */
 export interface WireSeries {
@@ -25,13 +25,12 @@ export interface PageQuery {
   readonly metrics: readonly string[];
   readonly interval: Interval;
   readonly window: Window;
-  readonly signal: AbortSignal;
 }
 
 /** All that the window holds, a page at a time: where an answer is cut off, the next one begins at its last time. */
-export async function* pages(api: Api, query: PageQuery): AsyncGenerator<Page> {
+export async function* pages(api: PatientApi, query: PageQuery): AsyncGenerator<Page> {
   for (let { startMs } = query.window; ;) {
-    const { series, truncated } = (await api.request(path(query, startMs), { signal: query.signal })) as WireAnswer;
+    const { series, truncated } = (await api.request(path(query, startMs))) as WireAnswer;
     if (!truncated) return yield { series, beforeMs: Infinity };
     const beforeMs = Math.max(...Object.values(series).map((columns) => columns.timestamp_ms.at(-1) ?? -Infinity));
     if (!isProgress(series, beforeMs)) throw new Failure('More than 10,000 series have a row at one time: choose fewer with --metric.');
