@@ -1,6 +1,7 @@
 import type { Accepted, IngestContext } from './accepted.js';
 import { acceptBody } from './ingest-body.js';
 import { parseJson } from './json.js';
+import { scanBody } from './scan-body.js';
 
 /**
  * Reads the body of an ingest request, all of it or nothing.
@@ -8,5 +9,5 @@ import { parseJson } from './json.js';
  * @throws TelemetryError `invalid_json`, `json_too_deep`, `invalid_body`, `too_many_points`, and `invalid_points` with the first 20 flaws.
  */
 export function parseIngest(body: Uint8Array, context: IngestContext): Accepted {
-  return acceptBody(parseJson(body), context);
+  return scanBody(body, context) ?? acceptBody(parseJson(body), context);
 }

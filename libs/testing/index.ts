@@ -2,6 +2,7 @@ export * from './event-store.contract.js';
 export * from './eventually.js';
 export * from './log-consumer.js';
 export * from './memory-log.js';
+export * from './nearly-right-bodies.js';
 export * from './record-log.contract.js';
 export * from './runner.contract.js';
 export * from './start-embedded.js';

@@ -1,0 +1,180 @@
+import { maxJsonDepth } from './json.js';
+import { nameAt, type Name } from './name-table.js';
+
+/** Thrown to give up a body that another way has to read. Made once: a stack would cost more than the reading. */
+export const unusual = new Error('the body has none of the usual shapes');
+
+export const quote = 0x22;
+export const colon = 0x3a;
+export const openBracket = 0x5b;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;
+const comma = 0x2c;
+const minus = 0x2d;
+const decimalPoint = 0x2e;
+const backslash = 0x5c;
+const letterN = 0x6e;
+
+/** Every number of so many digits is an integer that a double holds exactly, divided by one of these, which it holds as well. */
+const exactDigits = 15;
+const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** power);
+
+/** Goes through JSON byte by byte. Whatever is not as expected throws `unusual`; `at` then stands somewhere. */
+export class JsonCursor {
+  at = 0;
+
+  /** @param bytes valid UTF-8. */
+  constructor(readonly bytes: Buffer) {}
+
+  /** The next byte that is not white space; undefined at the end. */
+  peek(): number | undefined {
+    const byte = this.bytes[this.at]!;
+    return byte > 0x20 ? byte : this.#skipSpace();
+  }
+
+  expect(byte: number): void {
+    if (this.peek() !== byte) throw unusual;
+    this.at++;
+  }
+
+  /** True behind a comma, false behind `close`. */
+  goesOn(close: number): boolean {
+    const byte = this.peek();
+    this.at++;
+    if (byte === comma) return true;
+    if (byte === close) return false;
+    throw unusual;
+  }
+
+  /** A string without escapes of at most 256 bytes. @param last the name before it, of which the table learns what follows it. */
+  name(last: Name | undefined): Name {
+    this.expect(quote);
+    const name = nameAt(this.bytes, this.at, last);
+    if (!name) throw unusual;
+    this.at += name.quoted.length;
+    return name;
+  }
+
+  atNumber(): boolean {
+    const byte = this.peek();
+    return byte === minus || isDigit(byte);
+  }
+
+  /** A number that is finite as a double; exact, since the integer of its digits is divided, and so rounded, once. */
+  number(): number {
+    const { bytes } = this;
+    const start = this.at;
+    const negative = bytes[start] === minus;
+    const first = negative ? start + 1 : start;
+    let at = first;
+    let integer = 0;
+    for (let digit = bytes[at]! ^ 0x30; digit <= 9; digit = bytes[++at]! ^ 0x30) integer = integer * 10 + digit;
+    let digits = at - first;
+    if (digits === 0 || (digits > 1 && bytes[first] === 0x30)) throw unusual;
+    let decimals = 0;
+    if (bytes[at] === decimalPoint) {
+      const behind = ++at;
+      for (let digit = bytes[at]! ^ 0x30; digit <= 9; digit = bytes[++at]! ^ 0x30) integer = integer * 10 + digit;
+      decimals = at - behind;
+      if (decimals === 0) throw unusual;
+      digits += decimals;
+    }
+    this.at = at;
+    if (digits > exactDigits || isE(bytes[at])) return this.#longNumber(start);
+    const value = integer / powersOf10[decimals]!;
+    return negative ? -value : value;
+  }
+
+  /** True behind a null, false at anything else. */
+  passedNull(): boolean {
+    if (this.peek() !== letterN) return false;
+    if (this.text(this.at, this.at + 4) !== 'null') throw unusual;
+    this.at += 4;
+    return true;
+  }
+
+  /** Passes any value and checks it. @param depth of the object or array that holds it. */
+  pass(depth: number): void {
+    if (this.atNumber()) this.number();
+    else this.value(depth);
+  }
+
+  /** Any value. @param depth of the object or array that holds it. */
+  value(depth: number): unknown {
+    this.peek();
+    const start = this.at;
+    this.skip(depth);
+    return parsed(this.text(start, this.at));
+  }
+
+  /** Passes anything that begins like a value: whether it is one shows when it is parsed. */
+  skip(depth: number): void {
+    const byte = this.peek();
+    if (byte === quote) this.at = this.#stringEnd(this.at);
+    else if (byte === openBrace || byte === openBracket) this.at = this.#nestedEnd(depth);
+    else while (isInScalar(this.bytes[this.at])) this.at++;
+  }
+
+  text(start: number, end: number): string {
+    return this.bytes.toString('utf8', start, end);
+  }
+
+  #nestedEnd(depth: number): number {
+    const { bytes } = this;
+    let open = depth;
+    for (let at = this.at; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (byte === quote) at = this.#stringEnd(at) - 1;
+      else if (byte === openBrace || byte === openBracket) {
+        if (++open > maxJsonDepth) throw unusual;
+      } else if ((byte === closeBrace || byte === closeBracket) && --open === depth) return at + 1;
+    }
+    throw unusual;
+  }
+
+  #stringEnd(start: number): number {
+    const { bytes } = this;
+    for (let at = start + 1; at < bytes.length; at++) {
+      if (bytes[at] === quote) return at + 1;
+      if (bytes[at] === backslash) at++;
+    }
+    throw unusual;
+  }
+
+  #longNumber(start: number): number {
+    if (isE(this.bytes[this.at])) this.#skipExponent();
+    const value = Number(this.text(start, this.at));
+    if (!Number.isFinite(value)) throw unusual;
+    return value;
+  }
+
+  #skipExponent(): void {
+    this.at++;
+    if (isSign(this.bytes[this.at])) this.at++;
+    if (!isDigit(this.bytes[this.at])) throw unusual;
+    while (isDigit(this.bytes[this.at])) this.at++;
+  }
+
+  #skipSpace(): number | undefined {
+    while (isSpace(this.bytes[this.at])) this.at++;
+    return this.bytes[this.at];
+  }
+}
+
+/** @throws `unusual` when the text is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unusual;
+  }
+}
+
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+const isE = (byte: number | undefined): boolean => byte === 0x45 || byte === 0x65;
+const isSign = (byte: number | undefined): boolean => byte === 0x2b || byte === minus;
+const isLetter = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x61 && byte <= 0x7a;
+const isInScalar = (byte: number | undefined): boolean =>
+  isDigit(byte) || isLetter(byte) || isSign(byte) || isE(byte) || byte === decimalPoint;

@@ -1,0 +1,85 @@
+import { isMetric, isSourceId, maxNameBytes } from './names.js';
+
+/** The fields of bodies and points that mean something, a bit each. */
+export const field = { source_id: 1, points: 2, metric: 4, value: 8, timestamp: 16, tags: 32, class: 64 } as const;
+const fieldOf: ReadonlyMap<string, number> = new Map(Object.entries(field));
+
+/** A short string of bodies, kept once, and what the scan in hand knows of it. */
+export interface Name {
+  /** UTF-8 with the closing quote behind it. */
+  readonly quoted: Uint8Array;
+  readonly text: string;
+  /** The bit of the field of this name, else 0. */
+  readonly field: number;
+  readonly isMetric: boolean;
+  readonly isSourceId: boolean;
+  /** False once another name has its slot: it is then not used again, so that there is one object for each text. */
+  isKept: boolean;
+  /** The name that followed this one the last time: mostly it follows again. */
+  next: Name | undefined;
+  /** The scan, source and tags for which `run` is the run of this metric. */
+  scan: number;
+  sourceId: string;
+  tags: number;
+  run: number;
+}
+
+const slots = 4096;
+const table: (Name | undefined)[] = Array.from({ length: slots });
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * The name whose bytes begin at `start`, behind the opening quote; tried first is the one that followed `last` before. Undefined when
+ * there is an escape, a control character, no end or too many bytes. The table has a fixed size and one name a slot, so no body can make
+ * it grow or slow.
+ */
+export function nameAt(bytes: Buffer, start: number, last: Name | undefined): Name | undefined {
+  const expected = last?.next;
+  if (expected?.isKept && isNameAt(expected, bytes, start)) return expected;
+  const name = lookedUp(bytes, start);
+  if (last?.isKept) last.next = name;
+  return name;
+}
+
+function lookedUp(bytes: Buffer, start: number): Name | undefined {
+  let hash = 0;
+  let at = start;
+  for (let byte = bytes[at]!; byte !== quote; byte = bytes[++at]!) {
+    if (!(byte >= 0x20) || byte === backslash || at - start >= maxNameBytes) return undefined;
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  const slot = (hash ^ (hash >>> 15)) & (slots - 1);
+  const known = table[slot];
+  if (known && isNameAt(known, bytes, start)) return known;
+  if (known) release(known);
+  return (table[slot] = newName(bytes.toString('utf8', start, at), new Uint8Array(bytes.subarray(start, at + 1))));
+}
+
+function isNameAt({ quoted }: Name, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < quoted.length; at++) if (bytes[start + at] !== quoted[at]) return false;
+  return true;
+}
+
+/** A released name holds no other, or a chain of them would never end. */
+function release(name: Name): void {
+  name.isKept = false;
+  name.next = undefined;
+}
+
+function newName(text: string, quoted: Uint8Array): Name {
+  return {
+    quoted,
+    text,
+    field: fieldOf.get(text) ?? 0,
+    isMetric: isMetric(text),
+    isSourceId: isSourceId(text),
+    isKept: true,
+    next: undefined,
+    scan: 0,
+    sourceId: '',
+    tags: 0,
+    run: 0,
+  };
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Accepted } from './accepted.js';
+import { TelemetryError } from './errors.js';
+import { acceptBody } from './ingest-body.js';
+import { parseIngest } from './ingest.js';
+import { parseJson } from './json.js';
+import { scanBody } from './scan-body.js';
+import { mutated, mutations, nearlyRightBodies } from '#testing';
+
+const context = { orgId: 'o', receivedMs: 1_750_000_000_000 };
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** Everything that can be seen of an outcome, numbers bit by bit. */
+function outcome(read: () => Accepted): string {
+  try {
+    const { points, events, ...rest } = read();
+    const runs = points.map(({ series, ...batch }) => ({
+      ...batch,
+      series: series.map(({ metric, tags, timestampMs, value }) => [metric, seen(tags), hex(timestampMs), hex(value)]),
+    }));
+    const entries = events.map((batch) => ({ ...batch, events: batch.events.map((event) => ({ ...event, tags: seen(event.tags) })) }));
+    return JSON.stringify({ ...rest, runs, entries }, (_, value) => (Object.is(value, -0) ? '-0' : value), 1);
+  } catch (error) {
+    if (!(error instanceof TelemetryError)) throw error;
+    return JSON.stringify({ code: error.code, detail: error.message, flaws: error.flaws }, null, 1);
+  }
+}
+
+const seen = (tags: object): unknown => [Object.getPrototypeOf(tags), Object.entries(tags)];
+const hex = (column: Float64Array): string => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
+const bySimple = (bytes: Uint8Array): string => outcome(() => acceptBody(parseJson(bytes), context));
+const byEither = (bytes: Uint8Array): string => outcome(() => parseIngest(bytes, context));
+
+/** More by hand: FUZZ_RUNS=1000000. */
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2000);
+
+describe('the scanner', () => {
+  it('says what the simple path says of bodies that are nearly right', () => {
+    fc.assert(
+      fc.property(nearlyRightBodies, (text) => expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)))),
+      { numRuns },
+    );
+  });
+
+  it('says what the simple path says of bodies with broken bytes', () => {
+    fc.assert(
+      fc.property(nearlyRightBodies, fc.array(mutations, { minLength: 1, maxLength: 3 }), (text, changes) => {
+        const bytes = mutated(bytesOf(text), changes);
+        expect(byEither(bytes)).toBe(bySimple(bytes));
+      }),
+      { numRuns },
+    );
+  });
+
+  it('says what the simple path says of metrics whose names it forgot and learned again', () => {
+    const point = (metric: string, tag: number, more = ''): string => `{"metric":"${metric}","value":1,"tags":{"t":"${tag}"}${more}}`;
+    const pairs = Array.from({ length: 300 }, (_, at) => at);
+    const inPairs = pairs.flatMap((at) => [point(`x${at}`, 1), point(`a${at}`, 1)]);
+    const manyNames = point('y', 1, Array.from({ length: 3000 }, (_, at) => `,"k${at}":0`).join(''));
+    const otherTags = pairs.toReversed().map((at) => point(`a${at}`, 2));
+    const bytes = bytesOf(`{"source_id":"s","points":[${[...inPairs, manyNames, ...otherTags, ...inPairs].join()}]}`);
+    expect(byEither(bytes)).toBe(bySimple(bytes));
+  });
+
+  it.each([
+    '{"points":[{"metric":"m","value":1}],"x":{"source_id":"t"}}',
+    '{"points":[{"metric":"m","value":1}],"source_id":"s","x":{"source_id":"t"}}',
+    '{"points":[{"metric":"m","value":1}],"source_id":"s","source_id":"t"}',
+    '{"source_id":"s","points":[{"metric":"m","value":1}],"source_id":"t"}',
+    '{"points":[{"metric":"m","value":1},{"metric":"m","value":1,"source_id":"t"}]}',
+    '{"points":[{"metric":"m","value":1}],"source_id":"a b"}',
+    '{"points":[{"metric":"m","value":1}],"source_id":null}',
+    '{"points":[{"metric":"m","value":1}]}',
+  ])('says what the simple path says of a source that is not the one it seems: %s', (text) => {
+    expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)));
+  });
+
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
+  it.each([
+    [63, `{"source_id":"s","points":[],"x":${nested(62)}}`],
+    [64, `{"source_id":"s","points":[],"x":${nested(63)}}`],
+    [65, `{"source_id":"s","points":[],"x":${nested(64)}}`],
+    [64, `{"source_id":"s","points":[{"metric":"m","value":1,"x":${nested(61)}}]}`],
+    [65, `{"source_id":"s","points":[{"metric":"m","value":1,"x":${nested(62)}}]}`],
+    [64, `{"source_id":"s","points":[{"metric":"m","class":"event","value":${nested(61)}}]}`],
+    [65, `{"source_id":"s","points":[{"metric":"m","class":"event","value":${nested(62)}}]}`],
+    [65, `{"source_id":"s","points":[{"metric":"m","value":1,"tags":{"a":${nested(61)}}}]}`],
+  ])('says what the simple path says of %i levels: %s', (_, text) => {
+    expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)));
+  });
+
+  it.each([
+    ['the shortest body', '{"source_id":"s","points":[]}'],
+    ['metrics', '{"source_id":"s","points":[{"metric":"m","value":1.25,"timestamp":1700000000000},{"metric":"m","value":-3e2}]}'],
+    ['white space', '{ "source_id" : "s" ,\n\t"points" : [ { "metric" : "m" , "value" : 1 } , { "metric" : "m" , "value" : 1 } ] }\r\n'],
+    ['the source behind the points', '{"points":[{"value":1,"metric":"m"}],"source_id":"s"}'],
+    ['sources of the points', '{"points":[{"value":1,"metric":"m","source_id":"a"},{"value":1,"metric":"m","source_id":"b"}]}'],
+    ['tags', '{"source_id":"s","points":[{"metric":"m","value":1,"tags":{"a":"\\n"}},{"metric":"m","value":1,"tags":{"a":"\\n"}}]}'],
+    ['events', '{"source_id":"s","points":[{"metric":"e","value":{"a":[1]},"class":"event"},{"metric":"e","value":"x","class":"event"}]}'],
+    ['nulls', '{"source_id":"s","points":[{"metric":"m","value":1,"class":null,"tags":null,"timestamp":null,"source_id":null}]}'],
+    ['unknown fields', '{"type":"telemetry","source_id":"s","points":[{"metric":"m","value":1,"unit":"°C","x":{"y":[]}}],"seq":7}'],
+    ['names in Unicode', '{"source_id":"s","points":[{"metric":"Füllstand 😀","value":1}]}'],
+    ['all digits of a double', '{"source_id":"s","points":[{"metric":"m","value":0.30000000000000004}]}'],
+  ])('itself reads %s', (_, text) => {
+    expect(scanBody(bytesOf(text), context)).toBeDefined();
+    expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)));
+  });
+});

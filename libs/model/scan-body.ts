@@ -1,0 +1,218 @@
+import { isUtf8 } from 'node:buffer';
+import type { Accepted, IngestContext } from './accepted.js';
+import { BodyTags, pointDepth } from './body-tags.js';
+import { EventCollector } from './event-collector.js';
+import { storedValue } from './event-value.js';
+import { closeBrace, closeBracket, colon, JsonCursor, openBrace, openBracket, parsed, unusual } from './json-cursor.js';
+import { field, type Name } from './name-table.js';
+import { maxPoints, PointCollector } from './point-collector.js';
+import { maxTimestampMs, toUnixMs } from './timestamp.js';
+
+/**
+ * Reads the usual shapes of an ingest body in one pass over its bytes, without an object for each point. Undefined means that the body is
+ * not one of them, be it good or bad, and `acceptBody` has the word; where this function answers, it answers the same.
+ */
+export function scanBody(bytes: Uint8Array, context: IngestContext): Accepted | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    return new BodyScanner(new JsonCursor(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), context).body();
+  } catch (error) {
+    if (error === unusual) return undefined;
+    throw error;
+  }
+}
+
+const bodyDepth = 1;
+/** So many last bytes may hold the body's source behind its points. */
+const tailBytes = 600;
+
+let scans = 0;
+
+class BodyScanner {
+  readonly #scan = ++scans;
+  readonly #points = new PointCollector();
+  readonly #events = new EventCollector();
+  readonly #tags = new BodyTags();
+  readonly #named = new Set<string>();
+  #lastKey: Name | undefined;
+  #lastName: Name | undefined;
+  /** The body's own source, read or guessed; a guess that does not come true makes the body unusual. */
+  #bodySource = '';
+  #isBodySourceRead = false;
+  /** Points read; negative until the array begins. */
+  #count = -1;
+
+  // The point in hand.
+  #metric: Name | undefined;
+  #sourceId = '';
+  #timestampMs = 0;
+  #tagNumber = 0;
+  #isEvent = false;
+  #isNumber = false;
+  #number = 0;
+  #valueStart = 0;
+  #valueEnd = 0;
+
+  constructor(
+    private readonly json: JsonCursor,
+    private readonly context: IngestContext,
+  ) {}
+
+  body(): Accepted {
+    this.json.expect(openBrace);
+    do this.#readBodyField(this.#field());
+    while (this.json.goesOn(closeBrace));
+    const isWhole = this.json.peek() === undefined && this.#count >= 0;
+    if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
+    const { orgId, receivedMs } = this.context;
+    return {
+      points: this.#points.batches(orgId, receivedMs),
+      events: this.#events.batches(orgId, receivedMs),
+      count: this.#count,
+      sourceId: this.#named.size === 1 ? [...this.#named][0] : undefined,
+    };
+  }
+
+  #readBodyField(key: number): void {
+    if (key === field.source_id) this.#readBodySource();
+    else if (key === field.points) this.#readPoints();
+    else this.json.pass(bodyDepth);
+  }
+
+  #readBodySource(): void {
+    const sourceId = this.#readSource();
+    if (this.#bodySource !== '' && this.#bodySource !== sourceId) throw unusual;
+    this.#bodySource = sourceId;
+    this.#isBodySourceRead = true;
+  }
+
+  #readPoints(): void {
+    if (this.#count >= 0) throw unusual;
+    this.#count = 0;
+    this.json.expect(openBracket);
+    if (this.json.peek() === closeBracket) this.json.at++;
+    else
+      do this.#readPoint();
+      while (this.json.goesOn(closeBracket));
+  }
+
+  #readPoint(): void {
+    if (this.#count === maxPoints) throw unusual;
+    this.#metric = undefined;
+    this.#sourceId = '';
+    this.#timestampMs = this.context.receivedMs;
+    this.#tagNumber = 0;
+    this.#isEvent = false;
+    this.#valueEnd = 0;
+    this.json.expect(openBrace);
+    let seen = 0;
+    do {
+      const key = this.#field();
+      if (seen & key) throw unusual;
+      seen |= key;
+      this.#readPointField(key);
+    } while (this.json.goesOn(closeBrace));
+    this.#finishPoint();
+    this.#count++;
+  }
+
+  #readPointField(key: number): void {
+    switch (key) {
+      case field.metric:
+        this.#metric = this.#name();
+        break;
+      case field.value:
+        this.#readValue();
+        break;
+      case field.timestamp:
+        if (!this.json.passedNull()) this.#readTimestamp();
+        break;
+      case field.tags:
+        if (!this.json.passedNull()) this.#tagNumber = this.#tags.read(this.json);
+        break;
+      case field.class:
+        if (!this.json.passedNull()) this.#readClass();
+        break;
+      case field.source_id:
+        if (!this.json.passedNull()) this.#sourceId = this.#readSource();
+        break;
+      default:
+        this.json.pass(pointDepth);
+    }
+  }
+
+  #readValue(): void {
+    this.#isNumber = this.json.atNumber();
+    this.#valueStart = this.json.at;
+    if (this.#isNumber) this.#number = this.json.number();
+    else this.json.skip(pointDepth);
+    this.#valueEnd = this.json.at;
+  }
+
+  #readTimestamp(): void {
+    const time = this.json.number();
+    if (time <= 0) return;
+    this.#timestampMs = toUnixMs(time);
+    if (this.#timestampMs > maxTimestampMs) throw unusual;
+  }
+
+  #readClass(): void {
+    const { text } = this.#name();
+    this.#isEvent = text === 'event';
+    if (!this.#isEvent && text !== 'metric') throw unusual;
+  }
+
+  #readSource(): string {
+    const { text, isSourceId } = this.#name();
+    if (!isSourceId) throw unusual;
+    this.#named.add(text);
+    return text;
+  }
+
+  #finishPoint(): void {
+    const metric = this.#metric;
+    if (!metric?.isMetric || this.#valueEnd === 0) throw unusual;
+    if (this.#sourceId === '') this.#sourceId = this.#bodySource || this.#guessBodySource();
+    if (this.#isEvent) this.#addEvent(metric.text);
+    else if (this.#isNumber) this.#points.add(this.#runOf(metric), this.#timestampMs, this.#number);
+    else throw unusual;
+  }
+
+  #runOf(metric: Name): number {
+    const tags = this.#tagNumber;
+    if (metric.scan === this.#scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
+    metric.run = this.#points.run(this.#sourceId, metric.text, this.#tags.at(tags));
+    metric.scan = this.#scan;
+    metric.tags = tags;
+    metric.sourceId = this.#sourceId;
+    return metric.run;
+  }
+
+  #addEvent(metric: string): void {
+    const stored = storedValue(parsed(this.json.text(this.#valueStart, this.#valueEnd)));
+    if (typeof stored === 'string') throw unusual;
+    const tags = this.#tags.at(this.#tagNumber);
+    this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });
+  }
+
+  /** Some libraries write the body's source behind its points. */
+  #guessBodySource(): string {
+    const { json } = this;
+    const tail = json.text(Math.max(json.at, json.bytes.length - tailBytes), json.bytes.length);
+    const guess = /"source_id"\s*:\s*"([^"\\]+)"[^"]*$/.exec(tail)?.[1];
+    if (guess === undefined) throw unusual;
+    this.#bodySource = guess;
+    return guess;
+  }
+
+  #field(): number {
+    this.#lastKey = this.json.name(this.#lastKey);
+    this.json.expect(colon);
+    return this.#lastKey.field;
+  }
+
+  #name(): Name {
+    this.#lastName = this.json.name(this.#lastName);
+    return this.#lastName;
+  }
+}
