@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { RecordLog, Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, topics } from '#topics';
-import { openDataFolder } from './data-folder.js';
+import { openDataFolder, type DataFolder } from './data-folder.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { SchemaFile } from './schema-file.js';
-import { openStores } from './stores.js';
+import { openStores, type Stores } from './stores.js';
 
 /** The file with the projections in it; it can be made again from the log. */
 export const storeFileName = 'store.db';
@@ -24,26 +24,29 @@ export interface Storage {
   crash(): Promise<void>;
 }
 
+/** What processors work with. */
+export type Ports = Pick<Storage, 'log' | 'views' | 'series' | 'events'>;
+
+/** A storage whose log can also be read from the beginning. */
+export type OpenedStorage = Storage & { readonly log: SqliteLog };
+
 /**
  * Opens a data folder, made if need be; one storage has it at a time.
  * Rejects DataFolderError, `log_corrupt` when something that was acknowledged is not there, and `store_corrupt` or `store_unavailable`
  * when the projections cannot be opened.
  */
-export async function openStorage(dir: string): Promise<Storage> {
+export async function openStorage(dir: string): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
   try {
-    const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
-    const log = await SqliteLog.open(join(folder.path, logFileName), codec, topics);
+    const log = await openLog(folder);
     opened.defer(() => log.close());
     const stores = await openStores(join(folder.path, storeFileName));
     opened.defer(() => stores.close());
     return {
+      ...portsOf(log, stores),
       log,
-      views: new SqliteViews(log, topics),
-      series: stores.series,
-      events: stores.events,
       close: () => opened.disposeAsync(),
       crash: async () => {
         await Promise.all([log.crash(), stores.crash()]).finally(() => folder.release());
@@ -53,4 +56,13 @@ export async function openStorage(dir: string): Promise<Storage> {
     await opened.disposeAsync();
     throw cause;
   }
+}
+
+export async function openLog(folder: DataFolder): Promise<SqliteLog> {
+  const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
+  return SqliteLog.open(join(folder.path, logFileName), codec, topics);
+}
+
+export function portsOf(log: SqliteLog, { series, events }: Stores): Ports {
+  return { log, views: new SqliteViews(log, topics), series, events };
 }

@@ -1,20 +1,11 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { DeviceEvent, Tags } from '#model';
+import type { DeviceEvent } from '#model';
 
-/** Tags as JSON with sorted keys, so that equal tags are equal text; empty when there are none. */
-export function canonicalTags(tags: Tags): string {
-  const entries = Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return entries.length === 0 ? '' : JSON.stringify(Object.fromEntries(entries));
-}
-
-/** The tags of a canonical text, without a prototype. */
-export function parseTags(text: string): Tags {
-  const tags = Object.create(null) as Record<string, string>;
-  return text === '' ? tags : Object.assign(tags, JSON.parse(text) as Tags);
-}
-
-/** What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal. */
+/**
+ * What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal.
+ * @param tags as `tagsKey` writes them.
+ */
 export function eventDigest({ ordinal, isJson, value }: DeviceEvent, tags: string): Uint8Array {
   return hash('sha256', `${ordinal}\0${isJson ? 'json' : 'text'}\0${tags}\0${value}`, 'buffer').subarray(0, 8);
 }
@@ -26,6 +17,7 @@ export interface EventRow {
   readonly metric: string;
   readonly timestampMs: number;
   readonly place: number;
+  /** As `tagsKey` writes them. */
   readonly tags: string;
   readonly value: string;
 }

@@ -15,7 +15,7 @@ export interface EventQuery {
   readonly last: boolean;
 }
 
-/** Entries as parallel columns, oldest first; `tags` are canonical texts. */
+/** Entries as parallel columns, oldest first; `tags` as `tagsKey` writes them. */
 export interface EventColumns {
   readonly timestampMs: number[];
   readonly metric: string[];

@@ -29,7 +29,7 @@ describe('SqliteEventStore', () => {
 
   it.each([
     ['value', `value = 'shut'`],
-    ['tags', `tags = '{"a":"2"}'`],
+    ['tags', `tags = '[["a","2"]]'`],
     ['time', 'time = time + 1'],
     ['place', 'place = place + 1'],
     ['metric', 'metric = metric + 1'],

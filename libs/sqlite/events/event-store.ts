@@ -1,7 +1,6 @@
-import type { EventBatch, LogEntry, Window } from '#model';
+import { noTags, tagsFrom, type EventBatch, type LogEntry, type Tags, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
-import { parseTags } from './event-identity.js';
 import type { EventColumns, EventQuery } from './event-reader.js';
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
@@ -34,6 +33,10 @@ export class SqliteEventStore implements EventStore {
 
   async #read(query: EventQuery): Promise<readonly LogEntry[]> {
     const { timestampMs, metric, value, tags } = await this.reader.call<EventColumns>('readEvents', query);
-    return timestampMs.map((time, at) => ({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: parseTags(tags[at]!) }));
+    return timestampMs.map((time, at) => ({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: tagsOf(tags[at]!) }));
   }
+}
+
+function tagsOf(key: string): Tags {
+  return key === '' ? noTags : tagsFrom(JSON.parse(key) as [string, string][]);
 }

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { EventBatch } from '#model';
+import { tagsKey, type EventBatch } from '#model';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { canonicalTags, eventCheck, eventDigest } from './event-identity.js';
+import { eventCheck, eventDigest } from './event-identity.js';
 import { createEventTables } from './event-tables.js';
 import { NameIds } from './name-ids.js';
 
@@ -51,7 +51,7 @@ export class EventWriter {
     const source = this.#sources.idOf(orgId, sourceId);
     for (const event of events) {
       const { metric, timestampMs, place, value } = event;
-      const tags = canonicalTags(event.tags);
+      const tags = tagsKey(event.tags);
       const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, place, tags, value });
       this.#put.run(source, this.#metrics.idOf(metric), timestampMs, place, eventDigest(event, tags), checksum, tags, value);
     }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
-import { seriesStoreContract, type SeriesStoreUnderTest } from '../../testing/series-store.contract.js';
+import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
 import type { ArenaSize } from './arena.js';
 import { SqliteSeriesStore } from './series-store.js';

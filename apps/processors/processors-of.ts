@@ -1,0 +1,17 @@
+import type { Processor, RecordLog, Views } from '#log';
+import type { EventStore, SeriesStore } from '#stores';
+import { EventProjector } from './event-projector.js';
+import { SeriesProjector } from './series-projector.js';
+import { SourceTracker } from './source-tracker.js';
+
+interface Ports {
+  readonly log: RecordLog;
+  readonly views: Views;
+  readonly series: SeriesStore;
+  readonly events: EventStore;
+}
+
+/** Every processor, for work on a data folder without a server. */
+export function processorsOf({ log, views, series, events }: Ports): Processor[] {
+  return [new SeriesProjector(series), new EventProjector(events), new SourceTracker(log, views)];
+}

@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import { TelemetryError, type Source } from '#model';
+import { events, points, sourceKey, sources } from '#topics';
+import { openStorage, storeFileName, type OpenedStorage } from '../storage.js';
+import { openStoreForReading } from '../store-file.js';
+import { catchUp } from './catch-up.js';
+import { countRecords, isEvents, isPoints, slicesOf, type Census, type Slice, type SourceCensus } from './census.js';
+import { compareEvents } from './compare-events.js';
+import { compareSeries } from './compare-series.js';
+import { damagedPlaces } from './damage.js';
+import { EventFold } from './event-fold.js';
+import { Findings, type Difference } from './findings.js';
+import { logPieces, type Progress } from './log-pieces.js';
+import type { ProcessorsOf } from './rebuild.js';
+import { SeriesFold } from './series-fold.js';
+
+export interface Verification {
+  readonly sources: number;
+  readonly series: number;
+  /** Raw points and rollup rows that were compared. */
+  readonly rows: number;
+  readonly events: number;
+  /** Records of the log that cannot be decoded, and so are in no projection. */
+  readonly unreadable: number;
+  readonly differences: number;
+  /** The first of them. */
+  readonly first: readonly Difference[];
+}
+
+export interface VerifyOptions {
+  readonly onProgress?: (progress: Progress) => void;
+  /** How many differences are named; all are counted. */
+  readonly most?: number;
+  /** Points of the log that are held in memory at once, 32 bytes each; more are taken in several passes. */
+  readonly mostPoints?: number;
+}
+
+/**
+ * Compares everything that the store of a stopped server answers with a plain fold of its log: raw points, every rollup, names of metrics,
+ * events, and sources; and looks at every page, block and row of the store's file for damage. The processors first bring the store to the
+ * log's end, as the next start would. Rejects DataFolderError when the folder is in use, and `log_corrupt`.
+ */
+export async function verify(dir: string, processorsOf: ProcessorsOf, options: VerifyOptions = {}): Promise<Verification> {
+  const findings = new Findings(options.most ?? 100);
+  try {
+    const storage = await openStorage(dir);
+    try {
+      await catchUp(storage.log, processorsOf(storage));
+      return await new Verifier(storage, findings, options).verify(dir);
+    } finally {
+      await storage.close();
+    }
+  } catch (cause) {
+    if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
+    findings.add({ what: 'damage', expected: 'a store that can be opened', found: cause.message });
+    return { sources: 0, series: 0, rows: 0, events: 0, unreadable: 0, differences: findings.count, first: findings.first };
+  }
+}
+
+class Verifier {
+  readonly #end: number;
+  #unreadable = 0;
+  #rows = 0;
+  #events = 0;
+
+  constructor(
+    private readonly storage: OpenedStorage,
+    private readonly findings: Findings,
+    private readonly options: VerifyOptions,
+  ) {
+    this.#end = storage.log.head;
+  }
+
+  async verify(dir: string): Promise<Verification> {
+    const census = await this.#count();
+    this.#lookAtFile(join(dir, storeFileName), census);
+    await this.#compareSources(census);
+    const slices = slicesOf(census, this.options.mostPoints ?? 4_000_000);
+    for (const [at, slice] of slices.entries()) await this.#compareSlice(slice, at / slices.length, 1 / slices.length);
+    return {
+      sources: census.size,
+      series: census.values().reduce((sum, { points: series }) => sum + series.size, 0),
+      rows: this.#rows,
+      events: this.#events,
+      unreadable: this.#unreadable,
+      differences: this.findings.count,
+      first: this.findings.first,
+    };
+  }
+
+  async #count(): Promise<Census> {
+    const census = new Map<string, SourceCensus>();
+    for await (const piece of logPieces(this.storage.log, [points, events], this.#end)) {
+      countRecords(piece.records, census);
+      this.#unreadable += piece.unreadable;
+      this.options.onProgress?.({ step: 'count', done: piece.next, total: this.#end });
+    }
+    return census;
+  }
+
+  #lookAtFile(file: string, census: Census): void {
+    using db = openStoreForReading(file);
+    for (const place of damagedPlaces(db)) this.findings.add({ what: 'damage', expected: 'what was written', found: place });
+    const known = db.prepare('SELECT org AS orgId, name AS sourceId FROM source UNION SELECT org, source FROM event_source').iterate();
+    for (const { orgId, sourceId } of known as Iterable<unknown> as Iterable<Source>) {
+      if (!census.has(sourceKey({ orgId, sourceId })))
+        this.findings.add({ what: 'source', orgId, sourceId, expected: 'nothing', found: 'a source' });
+    }
+  }
+
+  async #compareSources(census: Census): Promise<void> {
+    const view = this.storage.views.open(sources);
+    await view.ready;
+    for (const [key, source] of census) {
+      this.#compareSource(source, view.get(key));
+      await this.#compareNames(source);
+    }
+    for (const [key, { orgId, sourceId }] of view.scan('')) {
+      if (!census.has(key)) this.findings.add({ what: 'source', orgId, sourceId, expected: 'nothing', found: 'a source' });
+    }
+  }
+
+  #compareSource({ orgId, sourceId, firstReceivedMs, lastReceivedMs }: SourceCensus, found: Source | undefined): void {
+    const text = (one: Pick<Source, 'firstReceivedMs' | 'lastReceivedMs'>): string =>
+      `heard from ${one.firstReceivedMs} to ${one.lastReceivedMs}`;
+    const expected = firstReceivedMs === Infinity ? 'never heard' : text({ firstReceivedMs, lastReceivedMs });
+    const actual = found ? text(found) : 'never heard';
+    if (expected !== actual) this.findings.add({ what: 'source', orgId, sourceId, expected, found: actual });
+  }
+
+  async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {
+    const found = new Set(await this.storage.series.metricNames(orgId, sourceId));
+    for (const metric of new Set([...series.keys(), ...found])) {
+      if (series.has(metric) && found.has(metric)) continue;
+      const words = series.has(metric) ? { expected: 'the name', found: 'nothing' } : { expected: 'nothing', found: 'the name' };
+      this.findings.add({ what: 'metric names', orgId, sourceId, metric, ...words });
+    }
+  }
+
+  /** @param begun,share of the whole work, for progress. */
+  async #compareSlice(slice: Slice, begun: number, share: number): Promise<void> {
+    const folds = new Map(
+      Array.from(slice.series, ([source, metrics]) => [source, new Map(Array.from(metrics, (metric) => [metric, new SeriesFold()]))]),
+    );
+    const logs = new Map(Array.from(slice.events, (source) => [source, new EventFold()]));
+    await this.#fold(folds, logs);
+    const total = folds.size + logs.size;
+    let done = 0;
+    const progress = (): void =>
+      this.options.onProgress?.({ step: 'compare', done: Math.round(this.#end * (begun + (share * ++done) / total)), total: this.#end });
+    for (const [source, series] of folds) {
+      this.#rows += await compareSeries(this.storage.series, source, series, this.findings);
+      folds.delete(source);
+      progress();
+    }
+    for (const [source, log] of logs) {
+      this.#events += await compareEvents(this.storage.events, source, log, this.findings);
+      logs.delete(source);
+      progress();
+    }
+  }
+
+  async #fold(
+    folds: ReadonlyMap<SourceCensus, ReadonlyMap<string, SeriesFold>>,
+    logs: ReadonlyMap<SourceCensus, EventFold>,
+  ): Promise<void> {
+    const series = new Map(Array.from(folds, ([source, metrics]) => [sourceKey(source), metrics]));
+    const eventLogs = new Map(Array.from(logs, ([source, log]) => [sourceKey(source), log]));
+    for await (const { records } of logPieces(this.storage.log, [points, events], this.#end)) {
+      for (const record of records) {
+        if (isPoints(record)) {
+          const metrics = series.get(record.key);
+          if (metrics) for (const run of record.value!.series) metrics.get(run.metric)?.add(run.timestampMs, run.value);
+        } else if (isEvents(record)) eventLogs.get(record.key)?.add(record.value!.events);
+      }
+    }
+  }
+}
