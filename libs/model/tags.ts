@@ -14,6 +14,14 @@ export function tagsKey(tags: Tags): string {
   return keys.length === 0 ? '' : JSON.stringify(keys.sort().map((key) => [key, tags[key]]));
 }
 
+/** The tags that a key of `tagsKey` stands for. */
+export function tagsOf(key: string): Tags {
+  if (key === '') return noTags;
+  const tags = Object.create(null) as Record<string, string>;
+  for (const [name, value] of JSON.parse(key) as [string, string][]) tags[name] = value;
+  return tags;
+}
+
 /**
  * The tags of the point at `place`; missing and null mean none. A lone surrogate becomes U+FFFD, as UTF-8 has none. What is wrong goes
  * to `flaws`.

@@ -1,4 +1,4 @@
-import { noTags, tagsFrom, type EventBatch, type LogEntry, type Tags, type Window } from '#model';
+import { tagsOf, type EventBatch, type LogEntry, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { EventColumns, EventQuery } from './event-reader.js';
@@ -35,8 +35,4 @@ export class SqliteEventStore implements EventStore {
     const { timestampMs, metric, value, tags } = await this.reader.call<EventColumns>('readEvents', query);
     return timestampMs.map((time, at) => ({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: tagsOf(tags[at]!) }));
   }
-}
-
-function tagsOf(key: string): Tags {
-  return key === '' ? noTags : tagsFrom(JSON.parse(key) as [string, string][]);
 }
