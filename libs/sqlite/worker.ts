@@ -1,4 +1,4 @@
-import { parentPort, Worker, type TransferListItem } from 'node:worker_threads';
+import { type MessagePort, parentPort, Worker, type TransferListItem } from 'node:worker_threads';
 import { TelemetryError, type ErrorCode } from '#model';
 
 interface Call {
@@ -32,6 +32,8 @@ export class WorkerThread {
   #nextId = 1;
   #ended: Error | undefined;
   #endedMs: number | undefined;
+  /** Not 0 once the thread shall answer no more calls. */
+  readonly #halt = new Int32Array(new SharedArrayBuffer(4));
 
   /** @param lost the error code for calls that the thread can no longer answer. */
   constructor(file: URL, workerData: unknown, lost: ErrorCode) {
@@ -40,6 +42,7 @@ export class WorkerThread {
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
+    this.#worker.postMessage(this.#halt, []);
   }
 
   /** Rejects with the error that the handler threw, or with the `lost` code when the thread has ended. */
@@ -57,8 +60,13 @@ export class WorkerThread {
     return this.#endedMs;
   }
 
-  /** Ends the thread where it stands, as a crash would; calls under way reject. */
+  /**
+   * Ends the thread after the call that it is answering, as a crash would between two transactions; calls that wait reject. Node aborts
+   * the whole process when a thread is ended within zstd.
+   */
   async terminate(): Promise<void> {
+    Atomics.store(this.#halt, 0, 1);
+    await this.call('halt').catch(() => undefined);
     await this.#worker.terminate();
   }
 
@@ -90,15 +98,22 @@ export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 /** Answers the calls of the `WorkerThread` that started this file. */
 export function serve(handlers: Handlers): void {
   const port = parentPort!;
-  port.on('message', ({ id, name, argument }: Call) => {
-    try {
-      const result = handlers[name]!(argument as never);
-      if (result instanceof Moved) port.postMessage({ id, result: result.result } satisfies Reply, [...result.transfer]);
-      else port.postMessage({ id, result } satisfies Reply);
-    } catch (cause) {
-      const error = cause as Error;
-      const code = error instanceof TelemetryError ? { code: error.code } : {};
-      port.postMessage({ id, message: error.message, ...code, ...(error.stack && { stack: error.stack }) } satisfies Reply);
-    }
+  let halt: Int32Array | undefined;
+  port.on('message', (message: Call | Int32Array) => {
+    if (message instanceof Int32Array) halt = message;
+    else if (message.name === 'halt') port.postMessage({ id: message.id, result: undefined } satisfies Reply);
+    else if (!halt || Atomics.load(halt, 0) === 0) answer(port, handlers, message);
   });
+}
+
+function answer(port: MessagePort, handlers: Handlers, { id, name, argument }: Call): void {
+  try {
+    const result = handlers[name]!(argument as never);
+    if (result instanceof Moved) port.postMessage({ id, result: result.result } satisfies Reply, [...result.transfer]);
+    else port.postMessage({ id, result } satisfies Reply);
+  } catch (cause) {
+    const error = cause as Error;
+    const code = error instanceof TelemetryError ? { code: error.code } : {};
+    port.postMessage({ id, message: error.message, ...code, ...(error.stack && { stack: error.stack }) } satisfies Reply);
+  }
 }
