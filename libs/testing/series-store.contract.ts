@@ -324,7 +324,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
 
   describe('any history', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-    const histories = Number(process.env['HISTORIES'] ?? 20);
+    const histories = Number(process.env['HISTORIES'] ?? 8);
 
     it(`gives what brute force gives (SEED=${seed}, ${histories} histories)`, async () => {
       for (let at = 0; at < histories; at++) {
