@@ -14,4 +14,6 @@ export const commands: Readonly<Record<string, Entry>> = {
   'keys create': { summary: 'Create an API key and print it once', load: () => import('./keys-create.js') },
   'keys list': { summary: 'List the API keys of the organization', load: () => import('./keys-list.js') },
   'keys delete': { summary: 'Delete an API key', load: () => import('./keys-delete.js') },
+  verify: { summary: 'Compare all that a stopped server would answer with its log', load: () => import('./verify.js') },
+  rebuild: { summary: 'Make the projections of a stopped server anew from its log', load: () => import('./rebuild.js') },
 };

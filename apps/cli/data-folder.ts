@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Progress } from '#sqlite';
 import { Failure } from './failure.js';
+import type { Io } from './io.js';
 
 /** The flag of the commands that open the data folder of a server themselves. */
 export const dataFlag = { value: 'DIR', about: 'data folder of a server that is stopped' } as const;
@@ -16,3 +18,11 @@ export async function offline<T>(dir: string, work: () => Promise<T>): Promise<T
     throw cause instanceof DataFolderError ? new Failure(cause.message, undefined, { cause }) : cause;
   }
 }
+
+const doing: Readonly<Record<Progress['step'], string>> = { rebuild: 'Rebuilding', count: 'Reading the log', compare: 'Comparing' };
+
+/** Shows how far work on a log is. */
+export const shownProgress =
+  (io: Io): ((progress: Progress) => void) =>
+  ({ step, done, total }) =>
+    io.progress(() => `${doing[step]}: ${total > 0 ? Math.floor((done / total) * 100) : 100} %`);

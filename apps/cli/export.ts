@@ -2,6 +2,7 @@ import { checkMetric, checkSourceId, parseInterval, parseWindow } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
+import { counted } from './counted.js';
 import { csvCell } from './csv.js';
 import { Failure } from './failure.js';
 import { type Page, pages } from './pages.js';
@@ -45,9 +46,9 @@ export const body = command({
       const lines = linesOf(page, columns);
       rows += lines.length;
       await io.data(lines.join(''));
-      io.progress(() => `${rows.toLocaleString('en')} rows`);
+      io.progress(() => counted(rows, 'row'));
     }
-    io.note(`Wrote ${rows.toLocaleString('en')} rows.`);
+    io.note(`Wrote ${counted(rows, 'row')}.`);
   },
 });
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { counted } from './counted.js';
 import { newFolder, run, type RunOptions } from './test-run.js';
 import { type Answer, type Seen, TestServer } from './test-server.js';
 
@@ -45,7 +46,7 @@ describe('import sends the points of a file', () => {
   ])('%s', async (_, text, flags, expected) => {
     await using server = await TestServer.start(() => ok);
     const { code, stdout, stderr } = await importInto(server, [file(text), ...flags]);
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: `Stored ${expected.length} points of s.\n` });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: `Stored ${counted(expected.length, 'point')} of s.\n` });
     expect(points(server.seen).map(({ metric, timestamp, value }) => [metric, timestamp, value])).toEqual(expected);
     expect(server.seen[0]).toMatchObject({ method: 'POST', path: '/ingest', apiKey: 'hw_test', body: { source_id: 's' } });
   });
@@ -181,7 +182,7 @@ describe('import goes on when the server is busy or away', () => {
     });
     expect([code, stderr]).toEqual([
       130,
-      expect.stringMatching(/^headwater: Interrupted\.\n10,000 points were stored and stay\. Run the same command again/),
+      expect.stringMatching(/^headwater: Interrupted\.\nStored until then: 10,000 points\. Run the same command again/),
     ]);
   });
 });

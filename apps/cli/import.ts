@@ -4,6 +4,7 @@ import { type Batch, Batches } from './batches.js';
 import { type ColumnWishes, isHeader, readColumns } from './columns.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
+import { counted } from './counted.js';
 import { CsvReader, type CsvRow } from './csv.js';
 import { Failure } from './failure.js';
 import { type Input, openInput } from './input.js';
@@ -35,7 +36,7 @@ export const body = command({
     const api = new Api(await findConnection(flags));
     const input = await openInput(file, io.interrupted);
     const points = await sendAll(input, new Sender(new PatientApi(api, io)), io, sourceId, { time: flags.time, metrics: flags.metric });
-    io.note(`Stored ${points.toLocaleString('en')} points of ${sourceId}.`);
+    io.note(`Stored ${counted(points, 'point')} of ${sourceId}.`);
     if (flags.json) await io.data(`${JSON.stringify({ source_id: sourceId, points })}\n`);
   },
 });
@@ -53,14 +54,14 @@ async function sendAll(input: Input, sender: Sender, io: Io, sourceId: string, w
     await sender.settle();
     const cause: unknown = io.interrupted.aborted ? io.interrupted.reason : error;
     if (!(cause instanceof Failure) || sender.storedPoints === 0) throw cause;
-    const stored = `${sender.storedPoints.toLocaleString('en')} points were stored and stay.`;
+    const stored = `Stored until then: ${counted(sender.storedPoints, 'point')}.`;
     const again = 'Run the same command again to go on: sending a point again changes nothing.';
     throw new Failure(`${cause.message}\n${stored} ${again}`, cause.exitCode, { cause });
   }
 }
 
 function progress({ name, sizeBytes, readBytes }: Input, storedPoints: number): string {
-  const points = `${storedPoints.toLocaleString('en')} points`;
+  const points = counted(storedPoints, 'point');
   if (sizeBytes === undefined) return `${name}  ${points}`;
   const part = Math.min(1, readBytes() / sizeBytes);
   return `${name}  [${'#'.repeat(Math.round(part * 20)).padEnd(20, '.')}] ${Math.floor(part * 100)} %  ${points}`;

@@ -57,9 +57,14 @@ function interruption(): AbortController {
 /** Says what ended a command and sets the exit code. */
 export function finish(io: Io, error: unknown): void {
   if (error instanceof Failure) io.note(`headwater: ${error.message}`);
-  else if (error instanceof TelemetryError) io.note(`headwater: ${error.message} ${errorCases[error.code].remedy}`);
+  else if (error instanceof TelemetryError) io.note(`headwater: ${told(error)}`);
   else io.note(`headwater: an error of the command itself, please report it: ${error instanceof Error ? error.stack : String(error)}`);
   process.exitCode = io.interruptionCode ?? exitCodeOf(error);
+}
+
+/** What the server would tell a client, but for what is wrong with the files that the command itself has opened. */
+function told({ kind, code, message }: TelemetryError): string {
+  return kind === 'internal' ? `${message}. Restore the data folder from a copy.` : `${message} ${errorCases[code].remedy}`;
 }
 
 function exitCodeOf(error: unknown): number {

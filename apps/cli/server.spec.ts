@@ -1,44 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { newFolder, run } from './test-run.js';
+import { bin, root, serve, stop } from './test-serve.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const bin = root + (JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { bin: { headwater: string } }).bin.headwater;
 const data = newFolder();
-
-const children: ChildProcess[] = [];
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-/** Starts `headwater serve` as npm links it, and reads where it listens and its first key. */
-async function serve(): Promise<{ child: ChildProcess; url: string; apiKey: string | undefined }> {
-  const child = spawn(bin, ['serve'], {
-    env: { PATH: `${root}node_modules/.bin:${process.env['PATH']}`, HEADWATER_DATA: data, HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0' },
-  });
-  children.push(child);
-  let welcome = '';
-  let log = '';
-  child.stdout.on('data', (chunk: Buffer) => (welcome += chunk.toString()));
-  const url = await new Promise<string>((resolve, reject) => {
-    child.on('exit', () => reject(new Error(`the server did not listen: ${log}`)));
-    child.stderr.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-      const listening = /"msg":"listening on ([^"]+)"/.exec(log);
-      if (listening) resolve(listening[1]!);
-    });
-  });
-  return { child, url, apiKey: /^ +(hw_\w+)$/m.exec(welcome)?.[1] };
-}
-
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  child.kill(signal);
-  return ((await once(child, 'exit')) as [number | null])[0];
-}
 
 it('npm links a file that is there and can be run before anything is built', () => {
   accessSync(bin, constants.X_OK);
@@ -51,7 +17,7 @@ describe('a server that the command started', () => {
   let env: Record<string, string>;
 
   beforeAll(async () => {
-    server = await serve();
+    server = await serve(data);
     env = { HEADWATER_URL: server.url, HEADWATER_API_KEY: server.apiKey! };
   });
 
@@ -106,7 +72,7 @@ describe('a server that the command started', () => {
     expect(await stop(server.child, 'SIGTERM')).toBe(0);
     const { code, stdout } = await run(['keys', 'create', '--data', data, '--scopes', 'admin']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^hw_\w{38}\n$/)]);
-    server = await serve();
+    server = await serve(data);
     expect(server.apiKey).toBeUndefined();
     const list = await run(['keys', 'list', '--json'], { env: { HEADWATER_URL: server.url, HEADWATER_API_KEY: stdout.trim() } });
     expect((JSON.parse(list.stdout) as { scopes: string[] }[]).map(({ scopes }) => scopes)).toEqual([

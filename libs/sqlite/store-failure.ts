@@ -32,7 +32,7 @@ function translating(handler: (argument: never) => unknown): (argument: never) =
 }
 
 /** What to throw for something that was thrown while the store was used. */
-function storeFailure(cause: unknown): unknown {
+export function storeFailure(cause: unknown): unknown {
   const { errcode = 0, code } = cause as { errcode?: number; code?: string };
   const primary = errcode & 0xff;
   if (damage.has(primary) || code === 'ERR_OUT_OF_RANGE') {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError, type Source } from '#model';
 import { events, points, sourceKey, sources } from '#topics';
+import { storeFailure } from '../store-failure.js';
 import { openStorage, storeFileName, type OpenedStorage } from '../storage.js';
 import { openStoreForReading } from '../store-file.js';
 import { catchUp } from './catch-up.js';
@@ -101,6 +103,15 @@ class Verifier {
   #lookAtFile(file: string, census: Census): void {
     using db = openStoreForReading(file);
     for (const place of damagedPlaces(db)) this.findings.add({ what: 'damage', expected: 'what was written', found: place });
+    try {
+      this.#lookForStrangers(db, census);
+    } catch (cause) {
+      throw storeFailure(cause);
+    }
+  }
+
+  /** Sources that the store knows and the log does not. */
+  #lookForStrangers(db: DatabaseSync, census: Census): void {
     const known = db.prepare('SELECT org AS orgId, name AS sourceId FROM source UNION SELECT org, source FROM event_source').iterate();
     for (const { orgId, sourceId } of known as Iterable<unknown> as Iterable<Source>) {
       if (!census.has(sourceKey({ orgId, sourceId })))
