@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AnyTopic, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { draft, writeFrame, type Draft, type Frame } from './frame.js';
@@ -47,7 +48,10 @@ export interface AppenderOptions {
 const groupBytes = 8 << 20;
 const waitingBytes = 64 << 20;
 
-/** Group commit: while one group is being written, what waits becomes the next one, so a lone record waits for nothing. */
+/**
+ * Group commit: what comes in one turn of the event loop is a group, and while one is being written, what waits becomes the next. A lone
+ * record waits for nobody.
+ */
 export class Appender {
   #waiting: Call[] = [];
   #bytes = 0;
@@ -80,7 +84,12 @@ export class Appender {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#write(this.#nextCalls());
+    await setImmediate();
+    while (this.#waiting.length > 0) {
+      await this.#write(this.#nextCalls());
+      // Those who were waiting for this group may have more.
+      await setImmediate();
+    }
     this.#writing = undefined;
   }
 

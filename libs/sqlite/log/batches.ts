@@ -17,8 +17,8 @@ interface Row {
   readonly body: Uint8Array;
 }
 
-/** Fewer bytes fit into a page or two as they are, and compressing them would cost more than writing them. */
-const compressFromBytes = 4096;
+/** Compressing fewer bytes costs more than writing them: a commit writes a page at least. */
+const compressFromBytes = 1024;
 const level1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** A read stops after the group that reaches one of these. */

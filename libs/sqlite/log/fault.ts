@@ -3,8 +3,8 @@ import { TelemetryError } from '#model';
 /** The file with the log in it, as error details name it. */
 export const logFileName = 'log.db';
 
-const corrupt = 11;
-const notADatabase = 26;
+/** Primary result codes of SQLite that damage gives: our statements are fixed, so one that is wrong does not fit tables that have changed. */
+const damageCodes: readonly number[] = [1, 11, 26];
 
 /** The log is damaged at a place; never thrown for what a retry may mend. */
 export function damaged(place: string, cause?: unknown): TelemetryError {
@@ -15,9 +15,8 @@ export function damaged(place: string, cause?: unknown): TelemetryError {
 export function logFault(cause: unknown, doing: string): TelemetryError {
   if (cause instanceof TelemetryError) return cause;
   const { errcode = 0, code, message } = cause as Error & { errcode?: number; code?: string };
-  const kind = errcode & 0xff;
   // A whole number that node:sqlite cannot hand over was never written by us.
-  if (kind === corrupt || kind === notADatabase || code === 'ERR_OUT_OF_RANGE') return damaged(`${doing} failed: ${message}`, cause);
+  if (damageCodes.includes(errcode & 0xff) || code === 'ERR_OUT_OF_RANGE') return damaged(`${doing} failed: ${message}`, cause);
   return new TelemetryError('log_unavailable', `${doing} failed: ${message}`, { cause, retryAfterS: 1 });
 }
 

@@ -1,30 +1,110 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
-import { recordLogContract, runnerContract, viewsContract, type LogUnderTest } from '#testing';
-import { openStorage } from '../storage.js';
-
-async function openLog(dir?: string): Promise<LogUnderTest> {
-  const folder = dir ?? (await mkdtemp(join(tmpdir(), 'headwater-log-')));
-  const storage = await openStorage(folder);
-  return {
-    log: storage.log,
-    views: storage.views,
-    reopen: () => storage.close().then(() => openLog(folder)),
-    crash: () => storage.crash().then(() => openLog(folder)),
-    close: () => storage.close(),
-  };
-}
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { entry, type Entry, type StreamRecord } from '#log';
+import type { EventBatch } from '#model';
+import { LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
+import { events, sources } from '#topics';
+import { LogFile } from './log-file.js';
+import { openTestLog, type TestLog } from './open-test-log.js';
 
 describe('the log in SQLite', () => {
-  recordLogContract(() => openLog());
+  recordLogContract(() => openTestLog());
 });
 
 describe('its views', () => {
-  viewsContract(() => openLog());
+  viewsContract(() => openTestLog());
 });
 
 describe('a runner on it', () => {
-  runnerContract(() => openLog());
+  runnerContract(() => openTestLog());
+});
+
+describe('of a log in the same process', () => {
+  let subject: TestLog;
+  beforeEach(async () => void (subject = await openTestLog()));
+  afterEach(() => subject.close());
+
+  const saying = (n: number, text = ''): Entry<EventBatch> =>
+    entry(events, {
+      orgId: 'o',
+      sourceId: 's',
+      receivedMs: 1,
+      origin: 'source',
+      events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    });
+  const seen = (sourceId: string, lastReceivedMs: number): Entry =>
+    entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs });
+  const numbers = (records: readonly StreamRecord[]): number[] => records.map(({ value }) => (value as EventBatch).events[0]!.timestampMs);
+
+  it('views and consumers that keep up have a record when its append resolves, as the very value', async () => {
+    const view = subject.views.open(sources);
+    await view.ready;
+    const given: StreamRecord[] = [];
+    const handler = async (records: readonly StreamRecord[]): Promise<void> => void given.push(...records);
+    await subject.log.consume({ group: 'g', topics: [events], handler, unreadable: () => Promise.resolve(), stopped: () => {} });
+    for (let n = 0; n < 50; n++) {
+      const sent = saying(n);
+      await subject.log.append([sent, seen('s', n)]);
+      expect(given.at(-1)!.value).toBe(sent.value);
+      expect(view.get('o/s')!.lastReceivedMs).toBe(n);
+    }
+  });
+
+  it('appends are refused while too much waits to be written, and taken again afterwards', async () => {
+    const text = 'x'.repeat(4 << 20);
+    const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => subject.log.append([saying(n, text)])));
+    const refusals = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason as unknown);
+    expect(refusals.length).toBeGreaterThan(10);
+    expect(refusals.length).toBeLessThan(30);
+    for (const reason of refusals) expect(reason).toMatchObject({ code: 'overloaded', retryAfterS: 1 });
+    await subject.log.append([saying(40)]);
+    const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
+    await consumer.has(41 - refusals.length);
+  });
+
+  it('a group has one member', async () => {
+    const first = await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
+    await expect(LogConsumer.join(subject.log, { group: 'g', topics: [events] })).rejects.toThrow('group g has a member already');
+    await first.stop();
+    await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
+  });
+
+  it('a slow consumer gets from the file what memory does not hold any more', async () => {
+    const gate = Promise.withResolvers<void>();
+    const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [events], handler: () => gate.promise });
+    const text = 'x'.repeat(1 << 20);
+    for (let n = 0; n < 40; n++) await subject.log.append([saying(n, text)]);
+    expect(subject.log.tail.from).toBeGreaterThan(10);
+    gate.resolve();
+    await consumer.has(40);
+    expect(numbers(consumer.records)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+  });
+
+  it('an idle group does not go through what others wrote when it starts again', async () => {
+    const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [sources] });
+    await subject.log.append([seen('s', 1)]);
+    await consumer.has(1);
+    await consumer.commit();
+    for (let n = 0; n < 5; n++) await subject.log.append(Array.from({ length: 1_000 }, (_, at) => saying(at)));
+    await subject.close();
+    const file = new LogFile(join(subject.dir, 'log.db'), 0);
+    expect(Math.max(...file.positions('g').map(({ next }) => next))).toBeGreaterThan(2_000);
+    file.close();
+    subject = await openTestLog(subject.dir);
+  });
+
+  it('a consumer stops where the log is damaged, and says where', async () => {
+    for (let n = 0; n < 5; n++) await subject.log.append([saying(n)]);
+    await subject.close();
+    const db = new DatabaseSync(join(subject.dir, 'log.db'));
+    db.exec("UPDATE batch SET body = CAST(replace(CAST(body AS TEXT), 'said', 'sajd') AS BLOB) WHERE first = 3");
+    db.close();
+    subject = await openTestLog(subject.dir);
+    const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
+    await until('it has stopped', () => consumer.stoppedBy !== undefined);
+    expect(consumer.stoppedBy).toMatchObject({ code: 'log_corrupt', message: 'log.db is damaged: row 3 fails its checksum' });
+    await subject.log.append([saying(5)]);
+    expect(consumer.records).toEqual([]);
+  });
 });

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { entry, tombstone, type Entry } from '#log';
+import { TelemetryError } from '#model';
+import { LogConsumer, Random } from '#testing';
+import { events, sources, topics } from '#topics';
+import { openStorage } from '../storage.js';
+import { logFileName } from './fault.js';
+import { readFrame } from './frame.js';
+import { LogFile } from './log-file.js';
+
+/** `npm run jest -- damage` with HEADWATER_SEEDS=2000 is the long form. */
+const seeds = Number(process.env['HEADWATER_SEEDS'] ?? 400);
+const seedsATest = 50;
+
+const work = mkdtempSync(join(tmpdir(), 'headwater-damage-'));
+const kept = topics.filter(({ cleanup }) => cleanup === 'delete').map(({ name }) => name);
+const compacted = topics.filter(({ cleanup }) => cleanup === 'compact').map(({ name }) => name);
+
+const said = (n: number, text: string): Entry =>
+  entry(events, {
+    orgId: 'o',
+    sourceId: `s${n % 9}`,
+    receivedMs: n,
+    origin: 'source',
+    events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+  });
+
+const seen = (n: number): Entry =>
+  n % 7 === 0
+    ? tombstone(sources, `o/s${n % 30}`)
+    : entry(sources, { orgId: 'o', sourceId: `s${n % 30}`, firstReceivedMs: 1, lastReceivedMs: n });
+
+/** Everything that a log holds: what was acknowledged must come out the same. */
+interface Contents {
+  readonly kept: readonly string[];
+  readonly compacted: readonly string[];
+  readonly position: number;
+}
+
+function contentsOf(dir: string): Contents {
+  const file = new LogFile(join(dir, logFileName), 0);
+  try {
+    const read = (request: { kept: readonly string[]; compacted: readonly string[] }): string[] => {
+      const found: string[] = [];
+      for (let from = 0; from < file.head;) {
+        const { records, next } = file.read({ from, ...request });
+        for (const { offset, ms, frame } of records) {
+          const { key, value } = readFrame(Buffer.from(frame), 0);
+          found.push(`${offset} ${ms} ${key} ${value && Buffer.from(value).toString('base64')}`);
+        }
+        from = next;
+      }
+      return found;
+    };
+    const position = Math.max(0, ...file.positions('g').map(({ next }) => next));
+    return { kept: read({ kept, compacted: [] }), compacted: read({ kept: [], compacted }), position };
+  } finally {
+    file.close();
+  }
+}
+
+/** Fills a log and copies its files while it lives, and again when it is closed. Another process copies: it must not touch our locks. */
+async function makeLogs(): Promise<void> {
+  const [origin, live, closed] = ['origin', 'live', 'closed'].map((name) => join(work, name)) as [string, string, string];
+  const storage = await openStorage(origin);
+  const random = new Random(11);
+  const consumer = await LogConsumer.join(storage.log, { group: 'g', topics: [events] });
+  const text = (bytes: number): string => Buffer.from(Array.from({ length: bytes }, () => random.whole(33, 126))).toString();
+  for (let n = 0; n < 240; n++) {
+    await storage.log.append([said(n, text(random.pick([5, 50, 700, 3000]))), seen(n)]);
+    if (n === 100) await consumer.commit();
+  }
+  await promisify(execFile)('cp', ['-r', origin, live]);
+  await storage.close();
+  await promisify(execFile)('cp', ['-r', origin, closed]);
+}
+
+/** Flips a byte of the file or cuts it off, and says where. */
+function damage(path: string, random: Random): string {
+  const bytes = readFileSync(path);
+  const at = random.whole(0, Math.max(0, bytes.length - 1));
+  if (random.chance(0.3)) {
+    truncateSync(path, at);
+    return `cut off at ${at}`;
+  }
+  bytes[at] = bytes[at]! ^ random.whole(1, 255);
+  writeFileSync(path, bytes);
+  return `byte ${at} of ${bytes.length} changed`;
+}
+
+/** What is wrong with how a damaged copy answers; nothing is the aim. */
+function verdict(dir: string, expected: Contents): string | undefined {
+  try {
+    const found = contentsOf(dir);
+    if (found.position > expected.position) return `the group would skip to ${found.position}`;
+    for (const part of ['kept', 'compacted'] as const) {
+      if (found[part].join('\n') !== expected[part].join('\n')) return `${part} differs: ${found[part].length} of ${expected[part].length}`;
+    }
+    return undefined;
+  } catch (error) {
+    const named =
+      error instanceof TelemetryError && error.code === 'log_corrupt' && error.message.startsWith(`${logFileName} is damaged: `);
+    return named ? undefined : `threw ${String(error)}`;
+  }
+}
+
+describe.each(['live', 'closed'] as const)('a damaged copy of a log that was %s', (state) => {
+  let expected: Contents;
+  beforeAll(async () => {
+    if (!existsSync(join(work, 'closed'))) await makeLogs();
+    const copy = join(work, `whole-${state}`);
+    cpSync(join(work, state), copy, { recursive: true });
+    expected = contentsOf(copy);
+  });
+
+  it('would hold everything if it were whole', () => {
+    expect(expected.kept.length).toBe(240);
+    expect(expected.compacted.length).toBe(30);
+    expect(expected.position).toBeGreaterThan(0);
+  });
+
+  const files = ['log.db', 'log.db', 'log.db', ...(state === 'live' ? ['log.db-wal', 'log.db-wal', 'log.db-shm'] : []), 'log.head'];
+  it.each(Array.from({ length: Math.ceil(seeds / 2 / seedsATest) }, (_, n) => n * seedsATest))(
+    'holds every acknowledged record or says where it is damaged, seeds from %i',
+    (first) => {
+      const wrong: string[] = [];
+      for (let seed = first; seed < first + seedsATest; seed++) {
+        const random = new Random(seed);
+        const dir = join(work, `${state}-${seed}`);
+        cpSync(join(work, state), dir, { recursive: true });
+        const name = random.pick(files);
+        const what = damage(join(dir, name), random);
+        const flaw = verdict(dir, expected);
+        if (flaw) wrong.push(`seed ${seed}: ${name}, ${what}: ${flaw}`);
+        rmSync(dir, { recursive: true });
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+});

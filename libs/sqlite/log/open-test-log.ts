@@ -1,0 +1,33 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { topics } from '#topics';
+import { openDataFolder } from '../data-folder.js';
+import { openLog } from '../storage.js';
+import type { SqliteLog } from './sqlite-log.js';
+import { SqliteViews } from './sqlite-views.js';
+
+export interface TestLog {
+  readonly dir: string;
+  readonly log: SqliteLog;
+  readonly views: SqliteViews;
+  reopen(): Promise<TestLog>;
+  crash(): Promise<TestLog>;
+  close(): Promise<void>;
+}
+
+/** The log of a data folder without the stores beside it, for tests. */
+export async function openTestLog(dir?: string): Promise<TestLog> {
+  const folder = openDataFolder(dir ?? (await mkdtemp(join(tmpdir(), 'headwater-log-'))));
+  const log = await openLog(folder);
+  const close = (): Promise<void> => log.close().finally(() => folder.release());
+  const crash = (): Promise<void> => log.crash().finally(() => folder.release());
+  return {
+    dir: folder.path,
+    log,
+    views: new SqliteViews(log, topics),
+    reopen: () => close().then(() => openTestLog(folder.path)),
+    crash: () => crash().then(() => openTestLog(folder.path)),
+    close,
+  };
+}
