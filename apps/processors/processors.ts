@@ -1,12 +1,10 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Metrics, Readiness } from '#edge';
-import { RECORD_LOG, Runner, type RecordLog } from '#log';
+import { CHECKPOINT_MS, RECORD_LOG, Runner, type RecordLog } from '#log';
 import { EventProjector } from './event-projector.js';
 import { runnerMetrics } from './runner-metrics.js';
 import { SeriesProjector } from './series-projector.js';
 import { SourceTracker } from './source-tracker.js';
-
-const checkpointMs = 10_000;
 
 /** Runs every processor as a consumer group of its own, from the start of the application until its last request is answered. */
 @Injectable()
@@ -16,6 +14,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     @Inject(RECORD_LOG) log: RecordLog,
+    @Inject(CHECKPOINT_MS) checkpointMs: number,
     readiness: Readiness,
     metrics: Metrics,
     series: SeriesProjector,

@@ -50,7 +50,7 @@ export class Traffic {
     this.#lastMs = startMs;
     while ((this.open > 0 || performance.now() - this.#lastMs < quietMs) && performance.now() - startMs < patienceMs) await sleep(20);
     server.closeIdleConnections();
-    await Promise.race([closed, sleep(goodbyeMs)]);
+    await Promise.race([closed, sleep(goodbyeMs, undefined, { ref: false })]);
     server.closeAllConnections();
   }
 }

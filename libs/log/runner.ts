@@ -3,6 +3,9 @@ import type { Processor } from './processor.js';
 import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
 import type { StreamRecord } from './topic.js';
 
+/** How often every runner of a process takes a checkpoint, milliseconds. */
+export const CHECKPOINT_MS = Symbol('CheckpointMs');
+
 export interface RunnerOptions {
   readonly checkpointMs: number;
   /** Hears of everything that goes wrong, in words for the operator. */

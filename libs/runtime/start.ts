@@ -1,6 +1,7 @@
 import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CLOCK, createHttpApp, Keyring, Metrics, Readiness, Traffic, type Answered, type Clock, type HttpAppOptions } from '#edge';
+import { CHECKPOINT_MS } from '#log';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { StartError, type Config } from './config.js';
@@ -13,6 +14,7 @@ import { RequestMetrics } from './request-metrics.js';
 
 export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
   readonly clock?: Clock;
+  readonly checkpointMs?: number;
 }
 
 /** A role that listens. */
@@ -35,7 +37,7 @@ export async function start(
   backend: Backend,
   config: Config,
   logger: Logger,
-  { clock = Date.now, ...limits }: StartOptions = {},
+  { clock = Date.now, checkpointMs = 10_000, ...limits }: StartOptions = {},
 ): Promise<Running> {
   const open = await backend.open(config, clock);
   const requestMetrics = new RequestMetrics();
@@ -46,7 +48,7 @@ export async function start(
   };
   let app: NestFastifyApplication | undefined;
   try {
-    app = await createHttpApp(root(role, open, clock), { logger: nestLogger(logger), observer, ...limits });
+    app = await createHttpApp(root(role, open, clock, checkpointMs), { logger: nestLogger(logger), observer, ...limits });
     return await listen(app, open, backend, config, requestMetrics);
   } catch (error) {
     await app?.close();
@@ -55,8 +57,12 @@ export async function start(
   }
 }
 
-function root(role: Type, open: OpenBackend, clock: Clock): DynamicModule {
-  const providers: Provider[] = [{ provide: CLOCK, useValue: clock }, ...open.providers];
+function root(role: Type, open: OpenBackend, clock: Clock, checkpointMs: number): DynamicModule {
+  const providers: Provider[] = [
+    { provide: CLOCK, useValue: clock },
+    { provide: CHECKPOINT_MS, useValue: checkpointMs },
+    ...open.providers,
+  ];
   const ports: DynamicModule = {
     module: class Ports {},
     global: true,

@@ -23,7 +23,6 @@ export function apiSuite(open: () => Promise<Target>): void {
     target = await open();
     stage = await Stage.on(target);
   });
-  afterAll(() => target.close());
 
   // The slow bodies of `transport` are under way while the rows of the others run.
   const sections = [
@@ -43,4 +42,5 @@ export function apiSuite(open: () => Promise<Target>): void {
     transport,
   ];
   for (const section of sections) section(() => stage);
+  afterAll(() => target.close());
 }

@@ -43,14 +43,11 @@ export const timestamps: Section = (stage) => {
       );
     });
 
-    it.each(['253402300800', '999999999999', '253402300800000000', '2.6e20', '1e21', '1.7e308'])(
-      '%s is past year 9999: 400',
-      async (sent) => {
-        const answer = await stage().own.ingest(`{"source_id":"a","points":[{"metric":"m","value":1,"timestamp":${sent}}]}`);
-        const { errors: flaws = [] } = problem(answer, 400, 'invalid_points');
-        expect(flaws.map(({ pointer }) => pointer)).toEqual(['/points/0/timestamp']);
-      },
-    );
+    it.each(['253402300800', '999999999999', '2.6e20', '1e21', '1.7e308'])('%s is past year 9999: 400', async (sent) => {
+      const answer = await stage().own.ingest(`{"source_id":"a","points":[{"metric":"m","value":1,"timestamp":${sent}}]}`);
+      const { errors: flaws = [] } = problem(answer, 400, 'invalid_points');
+      expect(flaws.map(({ pointer }) => pointer)).toEqual(['/points/0/timestamp']);
+    });
   });
 
   describe('§4.1 rule 4: without a time the server takes its receive time', () => {

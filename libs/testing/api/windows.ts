@@ -98,8 +98,8 @@ export const windows: Section = (stage) => {
 
   describe('neither last nor start and end means the last hour, on every windowed endpoint', () => {
     it.each(['', 'last=1h', 'last=60m'])('"%s"', async (window) => {
-      const source = stage().id('hour');
-      const name = `hour.${stage().run}`;
+      const source = stage().id(`hour-${window.length}`);
+      const name = `hour.${window}.${stage().run}`;
       const now = Date.now();
       const times = [now - 70 * minuteMs, now - 50 * minuteMs, now - minuteMs];
       const points = times.flatMap((timestamp, value) => [

@@ -11,14 +11,16 @@ export interface RawAnswer extends Answer {
  * Writes bytes that no HTTP client would write and resolves when the server has closed the connection.
  *
  * @param write gets the open socket.
+ * @param signal ends the wait from this side.
  */
-export async function rawExchange(base: string, write: (socket: Socket) => void): Promise<RawAnswer> {
+export async function rawExchange(base: string, write: (socket: Socket) => void, signal?: AbortSignal): Promise<RawAnswer> {
   const url = new URL(base);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect({ host: url.hostname, port: Number(url.port || 80) }, () => write(socket));
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('close', resolve);
+  signal?.addEventListener('abort', () => socket.destroy());
   // A server that refuses early may reset while we still write; what it said before counts.
   socket.on('error', (error) => (chunks.length > 0 ? resolve() : reject(error)));
   await promise;

@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Keyring } from '#edge';
+import { scopes } from '#model';
+import type { Running } from '#runtime';
+import { openStorage } from '#sqlite';
+import type { Deployment, Keys, Urls } from './deployment.js';
+import { eventually } from './eventually.js';
+import { send } from './http/send.js';
+import { startEmbedded } from './start-embedded.js';
+
+/** The embedded shape in this process, on a data folder of its own that goes away with it. */
+export class EmbeddedDeployment implements Deployment {
+  private constructor(
+    private readonly dataDir: string,
+    readonly keys: Keys,
+    private readonly checkpointMs: number,
+    private running: Running,
+  ) {}
+
+  /** @param checkpointMs how much of the log a crash may make it read again. */
+  static async start(checkpointMs = 200): Promise<EmbeddedDeployment> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'headwater-'));
+    const keys = await makeKeys(dataDir);
+    return new EmbeddedDeployment(dataDir, keys, checkpointMs, await startEmbedded({ dataDir, checkpointMs }));
+  }
+
+  get urls(): Urls {
+    const { url } = this.running;
+    return { api: url, ingest: url, app: url };
+  }
+
+  async crash(): Promise<void> {
+    await this.running.crash();
+    await this.#start();
+  }
+
+  async restart(): Promise<void> {
+    await this.running.stop();
+    await this.#start();
+  }
+
+  settle(): Promise<void> {
+    return eventually(async () => {
+      const { text } = await send(this.running.adminUrl, { path: '/metrics' });
+      const lags = [...text.matchAll(/^headwater_group_lag_records\{.*\} (\d+)$/gm)].map(([, lag]) => Number(lag));
+      if (lags.length === 0 || lags.some((lag) => lag > 0))
+        throw new Error(`the consumer groups lag by ${lags.join(', ') || 'nobody knows what'}`);
+    });
+  }
+
+  async rebuild(): Promise<void> {
+    await this.restart();
+  }
+
+  async stop(): Promise<void> {
+    await this.running.stop();
+    await rm(this.dataDir, { recursive: true });
+  }
+
+  async #start(): Promise<void> {
+    this.running = await startEmbedded({ dataDir: this.dataDir, checkpointMs: this.checkpointMs });
+  }
+}
+
+/** Makes three organizations in a data folder that no server has open. */
+export async function makeKeys(dataDir: string): Promise<Keys & { readonly unpaid: string }> {
+  const storage = await openStorage(dataDir);
+  const keyring = new Keyring(storage.views, storage.log, Date.now);
+  await keyring.ready();
+  const make = async (name: string, paid: boolean): Promise<string> => {
+    const { orgId } = await keyring.createOrganization(name, paid);
+    return (await keyring.create(orgId, 'tests', scopes)).secret;
+  };
+  const keys = { own: await make('First', true), other: await make('Second', true), unpaid: await make('Unpaid', false) };
+  await storage.close();
+  return keys;
+}
