@@ -42,7 +42,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
   #hear({ orgId, sourceId, receivedMs }: PointBatch | EventBatch): boolean {
     const key = sourceKey({ orgId, sourceId });
     const known = this.#unwritten.get(key) ?? this.#written.get(key) ?? this.#view.get(key);
-    if (known && known.firstReceivedMs <= receivedMs && receivedMs <= known.lastReceivedMs) return false;
+    if (covers(known, { firstReceivedMs: receivedMs, lastReceivedMs: receivedMs })) return false;
     const firstReceivedMs = Math.min(receivedMs, known?.firstReceivedMs ?? Infinity);
     const lastReceivedMs = Math.max(receivedMs, known?.lastReceivedMs ?? -Infinity);
     this.#unwritten.set(key, { orgId, sourceId, firstReceivedMs, lastReceivedMs });
@@ -62,12 +62,17 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
     const batch = [...this.#unwritten];
     if (batch.length === 0) return;
     await this.log.append(batch.map(([, source]) => entry(sources, source)));
-    for (const [key, source] of this.#written) if (this.#view.get(key)?.lastReceivedMs === source.lastReceivedMs) this.#written.delete(key);
+    for (const [key, source] of this.#written) if (covers(this.#view.get(key), source)) this.#written.delete(key);
     for (const [key, source] of batch) {
       this.#written.set(key, source);
       if (this.#unwritten.get(key) === source) this.#unwritten.delete(key);
     }
   }
 }
+
+const covers = (
+  known: Source | undefined,
+  { firstReceivedMs, lastReceivedMs }: Pick<Source, 'firstReceivedMs' | 'lastReceivedMs'>,
+): boolean => known !== undefined && known.firstReceivedMs <= firstReceivedMs && lastReceivedMs <= known.lastReceivedMs;
 
 const bySource = (batch: PointBatch | EventBatch): boolean => !('origin' in batch) || batch.origin === 'source';

@@ -8,27 +8,29 @@ export interface Rows {
 
 /** The points of one series in log order, and what brute force makes of them. */
 export class SeriesFold {
-  #timestampMs = new Float64Array(64);
-  #value = new Float64Array(64);
+  readonly #timestampMs: Float64Array;
+  readonly #value: Float64Array;
   #length = 0;
 
+  /** @param points that will be added. */
+  constructor(points: number) {
+    this.#timestampMs = new Float64Array(points);
+    this.#value = new Float64Array(points);
+  }
+
   add(timestampMs: Float64Array, value: Float64Array): void {
-    const length = this.#length + value.length;
-    if (length > this.#value.length) {
-      this.#timestampMs = grown(this.#timestampMs, length);
-      this.#value = grown(this.#value, length);
-    }
     this.#timestampMs.set(timestampMs, this.#length);
     this.#value.set(value, this.#length);
-    this.#length = length;
+    this.#length += value.length;
   }
 
   /** One point for each time, the one that came last. */
   deduplicated(): SeriesFold {
     const [timestampMs, value] = [this.#timestampMs, this.#value];
+    if (timestampMs.every((time, at) => at === 0 || time > timestampMs[at - 1]!)) return this;
     const order = Uint32Array.from({ length: this.#length }, (_, at) => at).sort((a, b) => timestampMs[a]! - timestampMs[b]! || a - b);
     const kept = order.filter((at, place) => timestampMs[order[place + 1]!] !== timestampMs[at]);
-    const fold = new SeriesFold();
+    const fold = new SeriesFold(kept.length);
     fold.add(
       Float64Array.from(kept, (at) => timestampMs[at]!),
       Float64Array.from(kept, (at) => value[at]!),
@@ -38,16 +40,9 @@ export class SeriesFold {
 
   /** What the store should answer, once deduplicated. */
   rows(interval: Interval): Rows {
-    const timestampMs = this.#timestampMs.subarray(0, this.#length);
-    const value = this.#value.subarray(0, this.#length);
+    const [timestampMs, value] = [this.#timestampMs, this.#value];
     return interval === 'raw' ? { timestampMs, columns: { value } } : buckets(timestampMs, value, interval);
   }
-}
-
-function grown(column: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(Math.max(length, 2 * column.length));
-  larger.set(column);
-  return larger;
 }
 
 function buckets(timestampMs: Float64Array, value: Float64Array, interval: RollupInterval): Rows {

@@ -6,15 +6,14 @@ import { storeFailure } from '../store-failure.js';
 import { openStorage, storeFileName, type OpenedStorage } from '../storage.js';
 import { openStoreForReading } from '../store-file.js';
 import { catchUp } from './catch-up.js';
-import { countRecords, isEvents, isPoints, slicesOf, type Census, type Slice, type SourceCensus } from './census.js';
+import { countRecords, slicesOf, type Census, type Slice, type SourceCensus } from './census.js';
 import { compareEvents } from './compare-events.js';
 import { compareSeries } from './compare-series.js';
 import { damagedPlaces } from './damage.js';
-import { EventFold } from './event-fold.js';
 import { Findings, type Difference } from './findings.js';
+import { foldSlice } from './fold-slice.js';
 import { logPieces, type Progress } from './log-pieces.js';
 import type { ProcessorsOf } from './rebuild.js';
-import { SeriesFold } from './series-fold.js';
 
 export interface Verification {
   readonly sources: number;
@@ -150,40 +149,21 @@ class Verifier {
 
   /** @param begun,share of the whole work, for progress. */
   async #compareSlice(slice: Slice, begun: number, share: number): Promise<void> {
-    const folds = new Map(
-      Array.from(slice.series, ([source, metrics]) => [source, new Map(Array.from(metrics, (metric) => [metric, new SeriesFold()]))]),
-    );
-    const logs = new Map(Array.from(slice.events, (source) => [source, new EventFold()]));
-    await this.#fold(folds, logs);
-    const total = folds.size + logs.size;
-    let done = 0;
-    const progress = (): void =>
-      this.options.onProgress?.({ step: 'compare', done: Math.round(this.#end * (begun + (share * ++done) / total)), total: this.#end });
-    for (const [source, series] of folds) {
-      this.#rows += await compareSeries(this.storage.series, source, series, this.findings);
-      folds.delete(source);
+    const { series, events: logs } = await foldSlice(this.storage.log, this.#end, slice);
+    const total = series.size + logs.size;
+    const progress = (): void => {
+      const done = Math.round(this.#end * (begun + share * (1 - (series.size + logs.size) / total)));
+      this.options.onProgress?.({ step: 'compare', done, total: this.#end });
+    };
+    for (const [source, folds] of series) {
+      this.#rows += await compareSeries(this.storage.series, source, folds, this.findings);
+      series.delete(source);
       progress();
     }
     for (const [source, log] of logs) {
       this.#events += await compareEvents(this.storage.events, source, log, this.findings);
       logs.delete(source);
       progress();
-    }
-  }
-
-  async #fold(
-    folds: ReadonlyMap<SourceCensus, ReadonlyMap<string, SeriesFold>>,
-    logs: ReadonlyMap<SourceCensus, EventFold>,
-  ): Promise<void> {
-    const series = new Map(Array.from(folds, ([source, metrics]) => [sourceKey(source), metrics]));
-    const eventLogs = new Map(Array.from(logs, ([source, log]) => [sourceKey(source), log]));
-    for await (const { records } of logPieces(this.storage.log, [points, events], this.#end)) {
-      for (const record of records) {
-        if (isPoints(record)) {
-          const metrics = series.get(record.key);
-          if (metrics) for (const run of record.value!.series) metrics.get(run.metric)?.add(run.timestampMs, run.value);
-        } else if (isEvents(record)) eventLogs.get(record.key)?.add(record.value!.events);
-      }
     }
   }
 }
