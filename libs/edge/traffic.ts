@@ -48,9 +48,18 @@ export class Traffic {
     // The server's own `close` would reset connections that a client is just about to use.
     const closed = new Promise<void>((resolve) => void TcpServer.prototype.close.call(server, () => resolve()));
     this.#lastMs = startMs;
-    while ((this.open > 0 || performance.now() - this.#lastMs < quietMs) && performance.now() - startMs < patienceMs) await sleep(20);
+    while (!(await this.#quiet(server)) && performance.now() - startMs < patienceMs) await sleep(20);
     server.closeIdleConnections();
     await Promise.race([closed, sleep(goodbyeMs, undefined, { ref: false })]);
     server.closeAllConnections();
   }
+
+  /** Nothing is under way, and nothing will come: nobody is connected, or nobody has said a word for a moment. */
+  async #quiet(server: Server): Promise<boolean> {
+    if (this.open > 0) return false;
+    if (performance.now() - this.#lastMs >= quietMs) return true;
+    return (await connections(server)) === 0;
+  }
 }
+
+const connections = (server: Server): Promise<number> => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));

@@ -12,7 +12,11 @@ import { eventually } from '#testing';
 
 const main = fileURLToPath(new URL('../../apps/embedded/main.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'headwater-run-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
 
 interface Server {
   readonly child: ChildProcess;
@@ -26,6 +30,7 @@ function launch(env: Record<string, string>): Server {
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0', ...env },
   });
+  children.push(child);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (chunk: string) => (output[name] += chunk));
   const ended = once(child, 'close').then(([code]) => code as number | null);
@@ -63,7 +68,7 @@ describe('a server', () => {
 
     const second = launch(env);
     await listening(second);
-    await eventually(() => expect(second.stderr()).toContain(`npx headwater keys create --data ${env.HEADWATER_DATA}`));
+    await eventually(() => expect(second.stderr()).toMatch(`npx headwater keys create .*--data ${env.HEADWATER_DATA}`));
     second.child.kill('SIGINT');
     expect([await second.ended, second.stdout()]).toEqual([0, '']);
   });

@@ -43,7 +43,6 @@ export const ownersOf: Readonly<Record<string, readonly string[]>> = {
   avsc: ['topics'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
-  'prom-client': ['runtime'],
   commander: ['cli'],
 };
 
