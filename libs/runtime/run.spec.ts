@@ -68,7 +68,7 @@ describe('a server', () => {
 
     const second = launch(env);
     await listening(second);
-    await eventually(() => expect(second.stderr()).toMatch(`npx headwater keys create .*--data ${env.HEADWATER_DATA}`));
+    await eventually(() => expect(second.stderr()).toMatch(/npx headwater keys create .*--data .*first"/));
     second.child.kill('SIGINT');
     expect([await second.ended, second.stdout()]).toEqual([0, '']);
   });
