@@ -8,8 +8,15 @@ class Column extends avsc.types.LogicalType {
   protected override _toValue(value: Float64Array): number[] {
     return Array.from(value);
   }
+  /** How to read what a writer with this type wrote; nothing when its numbers are not ours. */
   protected override _resolve(type: avsc.Type): ((value: unknown) => unknown) | undefined {
-    return type instanceof avsc.types.ArrayType || type instanceof Column ? (value) => value : undefined;
+    const writer = type instanceof Column ? type.underlyingType : type;
+    try {
+      this.underlyingType.createResolver(writer);
+    } catch {
+      return undefined;
+    }
+    return (value) => Float64Array.from(value as ArrayLike<number>);
   }
 }
 

@@ -1,0 +1,193 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { AnyTopic } from '#log';
+import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Source } from '#model';
+import { avroType } from './avro.js';
+import { AvroCodec, UnknownSchema } from './codec.js';
+import { whyUnreadable } from './compatibility.js';
+import type { SchemaRegistry } from './schema-registry.js';
+import { apiKeys, events, gateways, organizations, points, presence, sources, topics } from './topics.js';
+
+const folder = new URL('../../../schemas/', import.meta.url);
+const files = readdirSync(folder).filter((name) => name.endsWith('.avsc'));
+const text = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+const t = 1_700_000_000_123;
+
+const pointBatch: Required<PointBatch> = {
+  orgId: 'o',
+  sourceId: 's',
+  receivedMs: t,
+  series: [
+    { metric: 'a.b', tags: { k: 'é' }, timestampMs: Float64Array.of(t, t - 1), value: Float64Array.of(1.5, -0) },
+    { metric: 'c', tags: {}, timestampMs: new Float64Array(), value: new Float64Array() },
+  ],
+};
+const eventBatch: Required<EventBatch> = {
+  orgId: 'o',
+  sourceId: 's',
+  receivedMs: t,
+  origin: 'service',
+  events: [{ metric: 'm', timestampMs: t, value: '{"a":1}', isJson: true, tags: { k: 'v' }, place: 3, ordinal: 1 }],
+};
+const apiKey: Required<ApiKey> = {
+  keyId: 'k',
+  orgId: 'o',
+  name: 'n',
+  sha256: 'ab',
+  prefix: 'hw_',
+  suffix: 'z',
+  scopes: ['read', 'admin'],
+  createdMs: t,
+};
+const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t };
+const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
+const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
+const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
+
+/** A value of each topic with all that its type has. */
+const full: readonly (readonly [AnyTopic, object])[] = [
+  [points, pointBatch],
+  [events, eventBatch],
+  [sources, source],
+  [presence, aPresence],
+  [gateways, gateway],
+  [organizations, organization],
+  [apiKeys, apiKey],
+];
+
+/** What a writer of each committed version made of the full value: a file that changes does not fit its own bytes any more. */
+const written: Readonly<Record<string, string>> = {
+  'api-key.v1.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
+  'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
+  'gateway.v1.avsc': '0267f6a1abfef962',
+  'organization.v1.avsc': '026f026e01f6a1abfef962',
+  'point-batch.v1.avsc':
+    '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
+  'presence.v1.avsc': '026f027302630267f6a1abfef962',
+  'source.v1.avsc': '026f0273f6a1abfef962f8a1abfef962',
+};
+
+/** Ids in the order of registration, from 1. */
+function memoryRegistry(): SchemaRegistry & { readonly texts: string[] } {
+  const texts: string[] = [];
+  return {
+    texts,
+    register: async (_, schema) => (texts.includes(schema) ? texts.indexOf(schema) + 1 : texts.push(schema)),
+    schema: async (id) => texts[id - 1],
+  };
+}
+
+interface Node {
+  readonly type: unknown;
+  readonly name?: string;
+  readonly doc?: string;
+  readonly fields?: readonly Node[];
+  readonly items?: unknown;
+}
+
+/** Everything with a name in a schema: its record types and their fields. */
+function named(schema: unknown): Node[] {
+  if (Array.isArray(schema)) return schema.flatMap(named);
+  if (typeof schema !== 'object' || schema === null) return [];
+  const node = schema as Node;
+  return [...(node.name ? [node] : []), ...(node.fields ?? []).flatMap(named), ...named(node.items), ...named(node.type)];
+}
+
+describe('the files in schemas/', () => {
+  it('are the versions from 1 on of the records of the topics', () => {
+    const newest = new Map<string, number>();
+    for (const topic of topics) newest.set(topic.schema, files.filter((name) => name.startsWith(`${topic.schema}.v`)).length);
+    const expected = [...newest].flatMap(([schema, n]) => Array.from({ length: n }, (_, at) => `${schema}.v${at + 1}.avsc`));
+    expect(files.toSorted()).toEqual(expected.toSorted());
+    expect([...newest.values()].every((n) => n > 0)).toBe(true);
+  });
+
+  it.each(files)('%s says of every field what it is', (name) => {
+    expect(named(JSON.parse(text(name))).filter(({ doc }) => !doc)).toEqual([]);
+  });
+
+  it.each(files)('%s can be read by all later versions, under the same name', (name) => {
+    const [, schema, version] = /^(.+)\.v(\d+)\.avsc$/.exec(name)!;
+    const { name: record, namespace } = JSON.parse(text(name)) as { name: string; namespace: string };
+    expect(namespace).toBe('headwater');
+    for (let later = Number(version); files.includes(`${schema}.v${later}.avsc`); later++) {
+      const reader = text(`${schema}.v${later}.avsc`);
+      expect(whyUnreadable(reader, text(name))).toBeUndefined();
+      expect(JSON.parse(reader)).toMatchObject({ name: record, namespace });
+    }
+  });
+});
+
+describe('a topic', () => {
+  const registry = memoryRegistry();
+  let codec: AvroCodec;
+  beforeAll(async () => void (codec = await AvroCodec.open(registry, topics)));
+
+  it('is in the table below', () => {
+    expect(full.map(([topic]) => topic)).toEqual(topics);
+    expect(Object.keys(written).toSorted()).toEqual(files.toSorted());
+  });
+
+  it.each(full.map(([topic, value]) => [topic.name, topic, value] as const))(
+    '%s keeps exactly the fields of its type',
+    (_, topic, value) => {
+      expect(codec.decode(topic, codec.encode(topic, value))).toEqual(value);
+    },
+  );
+
+  it.each(files)('reads what a writer with %s wrote', (name) => {
+    const [topic, value] = full.find(([{ schema }]) => name.startsWith(`${schema}.v`))!;
+    const bytes = Buffer.from(`00${(registry.texts.indexOf(text(name)) + 1).toString(16).padStart(8, '0')}${written[name]}`, 'hex');
+    expect(codec.decode(topic, bytes)).toEqual(value);
+  });
+
+  it('reads what a newer writer wrote, once it has learned its schema', async () => {
+    const schema = JSON.parse(text('point-batch.v1.avsc')) as { fields: object[] };
+    schema.fields.splice(2, 0, { name: 'quality', type: ['null', 'string'], default: null });
+    const newer = JSON.stringify(schema);
+    const id = await registry.register('telemetry.points.v1-value', newer);
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(id, 1);
+    const record = Buffer.concat([head, avroType(newer).toBuffer({ ...pointBatch, quality: 'good' })]);
+    expect(() => codec.decode(points, record)).toThrow(UnknownSchema);
+    await codec.learn(points, id);
+    expect(codec.decode(points, record)).toEqual(pointBatch);
+  });
+
+  it('does not learn a schema that it cannot read, or that nobody knows', async () => {
+    const id = await registry.register('x', '{"type": "record", "name": "PointBatch", "namespace": "headwater", "fields": []}');
+    await expect(codec.learn(points, id)).rejects.toThrow('org');
+    await expect(codec.learn(points, 999)).rejects.toThrow('the registry has no schema with id 999');
+  });
+
+  it.each([
+    ['nothing', []],
+    ['half a head', [0, 0]],
+    ['another format', [1, 0, 0, 0, 1, 2]],
+    ['too short a body', [0, 0, 0, 0, 1, 2, 0x6f]],
+  ])('refuses %s', (_, bytes) => {
+    expect(() => codec.decode(points, Uint8Array.from(bytes))).toThrow(Error);
+  });
+});
+
+describe('a change of a schema', () => {
+  const record = (...fields: object[]): string => JSON.stringify({ type: 'record', name: 'Thing', namespace: 'headwater', fields });
+  const a = { name: 'a', type: 'string' };
+  const columns = (items: string): object => ({ name: 'c', type: { type: 'array', items } });
+
+  it.each([
+    ['the same', record(a), record(a), true],
+    ['a field with a default', record(a), record(a, { name: 'b', type: 'long', default: 0 }), true],
+    ['a field less', record(a, { name: 'b', type: 'long' }), record(a), true],
+    ['a wider number', record({ name: 'a', type: 'int' }), record({ name: 'a', type: 'long' }), true],
+    ['a new name with the old one as alias', record(a), record({ name: 'b', type: 'string', aliases: ['a'] }), true],
+    ['a wider column', record(columns('int')), record(columns('long')), true],
+    ['the same column', record(columns('double')), record(columns('double')), true],
+    ['a field without a default', record(a), record(a, { name: 'b', type: 'long' }), false],
+    ['a narrower number', record({ name: 'a', type: 'long' }), record({ name: 'a', type: 'int' }), false],
+    ['another type', record(a), record({ name: 'a', type: 'long' }), false],
+    ['a column of another type', record(columns('double')), record(columns('long')), false],
+  ])('%s', (_, older, newer, allowed) => {
+    expect(whyUnreadable(newer, older) === undefined).toBe(allowed);
+  });
+});
