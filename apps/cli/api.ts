@@ -7,7 +7,7 @@ interface Problem {
   readonly detail?: string;
   readonly error?: string;
   readonly request_id?: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly errors?: { readonly pointer: string; readonly detail: string }[];
 }
 
 /** A server that gave no answer, or one that is not 2xx. */
@@ -77,22 +77,17 @@ export class Api {
 
 function problem(text: string): Problem {
   try {
-    return (JSON.parse(text) as Problem | null) ?? {};
+    const found: unknown = JSON.parse(text);
+    return typeof found === 'object' && found ? found : {};
   } catch {
     return {};
   }
 }
 
-const hints: Readonly<Record<number, string>> = {
-  401: 'Check HEADWATER_API_KEY, or store another key with `headwater init`.',
-  402: 'The operator of the server can put one on file.',
-  404: 'Check the address of the server.',
-};
-
-function sentence(status: number, { detail, error, errors = [], request_id: requestId }: Problem): string {
-  const said = detail ?? error ?? hints[status] ?? 'It did not say why.';
-  const flaws = errors.slice(0, 5).map((flaw) => `\n  ${flaw.pointer}: ${flaw.detail}`);
-  const hint = hints[status] && said !== hints[status] && status === 401 ? ` ${hints[status]}` : '';
+function sentence(status: number, { detail, error, errors, request_id: requestId }: Problem): string {
+  const said = detail ?? error ?? 'It did not say why: is this the address of a Headwater server?';
+  const hint = status === 401 ? ' Check HEADWATER_API_KEY, or store another key with `headwater init`.' : '';
+  const flaws = (Array.isArray(errors) ? errors.slice(0, 5) : []).map((flaw) => `\n  ${flaw.pointer}: ${flaw.detail}`);
   return `The server answered ${status}: ${said}${hint}${requestId ? ` (request ${requestId})` : ''}${flaws.join('')}`;
 }
 

@@ -89,6 +89,7 @@ describe('import tells what is wrong', () => {
     ['t,a\n1700000000,1\n\n1700000001,1,2\n', 1, 'Line 4 has 3 cells where the first line has 2', 1],
     ['t,a\n1700000000,1\n1700000001,"1\n', 1, 'Line 3: a quote is misplaced', 1],
     ['t,a\n1700000000,1e999\n', 1, 'Line 2: "1e999" is not a number', 0],
+    ['t,a\n1700000000,\u001b[2J\n', 1, 'Line 2: "?[2J" is not a number', 0],
     ['t,a\n1700000000,0x10\n', 1, 'Line 2: "0x10" is not a number', 0],
     ['', 1, 'is empty', 0],
     ['t\n', 1, 'Line 1 has one column', 0],

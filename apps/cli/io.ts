@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { TelemetryError, errorCases } from '#model';
 import { exitCodes, Failure } from './failure.js';
 
+/** Control characters other than a newline. */
+const steering = /[^\P{Cc}\n]/gu;
 const eraseLine = '\r\u001b[K';
 
 /** What a command says, and where: data to stdout, talk to stderr. */
@@ -16,9 +18,9 @@ export class Io {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   }
 
-  /** Says something to the person, on a line of its own. */
+  /** Says something to the person, on a line of its own. What others wrote, in a file or a server's answer, cannot steer the terminal. */
   note(line: string): void {
-    process.stderr.write(`${this.#progressShown ? eraseLine : ''}${line}\n`);
+    process.stderr.write(`${this.#progressShown ? eraseLine : ''}${line.replaceAll(steering, '?')}\n`);
     this.#progressShown = false;
   }
 

@@ -82,7 +82,7 @@ describe('keys', () => {
       'The server answered 401: Send a key of this server. Check HEADWATER_API_KEY',
     ],
     [{ status: 403, json: { detail: 'The key lacks the scope admin.' } }, 'The server answered 403: The key lacks the scope admin.'],
-    [{ status: 404, json: '<html>' }, 'The server answered 404: Check the address of the server.'],
+    [{ status: 404, json: '<html>' }, 'The server answered 404: It did not say why: is this the address of a Headwater server?'],
     [{ status: 302, headers: { location: 'https://elsewhere/' } }, 'redirects to https://elsewhere/: use that address.'],
     [{ status: 200 }, 'does not answer in JSON'],
   ])('%j is exit code 1', async (answer, said) => {

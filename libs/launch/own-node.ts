@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 
 const neededMajor = 24;
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -31,7 +32,7 @@ function ownNode(): string | undefined {
 function handOver(node: string | undefined): void {
   if (node === undefined) return refuse();
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
-  for (const signal of forwarded) process.on(signal, () => child.kill(signal));
+  for (const signal of forwarded) process.on(signal, () => (signal === 'SIGINT' && hasTerminal() ? undefined : child.kill(signal)));
   child.on('error', refuse);
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 1;
@@ -40,6 +41,9 @@ function handOver(node: string | undefined): void {
     process.kill(process.pid, signal);
   });
 }
+
+/** A terminal gives Ctrl-C to both processes; a second one would say "at once". */
+const hasTerminal = (): boolean => [0, 1, 2].some((descriptor) => isatty(descriptor));
 
 function refuse(): void {
   console.error(

@@ -11,10 +11,6 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     const config = readConfig(process.env);
     const logger = await createLogger(config.logLevel);
     const running = await start(role, backend, config, logger);
-    if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
-    logger.info({ data: config.dataDir, metrics: `${running.adminUrl}/metrics` }, `listening on ${running.url}`);
-    if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
-
     let signals = 0;
     const stop = (signal: NodeJS.Signals): void => {
       if (++signals > 1) process.exit(1);
@@ -28,6 +24,10 @@ export async function run(role: Type, backend: Backend): Promise<void> {
       );
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
+
+    if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
+    logger.info({ data: config.dataDir, metrics: `${running.adminUrl}/metrics` }, `listening on ${running.url}`);
+    if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
   } catch (error) {
     process.stderr.write(`${error instanceof StartError ? error.message : (error as Error).stack}\n`);
     process.exit(1);
