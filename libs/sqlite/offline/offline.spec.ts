@@ -19,6 +19,8 @@ import { verify, type Verification } from './verify.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const histories = 3;
+/** For tests that do the same many times. */
+const patienceMs = 300_000;
 const flips = Number(process.env['FLIPS'] ?? 4);
 const kills = Number(process.env['KILLS'] ?? 4);
 const everything = { startMs: 0, endMs: 1e15 };
@@ -169,26 +171,30 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     expect(await readdir(dir)).not.toContain('store.db.rebuilding');
   });
 
-  it('has one whole store, whenever a rebuild is killed', async () => {
-    const dir = await copy();
-    const child = new URL('../../testing/rebuild-process.js', import.meta.url);
-    const random = new Random(seed);
-    let killed = 0;
-    for (let attempt = 0; attempt < kills; attempt++) {
-      const running = fork(child, [dir], { stdio: 'ignore' });
-      const exited = once(running, 'exit');
-      await Promise.race([once(running, 'message'), exited]);
-      await pause(random.whole(0, 120));
-      running.kill('SIGKILL');
-      const [, signal] = (await exited) as [unknown, NodeJS.Signals | null];
-      if (signal === 'SIGKILL') killed++;
+  it(
+    'has one whole store, whenever a rebuild is killed',
+    async () => {
+      const dir = await copy();
+      const child = new URL('../../testing/rebuild-process.js', import.meta.url);
+      const random = new Random(seed);
+      let killed = 0;
+      for (let attempt = 0; attempt < kills; attempt++) {
+        const running = fork(child, [dir], { stdio: 'ignore' });
+        const exited = once(running, 'exit');
+        await Promise.race([once(running, 'message'), exited]);
+        await pause(random.whole(0, 120));
+        running.kill('SIGKILL');
+        const [, signal] = (await exited) as [unknown, NodeJS.Signals | null];
+        if (signal === 'SIGKILL') killed++;
+        await expect(dump(dir)).resolves.toEqual(answers);
+      }
+      expect(killed).toBeGreaterThan(0);
+      await rebuild(dir, processorsOf);
       await expect(dump(dir)).resolves.toEqual(answers);
-    }
-    expect(killed).toBeGreaterThan(0);
-    await rebuild(dir, processorsOf);
-    await expect(dump(dir)).resolves.toEqual(answers);
-    expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
-  });
+      expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
+    },
+    patienceMs,
+  );
 
   const harm: readonly [string, string, Difference['what']][] = [
     ['an event with another value', `UPDATE event SET value = value || '!' WHERE id = 1`, 'damage'],
@@ -214,20 +220,24 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     expect(differences).toBeGreaterThanOrEqual(first.length);
   });
 
-  it('has differences whenever a byte of the store is another one and an answer too', async () => {
-    const { size } = await stat(join(original, 'store.db'));
-    const random = new Random(seed);
-    for (let flip = 0; flip < flips; flip++) {
-      const dir = await copy();
-      const at = random.whole(100, size - 1);
-      await using file = await open(join(dir, 'store.db'), 'r+');
-      const byte = Buffer.alloc(1);
-      await file.read(byte, 0, 1, at);
-      byte[0]! ^= 1 << random.whole(0, 7);
-      await file.write(byte, 0, 1, at);
-      const changed = JSON.stringify(await dump(dir).catch((error: unknown) => error)) !== JSON.stringify(answers);
-      const { differences } = await check(dir);
-      expect({ at, missed: changed && differences === 0 }).toEqual({ at, missed: false });
-    }
-  });
+  it(
+    'has differences whenever a byte of the store is another one and an answer too',
+    async () => {
+      const { size } = await stat(join(original, 'store.db'));
+      const random = new Random(seed);
+      for (let flip = 0; flip < flips; flip++) {
+        const dir = await copy();
+        const at = random.whole(100, size - 1);
+        await using file = await open(join(dir, 'store.db'), 'r+');
+        const byte = Buffer.alloc(1);
+        await file.read(byte, 0, 1, at);
+        byte[0]! ^= 1 << random.whole(0, 7);
+        await file.write(byte, 0, 1, at);
+        const changed = JSON.stringify(await dump(dir).catch((error: unknown) => error)) !== JSON.stringify(answers);
+        const { differences } = await check(dir);
+        expect({ at, missed: changed && differences === 0 }).toEqual({ at, missed: false });
+      }
+    },
+    patienceMs,
+  );
 });
