@@ -12,9 +12,13 @@ export class Io {
   #progressMs = 0;
   #progressShown = false;
 
+  constructor() {
+    process.stdout.on('error', endWithReader);
+    process.stderr.on('error', goOnUnheard);
+  }
+
   /** Writes what the user asked for; resolves when more may come. */
   async data(text: string): Promise<void> {
-    if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endWithReader);
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   }
 
@@ -47,6 +51,11 @@ export class Io {
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   process.exit(exitCodes.readerGone);
+}
+
+/** Nobody reads what we say; what we do still counts. */
+function goOnUnheard(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 function interruption(): AbortController {

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { commands } from './commands.js';
-import { newFolder, run } from './test-run.js';
+import { main, newFolder, run } from './test-run.js';
 import { TestServer } from './test-server.js';
 
 describe('help', () => {
@@ -18,6 +21,13 @@ describe('help', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).not.toBe('');
   });
+});
+
+it('help ends in silence when its reader has gone', async () => {
+  const child = spawn(process.execPath, [main, '--help']);
+  child.stdout.destroy();
+  const ended = once(child, 'close');
+  expect([await text(child.stderr), await ended]).toEqual(['', [141, null]]);
 });
 
 describe('wrong usage is exit code 2 and a sentence on stderr', () => {
