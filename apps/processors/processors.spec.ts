@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Metrics, Readiness } from '#edge';
-import { entry, RECORD_LOG, VIEWS, type Entry } from '#log';
+import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { EVENT_STORE, SERIES_STORE, type SeriesStore } from '#stores';
@@ -38,6 +38,7 @@ describe('the processors of a process', () => {
 
   async function start(): Promise<INestApplicationContext> {
     const providers = [
+      { provide: CHECKPOINT_MS, useValue: 60_000 },
       { provide: RECORD_LOG, useValue: storage.log },
       { provide: VIEWS, useValue: storage.views },
       { provide: SERIES_STORE, useValue: storage.series },
@@ -48,7 +49,7 @@ describe('the processors of a process', () => {
     const ports = { module: class Ports {}, global: true, providers, exports: providers };
     @Module({ imports: [ports, ProcessorsModule] })
     class Role {}
-    return NestFactory.createApplicationContext(Role, { logger: false });
+    return NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
   }
 
   async function stop(): Promise<void> {
