@@ -22,6 +22,12 @@ describe('a data folder', () => {
     openDataFolder(dir).release();
   });
 
+  it('that is a file is refused with its name', async () => {
+    const path = join(await emptyFolder(), 'file');
+    await writeFile(path, '');
+    expect(() => openDataFolder(path)).toThrow(`The data folder ${path} cannot be used: `);
+  });
+
   it.each([
     ['headwater 2\n', 'has format 2 and this version knows formats up to 1'],
     ['something else', 'is not one of ours'],

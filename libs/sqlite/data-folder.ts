@@ -6,6 +6,9 @@ import { syncFolder, writeDurably } from './durable-file.js';
 /** What the files of a folder look like. A greater number means that this version must not touch them. */
 const formatVersion = 1;
 
+/** What SQLite answers when another connection holds the lock. */
+const busy = 5;
+
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
@@ -43,18 +46,26 @@ function refuseNewer(path: string, format: string): void {
 }
 
 function makeFolder(path: string): void {
-  const made = mkdirSync(path, { recursive: true });
-  if (made) syncFolder(dirname(made));
+  try {
+    const made = mkdirSync(path, { recursive: true });
+    if (made) syncFolder(dirname(made));
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
 }
 
 /** An exclusive transaction that never ends: the operating system frees it with the process, and it also keeps out our own threads. */
 function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(join(path, 'lock'));
   try {
+    const lock = new DatabaseSync(join(path, 'lock'));
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (cause) {
-    lock.close();
+    if ((cause as { errcode?: number }).errcode !== busy) throw unusable(path, cause);
     throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`, { cause });
   }
+}
+
+function unusable(path: string, cause: unknown): DataFolderError {
+  return new DataFolderError(`The data folder ${path} cannot be used: ${(cause as Error).message}.`, { cause });
 }

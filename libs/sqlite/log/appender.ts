@@ -36,9 +36,8 @@ export interface Written {
 }
 
 export interface AppenderOptions {
-  readonly head: number;
-  /** Resolves when the group is durable. */
-  readonly commit: (group: Group) => Promise<void>;
+  /** Resolves when the group is durable, with the offset of its first record. */
+  readonly commit: (group: Group) => Promise<number>;
   /** Called when a group is durable, before its calls resolve. */
   readonly written: (written: Written) => void;
   /** Positions to write with a group that is due anyway. */
@@ -55,13 +54,10 @@ const waitingBytes = 64 << 20;
 export class Appender {
   #waiting: Call[] = [];
   #bytes = 0;
-  #head: number;
   #writing: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
 
-  constructor(private readonly options: AppenderOptions) {
-    this.#head = options.head;
-  }
+  constructor(private readonly options: AppenderOptions) {}
 
   /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
   add(items: readonly Item[], positions: readonly GroupPosition[] = []): Promise<void> {
@@ -104,11 +100,10 @@ export class Appender {
   async #write(calls: readonly Call[]): Promise<void> {
     const items = calls.flatMap((call) => call.items);
     const ordered = [...items.filter((it) => !it.compacted), ...items.filter((it) => it.compacted)];
-    const group = this.#group(ordered, calls);
     try {
-      await this.options.commit(group);
-      this.#head = group.first + ordered.length;
-      this.options.written({ end: this.#head, records: records(ordered, group) });
+      const group = this.#group(ordered, calls);
+      const first = await this.options.commit(group);
+      this.options.written({ end: first + ordered.length, records: records(ordered, first, group.ms) });
       for (const call of calls) call.resolve();
     } catch (cause) {
       for (const call of calls) call.reject(unavailable(cause as Error));
@@ -125,7 +120,6 @@ export class Appender {
     let at = 0;
     for (const it of ordered) at = writeFrame(into, at, it.draft);
     return {
-      first: this.#head,
       ms: Date.now(),
       frames,
       kept: kept.length,
@@ -136,7 +130,7 @@ export class Appender {
   }
 }
 
-function records(items: readonly Item[], { first, ms }: Group): StreamRecord[] | undefined {
+function records(items: readonly Item[], first: number, ms: number): StreamRecord[] | undefined {
   if (items.some((it) => !it.topic)) return undefined;
   return items.map(({ topic, value, draft: { frame } }, n) => {
     const { partition, key, headers } = frame;

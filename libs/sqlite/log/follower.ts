@@ -19,7 +19,7 @@ export interface Followed {
 /** Who gets the records. */
 export interface Receiver {
   /** False for a record that it has already. */
-  wants(record: { readonly topic: AnyTopic; readonly partition: number; readonly offset: number }): boolean;
+  wants(topic: string, partition: number, offset: number): boolean;
   /** A rejection gives the same records again, after a pause. What returns nothing is done at once. */
   take(records: readonly StreamRecord[]): Promise<void> | void;
   unreadable(record: Unreadable): Promise<void>;
@@ -33,11 +33,12 @@ const pauseMs = { first: 100, longest: 5_000 };
 /** Goes through the log from an offset on, without an end: from the file while it is behind, from the tail once it keeps up. */
 export class Follower {
   readonly #topics: ReadonlyMap<string, AnyTopic>;
-  readonly #request: Omit<ReadRequest, 'from'>;
+  readonly #names: Omit<ReadRequest, 'from'>;
   readonly #stopping = new AbortController();
   /** Read from the file and not yet taken. */
   #chunk: Raw[] = [];
   #chunkEnd = 0;
+  #coming: { readonly from: number; readonly chunk: Promise<Chunk> } | undefined;
   #busy: Promise<void> | undefined;
   #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
 
@@ -50,7 +51,7 @@ export class Follower {
   ) {
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
     const names = (cleanup: AnyTopic['cleanup']): string[] => topics.filter((it) => it.cleanup === cleanup).map((it) => it.name);
-    this.#request = { kept: names('delete'), compacted: names('compact') };
+    this.#names = { kept: names('delete'), compacted: names('compact') };
   }
 
   /** Hands over what there is; a receiver that is not busy has got it, or its first part, when this returns. */
@@ -100,16 +101,21 @@ export class Follower {
     return this.#untilDone(async () => {
       const chunk = await this.#read();
       if (!chunk) return;
-      this.#chunk = unpack(chunk).filter((it) => this.receiver.wants({ ...it, topic: this.#topics.get(it.topic)! }));
+      this.#chunk = unpack(chunk).filter((it) => this.receiver.wants(it.topic, it.partition, it.offset));
       this.#chunkEnd = chunk.next;
       if (this.#chunk.length === 0) this.position = chunk.next;
     });
   }
 
-  /** Nothing when the log is damaged there. */
+  /** Nothing when the log is damaged there. Meanwhile the thread reads what comes after it. */
   async #read(): Promise<Chunk | undefined> {
+    const { position } = this;
+    const coming = this.#coming?.from === position ? this.#coming.chunk : this.#request(position);
+    this.#coming = undefined;
     try {
-      return await this.log.read({ from: this.position, ...this.#request });
+      const chunk = await coming;
+      if (chunk.next < this.log.tail.from) this.#coming = { from: chunk.next, chunk: this.#request(chunk.next) };
+      return chunk;
     } catch (cause) {
       if (!(cause instanceof TelemetryError) || cause.code !== 'log_corrupt') throw cause;
       this.fail(cause);
@@ -117,12 +123,19 @@ export class Follower {
     }
   }
 
+  #request(from: number): Promise<Chunk> {
+    const chunk = this.log.read({ from, ...this.#names });
+    // Whoever waits for it hears of a failure; after a stop nobody does.
+    chunk.catch(() => undefined);
+    return chunk;
+  }
+
   #handTail(): Promise<void> | void {
     const records: StreamRecord[] = [];
     let bytes = 0;
     let next = this.log.head;
     for (const record of this.log.tail.since(this.position)) {
-      if (!this.#topics.has(record.topic.name) || !this.receiver.wants(record)) continue;
+      if (!this.#topics.has(record.topic.name) || !this.receiver.wants(record.topic.name, record.partition, record.offset)) continue;
       if (bytes >= batchBytes) {
         next = record.offset;
         break;

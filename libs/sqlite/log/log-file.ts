@@ -8,7 +8,6 @@ import { Witness } from './witness.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
 export interface Group {
-  readonly first: number;
   readonly ms: number;
   readonly frames: ArrayBuffer;
   /** Records that are all kept, and the bytes of their frames. */
@@ -68,19 +67,20 @@ export class LogFile {
     return this.#head;
   }
 
-  /** Durable once it returns. */
-  commit(group: Group): void {
+  /** Durable once it returns, with the offset of its first record. */
+  commit({ kept, keptBytes, compacted, ms, positions, ...group }: Group): number {
+    const first = this.#head;
     const frames = Buffer.from(group.frames);
-    const end = group.first + group.kept + group.compacted;
-    inLog(`writing from offset ${group.first}`, () =>
+    inLog(`writing from offset ${first}`, () =>
       this.#atomically(() => {
-        if (group.kept > 0) this.#batches.add(group.first, group.kept, group.ms, frames.subarray(0, group.keptBytes));
-        if (group.compacted > 0) this.#latest.add(group.first + group.kept, group.compacted, group.ms, frames.subarray(group.keptBytes));
-        this.#positions.move(group.positions);
+        if (kept > 0) this.#batches.add(first, kept, ms, frames.subarray(0, keptBytes));
+        if (compacted > 0) this.#latest.add(first + kept, compacted, ms, frames.subarray(keptBytes));
+        this.#positions.move(positions);
       }),
     );
-    this.#head = end;
-    this.#witness.saw(end);
+    this.#head = first + kept + compacted;
+    this.#witness.saw(this.#head);
+    return first;
   }
 
   /** Some records from an offset on, bounded in bytes but for a single group. */

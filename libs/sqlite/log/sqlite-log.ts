@@ -35,7 +35,6 @@ export class SqliteLog implements RecordLog, Home {
     this.#head = head;
     this.tail = new Tail(head);
     this.#appender = new Appender({
-      head,
       commit: (group) => thread.call('commit', group, [group.frames]),
       written: (written) => this.#written(written),
       drift: () => [...this.#groups.values()].flatMap((group) => group.drift()),

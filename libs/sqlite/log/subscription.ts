@@ -52,8 +52,8 @@ export class GroupSubscription implements Subscription, Receiver {
     this.#follower.wake();
   }
 
-  wants(record: Place): boolean {
-    return record.offset >= this.#fresh || !this.#isCommitted(record);
+  wants(topic: string, partition: number, offset: number): boolean {
+    return offset >= this.#fresh || offset >= this.#nextOf(topic, partition);
   }
 
   async take(records: readonly StreamRecord[]): Promise<void> {
@@ -114,7 +114,11 @@ export class GroupSubscription implements Subscription, Receiver {
   }
 
   #isCommitted({ topic, partition, offset }: Place): boolean {
-    return offset < (this.#next.get(topic.name)![partition] ?? 0);
+    return offset < this.#nextOf(topic.name, partition);
+  }
+
+  #nextOf(topic: string, partition: number): number {
+    return this.#next.get(topic)![partition] ?? 0;
   }
 
   #floor(): number {

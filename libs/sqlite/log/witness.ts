@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { rowChecksum } from './checksum.js';
 
 const none = new Uint8Array();
@@ -8,29 +8,32 @@ const none = new Uint8Array();
  * log but never runs ahead: a log that ends before it has lost records that were acknowledged.
  */
 export class Witness {
-  readonly #file: number;
   readonly #row = new Float64Array(2);
+  #file: number | undefined;
 
-  constructor(path: string) {
-    this.#file = openSync(path, 'a+');
-    closeSync(this.#file);
-    this.#file = openSync(path, 'r+');
-  }
+  constructor(private readonly path: string) {}
 
-  /** The least head that the log must have; 0 when the file is new or damaged. */
+  /** The least head that the log must have; 0 when there is no such file yet or it is damaged. */
   head(): number {
-    const bytes = readSync(this.#file, this.#row, 0, 16, 0);
-    const [head, sum] = this.#row;
-    return bytes === 16 && sum === rowChecksum(none, head!) ? head! : 0;
+    if (!existsSync(this.path)) return 0;
+    const bytes = readFileSync(this.path);
+    if (bytes.length !== 2 * 8) return 0;
+    const [head, sum] = [bytes.readDoubleLE(0), bytes.readDoubleLE(8)];
+    return sum === rowChecksum(none, head) ? head : 0;
   }
 
+  /** Never fails: what it could not write it may also have been too late for. */
   saw(head: number): void {
-    this.#row[0] = head;
-    this.#row[1] = rowChecksum(none, head);
-    writeSync(this.#file, this.#row, 0, 16, 0);
+    this.#row.set([head, rowChecksum(none, head)]);
+    try {
+      this.#file ??= openSync(this.path, 'w');
+      writeSync(this.#file, this.#row, 0, this.#row.byteLength, 0);
+    } catch {
+      // It stays behind until the next commit.
+    }
   }
 
   close(): void {
-    closeSync(this.#file);
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }
