@@ -4,8 +4,9 @@ import type { TelemetryError } from '#model';
 export interface Answered {
   readonly requestId: string;
   readonly method: string;
-  /** The route's pattern, never what the client sent; empty when no route fits. */
+  /** The route's pattern, never what the client sent; empty when no route fits, as `method` is when there was no request yet. */
   readonly route: string;
+  /** 499 when the client left before there was one. */
   readonly status: number;
   readonly durationMs: number;
   /** False when the client left before it had the answer. */

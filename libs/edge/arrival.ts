@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TelemetryError } from '#model';
 import type { Observer } from './answered.js';
 import type { ApiKeyGuard } from './api-key-guard.js';
+import { noteAnswer, noteRequest } from './broken-request.js';
 import type { InFlight, Lease } from './in-flight.js';
+import { statusOf } from './problem.js';
 import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
 import type { Routes } from './routes.js';
 import type { Traffic } from './traffic.js';
@@ -24,6 +26,12 @@ const preflightHeaders = (methods: readonly string[]): Record<string, string> =>
   'access-control-allow-headers': 'Content-Type, Content-Encoding, x-api-key',
   'access-control-max-age': '86400',
 });
+
+/** 499 when nobody was left to be told a status. */
+function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply): number {
+  if (sent) return statusCode;
+  return failure ? statusOf[failure.kind] : 499;
+}
 
 /** What happens to every request before its body is read: in this order 404 or 405, 401, 402, 403, 415, 413, 429 or 503. */
 export class Arrival {
@@ -53,16 +61,18 @@ export class Arrival {
   /** Names the request to the client and, once the answer is out, tells the observer. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
     this.traffic.begin();
+    noteRequest(reply);
     reply.header('x-request-id', request.id);
     if (request.headers.origin !== undefined) reply.headers(corsHeaders);
     reply.raw.once('close', () => {
       this.traffic.end();
+      noteAnswer(reply);
       request.lease?.close();
       this.observer({
         requestId: request.id,
         method: request.method,
         route: request.is404 ? '' : (request.routeOptions.url ?? ''),
-        status: reply.statusCode,
+        status: statusOfAnswer(reply),
         durationMs: reply.elapsedTime,
         complete: reply.raw.writableFinished,
         orgId: request.caller?.orgId,

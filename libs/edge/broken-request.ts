@@ -1,7 +1,9 @@
+import type { FastifyReply } from 'fastify';
 import type { Socket } from 'node:net';
 import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import { TelemetryError } from '#model';
-import { problemContentType, problemHeaders, problemOf } from './problem.js';
+import type { Observer } from './answered.js';
+import { problemContentType, problemHeaders, problemOf, type Problem } from './problem.js';
 import { newRequestId } from './request-id.js';
 
 interface ParserError extends Error {
@@ -10,25 +12,47 @@ interface ParserError extends Error {
   readonly rawPacket: unknown;
 }
 
-/** Answers what Node cannot read as a request; there is neither a request nor a reply then. */
-export function answerBrokenRequest(error: ParserError, socket: Socket): void {
-  const midAnswer = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent;
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0 || midAnswer) {
+/** The last request of each connection whose body has not come or whose answer is not out. */
+const lastReply = new WeakMap<Socket, FastifyReply>();
+
+export function noteRequest(reply: FastifyReply): void {
+  lastReply.set(reply.request.raw.socket, reply);
+}
+
+export function noteAnswer({ request: { raw } }: FastifyReply): void {
+  if (raw.complete) lastReply.delete(raw.socket);
+}
+
+/** Answers what Node cannot read as a request, or not to its end. */
+export function answerBrokenRequest(error: ParserError, socket: Socket, observer: Observer): void {
+  const last = lastReply.get(socket);
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0 || last?.sent) {
     socket.destroy();
     return;
   }
+  if (last?.request.raw.complete) {
+    // What is broken came behind a whole request, and the next answer on this connection is that one's.
+    last.raw.shouldKeepAlive = false;
+    return;
+  }
   const failure = failureOf(error);
-  const problem = problemOf(failure, newRequestId());
+  const problem = problemOf(failure, last?.request.id ?? newRequestId());
+  socket.end(answerText(problem, problemHeaders(failure)), () => socket.destroy());
+  if (last) last.request.failure = failure;
+  else observer({ requestId: problem.request_id, method: '', route: '', status: problem.status, durationMs: 0, complete: true, failure });
+}
+
+function answerText(problem: Problem, hints: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(problem);
   const headers = {
-    ...problemHeaders(failure),
+    ...hints,
     'x-request-id': problem.request_id,
     'content-type': problemContentType,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+  return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 function failureOf(error: ParserError): TelemetryError {

@@ -22,10 +22,14 @@ export class FailedKeys {
 
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
-  /** Takes note of a key that failed. @throws TelemetryError `too_many_failed_keys`. */
-  add(address: string, key: string): void {
+  /**
+   * Takes note of a key that failed.
+   * @param address undefined when the connection has just been reset, whatever the types of Node say.
+   * @throws TelemetryError `too_many_failed_keys`.
+   */
+  add(address: string | undefined, key: string): void {
     const nowMs = this.clock();
-    const { keys, untilMs } = this.#of(network(address), nowMs);
+    const { keys, untilMs } = this.#of(network(address ?? ''), nowMs);
     const digest = hash('sha256', key, 'base64').slice(0, 16);
     if (keys.has(digest)) return;
     if (keys.size < maxKeys) {

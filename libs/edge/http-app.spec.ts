@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { MemoryLog, MemoryModule } from '#testing';
+import { eventually, MemoryLog, MemoryModule } from '#testing';
 import { CallerParam, RequireScope, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
 import { createHttpApp } from './http-app.js';
@@ -324,6 +324,7 @@ describe('what is no HTTP request', () => {
     expect(top.toLowerCase()).toContain('\r\nconnection: close');
     expect(top.toLowerCase().includes('\r\nretry-after: 1')).toBe(status === 503);
     const problem = JSON.parse(body) as Record<string, unknown>;
+    await eventually(() => expect(answered.at(-1)).toMatchObject({ status, requestId: problem['request_id'], failure: { code } }));
     expect(problem).toMatchObject({ status, code, type: `/errors/${code}` });
     expect(top).toContain(`x-request-id: ${String(problem['request_id'])}`);
   });
@@ -334,8 +335,37 @@ describe('what is no HTTP request', () => {
     );
   });
 
+  it.each(['http://[', '*', 'http:///things'])('the URL %s is refused', async (url) => {
+    const all = await raw((socket) => socket.write(head(`GET ${url} HTTP/1.1`, 'host: h', 'connection: close')));
+    expect(all).toMatch(/^HTTP.1.1 40[04] [^]*"code":"(invalid_request|unknown_route)"/);
+  });
+
   it('an expectation of another kind is not met, but answered', async () => {
     expect((await ask('GET', '/open', { expect: 'the-unexpected' })).status).toBe(200);
+  });
+
+  it('what is broken behind a whole request does not take its answer', async () => {
+    const all = await raw((socket) => socket.write(`${head('GET /open HTTP/1.1', 'host: h')}nonsense\r\n\r\n`));
+    expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  });
+
+  it('a body that stops after its refusal gets no second answer', async () => {
+    const all = await raw((socket) => socket.write(`${head('POST /bytes HTTP/1.1', 'host: h', 'content-length: 10')}{`));
+    expect(all.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+  });
+
+  it.each([
+    ['destroy', 400],
+    ['resetAndDestroy', 499],
+  ] as const)('a client that leaves in the middle of its body by %s frees what it held', async (leave, status) => {
+    const socket = connect(port, '127.0.0.1');
+    const type = 'content-type: application/json';
+    socket.write(`${head('POST /bytes HTTP/1.1', 'host: h', key(), type, 'content-length: 1000', 'x-left: 1')}{`);
+    await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(1000));
+    answered.length = 0;
+    socket[leave]();
+    await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(0));
+    expect(answered).toMatchObject([{ route: '/bytes', status, complete: false }]);
   });
 
   it('a connection that says nothing is closed without a word', async () => {

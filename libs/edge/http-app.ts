@@ -7,11 +7,11 @@ import type { Observer } from './answered.js';
 import { ApiKeyGuard } from './api-key-guard.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
+import { decodableUrl } from './decodable-url.js';
 import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.filter.js';
 import { readBody } from './read-body.js';
-import { decodableUrl } from './decodable-url.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
 import { Traffic } from './traffic.js';
@@ -47,7 +47,7 @@ export async function createHttpApp(
       arrival.watch(request, reply);
       sendProblem(reply, error);
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, observer),
   };
   const adapter = new FastifyAdapter(options);
   const instance = adapter.getInstance();

@@ -15,7 +15,6 @@ import {
 import { apiKeys, organizations } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 
-/** A process that has not heard the log for so long might still honour a deleted key. */
 const staleMs = 300_000;
 
 /** Organizations and their API keys, as the log tells them. */
@@ -38,15 +37,15 @@ export class Keyring {
     await Promise.all([this.#organizations.ready, this.#keys.ready]);
   }
 
-  /** Milliseconds since the log was last heard. */
-  ageMs(): number {
-    return Math.max(this.#organizations.ageMs(), this.#keys.ageMs());
+  /** The log has been silent for so long that a deleted key might still be honoured. */
+  isStale(): boolean {
+    return Math.max(this.#organizations.ageMs(), this.#keys.ageMs()) > staleMs;
   }
 
   /** Who bears this key; undefined when it is malformed, unknown or deleted. @throws TelemetryError when the log has been silent too long. */
   verify(key: string): Caller | undefined {
     if (!isWellFormedKey(key)) return undefined;
-    if (this.ageMs() > staleMs) throw new TelemetryError('log_unavailable', 'The server cannot tell now which keys are valid.');
+    if (this.isStale()) throw new TelemetryError('log_unavailable', 'The server cannot tell now which keys are valid.');
     const digest = sha256(key);
     const found = this.#keys.get(keyIdOf(digest));
     if (!found || !timingSafeEqual(Buffer.from(digest), Buffer.from(found.sha256))) return undefined;

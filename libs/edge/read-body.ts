@@ -30,6 +30,9 @@ const encodingOf = (headers: IncomingHttpHeaders): string => headers['content-en
 const tooLarge = (): TelemetryError =>
   new TelemetryError('body_too_large', 'Split the points over several bodies: one is at most 5 MiB, as sent and after inflating.');
 
+const cutOff = (cause: Error): TelemetryError =>
+  new TelemetryError('invalid_request', 'Send the whole body: the connection ended before it did.', { cause });
+
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /**
@@ -45,7 +48,7 @@ export function readBody(payload: IncomingMessage, hold: (bytes: number) => void
     payload.off('data', take).off('end', finish).off('error', settle);
     if (!error) return inflate(payload.headers, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length), hold, done);
     payload.on('error', () => {}).resume();
-    done(error);
+    done(error instanceof TelemetryError ? error : cutOff(error));
   };
   const finish = (): void => settle(null);
   const take = (chunk: Buffer): void => {

@@ -31,7 +31,7 @@ function ownNode(): string | undefined {
 
 function handOver(node: string | undefined): void {
   if (node === undefined) return refuse();
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' });
   for (const signal of forwarded) process.on(signal, () => (signal === 'SIGINT' && hasTerminal() ? undefined : child.kill(signal)));
   child.on('error', refuse);
   child.on('exit', (code, signal) => {

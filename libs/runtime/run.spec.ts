@@ -122,8 +122,12 @@ describe('a server', () => {
       expect(metrics).toContain('headwater_requests_under_way 1');
     });
     server.child.kill('SIGTERM');
-    await eventually(() => expect(server.stderr()).toContain('SIGTERM'));
-    server.child.kill('SIGTERM');
+    server.child.kill('SIGINT');
+    await eventually(() => expect(server.stderr()).toContain('again to stop at once'));
+    await eventually(() => {
+      server.child.kill('SIGTERM');
+      expect(server.child.exitCode).toBe(1);
+    });
     expect(await server.ended).toBe(1);
   });
 });

@@ -5,15 +5,22 @@ import { anotherKey, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
 
+/** npm passes a terminal's Ctrl-C on to us, who got it already: that is one wish, not two. */
+const echoMs = 500;
+
 /** Starts a role on a backend, as the process's own work: from its environment until SIGTERM or SIGINT. */
 export async function run(role: Type, backend: Backend): Promise<void> {
   try {
     const config = readConfig(process.env);
     const logger = await createLogger(config.logLevel);
     const running = await start(role, backend, config, logger);
-    let signals = 0;
+    let askedMs: number | undefined;
     const stop = (signal: NodeJS.Signals): void => {
-      if (++signals > 1) process.exit(1);
+      if (askedMs !== undefined) {
+        if (performance.now() - askedMs > echoMs) process.exit(1);
+        return;
+      }
+      askedMs = performance.now();
       logger.info(`${signal}: finishing what is under way, then stopping; again to stop at once`);
       running.stop().then(
         () => process.exit(0),

@@ -81,7 +81,9 @@ async function listen(
 ): Promise<Running> {
   const keyring = app.get(Keyring);
   const traffic = app.get(Traffic);
-  app.get(Readiness).add(() => (traffic.closing ? 'The server is stopping.' : undefined));
+  const readiness = app.get(Readiness);
+  readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
+  readiness.add(() => (keyring.isStale() ? 'The log has been silent for minutes.' : undefined));
   await Promise.all([app.init(), keyring.ready()]);
   const secret = backend.makesFirstKey ? await firstKey(keyring) : undefined;
 
