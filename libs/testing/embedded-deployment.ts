@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Keyring } from '#edge';
 import { scopes } from '#model';
 import type { Running } from '#runtime';
-import { openStorage } from '#sqlite';
+import { openStorage, rebuild, verify } from '#sqlite';
 import type { Deployment, Keys, Urls } from './deployment.js';
 import { eventually } from './eventually.js';
 import { send } from './http/send.js';
@@ -50,8 +50,14 @@ export class EmbeddedDeployment implements Deployment {
     });
   }
 
+  /** Rejects when the projections that are about to go differ from the log. */
   async rebuild(): Promise<void> {
-    await this.restart();
+    await this.running.stop();
+    const { processorsOf } = await import('../../apps/processors/processors-of.js');
+    const { differences, first } = await verify(this.dataDir, processorsOf);
+    if (differences > 0) throw new Error(`verify finds ${differences} differences: ${JSON.stringify(first.slice(0, 5))}`);
+    await rebuild(this.dataDir, processorsOf);
+    await this.#start();
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { byBytes, type Row } from './fold.js';
+import { inOrder, type Row } from './fold.js';
 
 /** A series of an answer: parallel arrays, raw ones with `value`, aggregated ones with the other four. */
 export type Columns = Readonly<Partial<Record<'timestamp_ms' | 'value' | 'min' | 'max' | 'avg' | 'count', readonly number[]>>>;
@@ -19,7 +19,7 @@ export function rowsIn(series: Readonly<Record<string, Columns>>, kind: 'raw' | 
       return { name, timestampMs, ...cells };
     });
   });
-  return rows.toSorted((a, b) => a.timestampMs - b.timestampMs || byBytes(a.name, b.name));
+  return inOrder(rows);
 }
 
 /** What first differs, in words; undefined when the rows are those expected: all equal, `avg` within 1e-9 × max(|min|, |max|). */

@@ -20,14 +20,20 @@ export interface Row {
 }
 
 export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-const inOrder = (a: Row, b: Row): number => a.timestampMs - b.timestampMs || byBytes(a.name, b.name);
+
+/** Rows ordered by (time, name by its bytes). */
+export function inOrder(rows: readonly Row[]): Row[] {
+  const names = [...new Set(rows.map(({ name }) => name))].toSorted(byBytes);
+  const ranks = new Map(names.map((name, rank) => [name, rank]));
+  return rows.toSorted((a, b) => a.timestampMs - b.timestampMs || ranks.get(a.name)! - ranks.get(b.name)!);
+}
 
 /** Every row of the window, uncapped, ordered by (time, name). A bucket counts when its start lies in the window floored to a bucket. */
 export function rowsOf(series: ReadonlyMap<string, PlainSeries>, interval: Interval, startMs: number, endMs: number): Row[] {
   const rows = [...series].flatMap(([name, points]) =>
     interval === 'raw' ? rawRows(name, points, startMs, endMs) : bucketRows(name, points, sizesMs[interval], startMs, endMs),
   );
-  return rows.toSorted(inOrder);
+  return inOrder(rows);
 }
 
 function rawRows(name: string, points: PlainSeries, startMs: number, endMs: number): Row[] {

@@ -1,0 +1,74 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '../eventually.js';
+import { send } from '../http/send.js';
+
+const main = fileURLToPath(new URL('../../../apps/embedded/main.js', import.meta.url));
+
+/** The embedded server as a process, always on the same port and folder. */
+export class ServerProcess {
+  #child: ChildProcess | undefined;
+  #said = '';
+
+  private constructor(
+    readonly url: string,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async on(dataDir: string): Promise<ServerProcess> {
+    const port = await freePort();
+    const env = {
+      ...process.env,
+      HEADWATER_DATA: dataDir,
+      HEADWATER_PORT: `${port}`,
+      HEADWATER_ADMIN_PORT: '0',
+      HEADWATER_LOG_LEVEL: 'warn',
+    };
+    return new ServerProcess(`http://127.0.0.1:${port}`, env);
+  }
+
+  /** Resolves when the server is ready, with the milliseconds that took. */
+  async start(): Promise<number> {
+    const beganMs = performance.now();
+    const child = spawn(process.execPath, [main], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    this.#said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${this.#said}`);
+      const { status, text } = await send(this.url, { path: '/health/ready' });
+      if (status !== 200) throw new Error(`the server is not ready: ${text}`);
+    });
+    return performance.now() - beganMs;
+  }
+
+  /** kill -9. Resolves when the process is gone. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  /** Resolves when the process has ended in order. */
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (!child || child.exitCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
