@@ -21,6 +21,11 @@ export function nthSmallest(values: Float64Array, length: number, nth: number): 
   return values[nth]!;
 }
 
+/** Copies values [from, to); of a few at a time this takes a tenth of the time of `set` and `subarray`. */
+function copy(values: Float64Array, from: number, to: number, into: Float64Array, at: number): void {
+  for (let offset = at - from, each = from; each < to; each++) into[offset + each] = values[each]!;
+}
+
 /** Rows of several series side by side: series `i` has `counts[i]` rows, after those of the series before it. */
 export interface SelectedRows {
   readonly counts: Uint32Array;
@@ -64,7 +69,7 @@ export class FirstRows {
     while (end > from && timeMs[end - 1]! > this.lastMs) end--;
     if (end === from) return;
     this.#reserve(end - from);
-    for (const [at, column] of columns.entries()) this.#columns[at]!.set(column.subarray(from, end), this.#length);
+    for (let at = 0; at < columns.length; at++) copy(columns[at]!, from, end, this.#columns[at]!, this.#length);
     const part = this.#parts.at(-1);
     if (part?.series === series) part.to += end - from;
     else this.#parts.push({ series, from: this.#length, to: this.#length + end - from });
@@ -81,7 +86,7 @@ export class FirstRows {
     const columns = this.#columns.map(() => new Float64Array(Math.min(this.#length, this.limit)));
     let at = 0;
     for (const { series, from, to } of this.#parts) {
-      for (const [which, column] of columns.entries()) column.set(this.#columns[which]!.subarray(from, to), at);
+      for (let which = 0; which < columns.length; which++) copy(this.#columns[which]!, from, to, columns[which]!, at);
       at += to - from;
       counts[series] = to - from;
     }

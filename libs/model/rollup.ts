@@ -86,6 +86,21 @@ export class RollupRows {
     for (const column of columns) this[column].set(other[column].subarray(0, other.length), at);
   }
 
+  /** Takes over all rows of another as new last rows. */
+  append(other: RollupRows): void {
+    this.reserve(other.length);
+    for (let at = 0, to = this.length; at < other.length; at++, to++) {
+      this.startMs[to] = other.startMs[at]!;
+      this.count[to] = other.count[at]!;
+      this.firstMs[to] = other.firstMs[at]!;
+      this.lastMs[to] = other.lastMs[at]!;
+      this.min[to] = other.min[at]!;
+      this.max[to] = other.max[at]!;
+      this.sum[to] = other.sum[at]!;
+    }
+    this.length += other.length;
+  }
+
   /** Folds rows of finer buckets in, [from, to), which ascend and come after all folded before. */
   foldRows(sizeMs: number, finer: RollupRows, from = 0, to = finer.length): void {
     for (let at = from; at < to; at++) this.take(finer, at, bucketStartMs(finer.startMs[at]!, sizeMs));

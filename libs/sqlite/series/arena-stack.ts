@@ -6,9 +6,9 @@ import type { Directory } from './directory.js';
 import type { SealedArena } from './flush.js';
 import type { OpenedStore } from './writer.js';
 
-const ordinarySize: ArenaSize = { points: 1024 * 1024, pieces: 512 * 1024 };
+const ordinarySize: ArenaSize = { points: 2 * 1024 * 1024, pieces: 512 * 1024 };
 /** Sealed arenas that may wait for the writer thread. */
-const maxSealed = 2;
+const maxSealed = 1;
 const retryMs = 1000;
 
 interface Sealed {

@@ -25,8 +25,7 @@ export class BlockCursor {
     const place = { key, timeMs };
     const block = this.#load(place);
     if (!block || block.first.key > key) return false;
-    if (!isBefore({ key: block.key, timeMs: block.lastMs }, place)) block.rewind();
-    while (isBefore({ key: block.key, timeMs: block.lastMs }, place)) block.next();
+    block.moveTo(key, timeMs);
     return block.key === key;
   }
 

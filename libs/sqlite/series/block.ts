@@ -22,7 +22,7 @@ export interface BlockRow {
 }
 
 const headBytes = 48;
-const fullBytes = 16 * 1024;
+const fullBytes = 24 * 1024;
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** The checksum covers the row's other columns too, so that a block which was moved or renamed is as damaged as one with a flipped bit. */
@@ -75,12 +75,14 @@ export class BlockWriter {
   /** Writes the block that is not full yet, if there is one. */
   flush(): void {
     if (this.#entries === 0) return;
-    const plain = Buffer.concat([this.#heads.written(), this.columns.written()]);
+    const headsLength = this.#heads.length;
+    this.#heads.append(this.columns.written());
+    const plain = this.#heads.written();
     const packed = zstdCompressSync(plain, { ...zstd, chunkSize: plain.length + 1024 });
     const body = new Uint8Array(headBytes + packed.length);
     const head = new DataView(body.buffer, 0, headBytes);
     head.setUint32(4, plain.length, true);
-    head.setUint32(8, this.#heads.length, true);
+    head.setUint32(8, headsLength, true);
     head.setUint32(12, this.#entries, true);
     for (const [at, value] of [this.last.key, this.last.timeMs, this.#first.key, this.#first.timeMs].entries()) {
       head.setFloat64(16 + 8 * at, value, true);
@@ -110,6 +112,9 @@ export class Block {
   lastMs = 0;
   /** Where the entry's columns are in `bytes`. */
   columnsAt = 0;
+  /** End of the entry before it. */
+  #passedKey = 0;
+  #passedMs = 0;
   #bytes: Uint8Array | undefined;
   #heads = new ByteReader();
   #left = 0;
@@ -143,11 +148,22 @@ export class Block {
     this.firstMs = this.first.timeMs;
     this.lastMs = -Infinity;
     this.count = 0;
+    this.#passedKey = this.before.key;
+    this.#passedMs = this.before.timeMs;
+  }
+
+  /** Moves to the first entry that ends at or after a place, which is in this block; stays where it is when it is there. */
+  moveTo(key: number, timeMs: number): void {
+    const passed = this.#passedKey > key || (this.#passedKey === key && this.#passedMs >= timeMs);
+    if (passed) this.rewind();
+    while (this.key < key || (this.key === key && this.lastMs < timeMs)) this.next();
   }
 
   next(): boolean {
     if (this.#left === 0) return false;
     this.#left--;
+    this.#passedKey = this.key;
+    this.#passedMs = this.lastMs;
     this.#heads.bytes = this.bytes;
     this.key += this.#heads.varint();
     this.count = this.#heads.varint();

@@ -80,8 +80,8 @@ export class ByteReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  doubles(into: Float64Array, count: number): void {
-    new Uint8Array(into.buffer, into.byteOffset, 8 * count).set(this.bytes.subarray(this.at, this.at + 8 * count));
+  doubles(into: Float64Array, from: number, count: number): void {
+    new Uint8Array(into.buffer, into.byteOffset + 8 * from, 8 * count).set(this.bytes.subarray(this.at, this.at + 8 * count));
     this.at += 8 * count;
   }
 }

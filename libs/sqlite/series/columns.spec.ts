@@ -18,7 +18,7 @@ const valuesBack = (values: readonly number[]) => {
   const mode = writeValues(out, Float64Array.from(values), 0, values.length);
   const into = new Float64Array(values.length);
   const reader = new ByteReader(out.written());
-  readValues(reader, mode, values.length, into);
+  readValues(reader, mode, values.length, into, 0);
   return { mode, values: [...into], left: out.length - reader.at };
 };
 
@@ -67,7 +67,7 @@ describe('a column of sums', () => {
     const out = new ByteWriter();
     const mode = writeSums(out, Float64Array.from(sums), 0, sums.length, decimals);
     const into = new Float64Array(sums.length);
-    readValues(new ByteReader(out.written()), mode, sums.length, into);
+    readValues(new ByteReader(out.written()), mode, sums.length, into, 0);
     expect([...into]).toEqual(expected);
   });
 });
@@ -85,9 +85,9 @@ describe('a column of times', () => {
     expect(evenlySpaced(column, 0, column.length)).toBe(even);
     const out = new ByteWriter();
     writeTimes(out, column, 0, column.length);
-    readTimes(new ByteReader(out.written()), times[0]!, times.length, into);
+    readTimes(new ByteReader(out.written()), times[0]!, times.length, into, 0);
     expect([...into]).toEqual(times);
-    spreadTimes(times[0]!, times.at(-1)!, times.length, into);
+    spreadTimes(times[0]!, times.at(-1)!, times.length, into, 0);
     expect([...into].join() === times.join()).toBe(even);
   });
 });

@@ -6,28 +6,35 @@ const largest = 2 ** 51;
 /** The mode of a column whose doubles are kept as they are; a smaller mode is the number of decimals of a column of decimal numbers. */
 export const asDoubles = 15;
 
-/** How many decimals write each of the values exactly, or `asDoubles` when nine are too few. */
-function decimalsOf(value: Float64Array, from: number, to: number): number {
-  let decimals = 0;
-  let power = 1;
-  for (let at = from; at < to; at++) {
-    const it = value[at]!;
-    for (;;) {
+/** The values of a column as whole numbers of its last decimal. */
+let wholes = new Float64Array(4096);
+
+/**
+ * Fills `wholes` with values [from, to) with as few decimals as write each of them to within `slack` of itself; returns how many, or
+ * `asDoubles` when nine are too few.
+ */
+function toWholes(value: Float64Array, from: number, to: number, fewest: number, slack: number): number {
+  if (wholes.length < to - from) wholes = new Float64Array(to - from);
+  for (let decimals = fewest; decimals < powers.length; decimals++) {
+    const power = powers[decimals]!;
+    let at = from;
+    for (; at < to; at++) {
+      const it = value[at]!;
       const whole = Math.round(it * power);
-      if (whole / power === it && Math.abs(whole) <= largest) break;
-      if (++decimals === powers.length) return asDoubles;
-      power = powers[decimals]!;
+      if (!(Math.abs(whole / power - it) <= slack * Math.abs(it)) || Math.abs(whole) > largest) break;
+      wholes[at - from] = whole;
     }
+    if (at === to) return decimals;
   }
-  return decimals;
+  return asDoubles;
 }
 
 /** Writes values [from, to) so that they read back exactly (-0 as 0) and returns the mode that reads them. */
 export function writeValues(out: ByteWriter, value: Float64Array, from: number, to: number): number {
-  const decimals = decimalsOf(value, from, to);
-  if (decimals !== asDoubles && writeDecimals(out, value, from, to, decimals, 0)) return decimals;
-  out.doubles(value.subarray(from, to));
-  return asDoubles;
+  const decimals = toWholes(value, from, to, 0, 0);
+  if (decimals === asDoubles) out.doubles(value.subarray(from, to));
+  else writeWholes(out, to - from);
+  return decimals;
 }
 
 /**
@@ -35,23 +42,20 @@ export function writeValues(out: ByteWriter, value: Float64Array, from: number, 
  * most a few units in its last place.
  */
 export function writeSums(out: ByteWriter, sum: Float64Array, from: number, to: number, decimals: number): number {
-  if (decimals !== asDoubles && writeDecimals(out, sum, from, to, decimals, 2 ** -49)) return decimals;
-  out.doubles(sum.subarray(from, to));
-  return asDoubles;
+  const mode = toWholes(sum, from, to, decimals, 2 ** -49);
+  if (mode === asDoubles) out.doubles(sum.subarray(from, to));
+  else writeWholes(out, to - from);
+  return mode;
 }
 
-/** False, with nothing written, when a value does not read back within `slack` of itself. */
-function writeDecimals(out: ByteWriter, value: Float64Array, from: number, to: number, decimals: number, slack: number): boolean {
-  const begin = out.length;
-  out.reserve(8 * (to - from));
+/** Writes the first `count` of `wholes`: how much each differs from the one before it, in varints whose lowest bit is the sign. */
+function writeWholes(out: ByteWriter, count: number): void {
+  out.reserve(8 * count);
   const { bytes } = out;
-  const power = powers[decimals]!;
-  let length = begin;
+  let { length } = out;
   let last = 0;
-  for (let at = from; at < to; at++) {
-    const it = value[at]!;
-    const whole = Math.round(it * power);
-    if (!(Math.abs(whole) <= largest) || !(Math.abs(whole / power - it) <= slack * Math.abs(it))) return false;
+  for (let at = 0; at < count; at++) {
+    const whole = wholes[at]!;
     const delta = whole - last;
     last = whole;
     let rest = delta < 0 ? -2 * delta - 1 : 2 * delta;
@@ -67,17 +71,16 @@ function writeDecimals(out: ByteWriter, value: Float64Array, from: number, to: n
     bytes[length++] = low;
   }
   out.length = length;
-  return true;
 }
 
-/** Reads `count` values of a mode into the beginning of `into`. */
-export function readValues(reader: ByteReader, mode: number, count: number, into: Float64Array): void {
-  if (mode === asDoubles) return reader.doubles(into, count);
+/** Reads `count` values of a mode into `into` from `from` on. */
+export function readValues(reader: ByteReader, mode: number, count: number, into: Float64Array, from: number): void {
+  if (mode === asDoubles) return reader.doubles(into, from, count);
   const power = powers[mode]!;
   const { bytes } = reader;
   let { at } = reader;
   let whole = 0;
-  for (let row = 0; row < count; row++) {
+  for (let row = from; row < from + count; row++) {
     let byte = bytes[at++]!;
     let low = byte & 127;
     for (let shift = 7; byte >= 128 && shift < 28; shift += 7) {
@@ -115,20 +118,20 @@ export function writeTimes(out: ByteWriter, timeMs: Float64Array, from: number, 
   }
 }
 
-export function readTimes(reader: ByteReader, firstMs: number, count: number, into: Float64Array): void {
+export function readTimes(reader: ByteReader, firstMs: number, count: number, into: Float64Array, from: number): void {
   let timeMs = firstMs;
   let stepMs = 0;
-  into[0] = timeMs;
-  for (let row = 1; row < count; row++) {
+  into[from] = timeMs;
+  for (let row = from + 1; row < from + count; row++) {
     stepMs += reader.zigzag();
     timeMs += stepMs;
     into[row] = timeMs;
   }
 }
 
-export function spreadTimes(firstMs: number, lastMs: number, count: number, into: Float64Array): void {
+export function spreadTimes(firstMs: number, lastMs: number, count: number, into: Float64Array, from: number): void {
   const stepMs = count > 1 ? (lastMs - firstMs) / (count - 1) : 0;
-  for (let row = 0; row < count; row++) into[row] = firstMs + row * stepMs;
+  for (let row = 0; row < count; row++) into[from + row] = firstMs + row * stepMs;
 }
 
 /** Writes small whole numbers that repeat: how often, and which. */

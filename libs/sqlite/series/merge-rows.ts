@@ -11,31 +11,43 @@ export interface Stale {
  * no point is in two of them; the other buckets get a row that only says that there is something, and are returned, neighbours together.
  */
 export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: RollupRows): Stale[] {
-  const stale: Stale[] = [];
   const live = runs.filter((rows) => rows.length > 0);
-  const at = live.map(() => 0);
-  while (live.length > 0) {
-    const startMs = Math.min(...live.map((rows, run) => rows.startMs[at[run]!]!));
-    const row = into.length;
-    let adds = true;
-    into.begin();
-    for (let run = live.length - 1; run >= 0; run--) {
-      const rows = live[run]!;
-      const next = at[run]!;
-      if (rows.startMs[next] !== startMs) continue;
-      adds &&= into.length === row || apart(into, row, rows, next);
-      into.take(rows, next);
-      if (++at[run]! === rows.length) {
-        live.splice(run, 1);
-        at.splice(run, 1);
-      }
-    }
-    if (adds) continue;
+  if (live.length === 1) into.append(live[0]!);
+  if (live.length <= 1) return [];
+  const stale: Stale[] = [];
+  const at = new Uint32Array(live.length);
+  for (let startMs = firstStart(live, at); startMs < Infinity; startMs = firstStart(live, at)) {
+    if (mergeBucket(live, at, startMs, into)) continue;
     const last = stale.at(-1);
     if (last?.toMs === startMs) stale[stale.length - 1] = { fromMs: last.fromMs, toMs: startMs + sizeMs };
     else stale.push({ fromMs: startMs, toMs: startMs + sizeMs });
   }
   return stale;
+}
+
+function firstStart(live: readonly RollupRows[], at: Uint32Array): number {
+  let startMs = Infinity;
+  for (let run = 0; run < live.length; run++) {
+    const rows = live[run]!;
+    if (at[run]! < rows.length) startMs = Math.min(startMs, rows.startMs[at[run]!]!);
+  }
+  return startMs;
+}
+
+/** Moves over the rows of one bucket; false when they do not add up. */
+function mergeBucket(live: readonly RollupRows[], at: Uint32Array, startMs: number, into: RollupRows): boolean {
+  const row = into.length;
+  let adds = true;
+  into.begin();
+  for (let run = 0; run < live.length; run++) {
+    const rows = live[run]!;
+    const next = at[run]!;
+    if (next === rows.length || rows.startMs[next] !== startMs) continue;
+    adds &&= into.length === row || apart(into, row, rows, next);
+    into.take(rows, next);
+    at[run] = next + 1;
+  }
+  return adds;
 }
 
 const apart = (a: RollupRows, row: number, b: RollupRows, other: number): boolean =>

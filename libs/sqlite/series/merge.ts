@@ -47,7 +47,7 @@ export class Merge {
 
   /** True when all points were copied. */
   #copy(untilMs: number): boolean {
-    while (performance.now() < untilMs) {
+    for (let pieces = 1; pieces % 64 !== 0 || performance.now() < untilMs; pieces++) {
       this.#stream ??= this.#nextSeries();
       if (!this.#stream) return true;
       if (this.#stream.next()) this.#writer.add(this.#series, this.#stream.points, this.#stream.at, this.#stream.end);
@@ -57,9 +57,12 @@ export class Merge {
   }
 
   #nextSeries(): PointStream | undefined {
-    this.#series = Math.min(...this.#scans.map(({ series }) => series));
+    this.#series = Infinity;
+    for (const { series } of this.#scans) if (series < this.#series) this.#series = series;
     if (this.#series === Infinity) return undefined;
-    return new MergedPoints(this.#scans.filter(({ series }) => series === this.#series).map((scan) => scan.open()));
+    const streams: PointStream[] = [];
+    for (const scan of this.#scans) if (scan.series === this.#series) streams.push(scan.open());
+    return new MergedPoints(streams);
   }
 
   #finish(): void {

@@ -46,7 +46,8 @@ export class MergedPoints implements PointStream {
   #settle(newest: PointStream): number {
     const timeMs = newest.points.timeMs[newest.at]!;
     let untilMs = Infinity;
-    for (const stream of this.#live.toReversed()) {
+    for (let at = this.#live.length - 1; at >= 0; at--) {
+      const stream = this.#live[at]!;
       if (stream === newest) continue;
       if (stream.points.timeMs[stream.at] !== timeMs || this.#moveTo(stream, stream.at + 1)) {
         untilMs = Math.min(untilMs, stream.points.timeMs[stream.at]!);

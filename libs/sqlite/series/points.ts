@@ -38,10 +38,15 @@ export function writePoints(blocks: BlockWriter, series: number, points: Points,
   const uneven = !evenlySpaced(timeMs, from, to);
   if (uneven) writeTimes(out, timeMs, from, to);
   const mode = writeValues(out, value, from, to);
-  const tagged = tag.subarray(from, to).some((set) => set !== 0);
+  const tagged = anyTag(tag, from, to);
   if (tagged) writeRepeats(out, tag, from, to);
   const flags = (uneven ? unevenTimes : 0) | (tagged ? hasTags : 0) | (mode << 2);
   blocks.entry(series, to - from, flags, timeMs[from]!, timeMs[to - 1]!);
+}
+
+function anyTag(tag: Uint32Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (tag[at] !== 0) return true;
+  return false;
 }
 
 /** Reads the entry where `block` stands. */
@@ -49,9 +54,9 @@ export function readPoints(block: Block, reader: ByteReader, into: Points): void
   const { count, flags, firstMs, lastMs } = block;
   reader.bytes = block.bytes;
   reader.at = block.columnsAt;
-  if (flags & unevenTimes) readTimes(reader, firstMs, count, into.timeMs);
-  else spreadTimes(firstMs, lastMs, count, into.timeMs);
-  readValues(reader, flags >> 2, count, into.value);
+  if (flags & unevenTimes) readTimes(reader, firstMs, count, into.timeMs, 0);
+  else spreadTimes(firstMs, lastMs, count, into.timeMs, 0);
+  readValues(reader, flags >> 2, count, into.value, 0);
   if (flags & hasTags) readRepeats(reader, count, into.tag);
   else into.tag.fill(0, 0, count);
   into.length = count;

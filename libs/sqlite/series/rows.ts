@@ -33,14 +33,13 @@ export function readRows(block: Block, reader: ByteReader, into: RollupRows): vo
   const end = begin + count;
   reader.bytes = block.bytes;
   reader.at = block.columnsAt;
-  const starts = into.startMs.subarray(begin, end);
-  if (flags & 1) readTimes(reader, firstMs, count, starts);
-  else spreadTimes(firstMs, lastMs, count, starts);
+  if (flags & 1) readTimes(reader, firstMs, count, into.startMs, begin);
+  else spreadTimes(firstMs, lastMs, count, into.startMs, begin);
   for (let at = begin; at < end; at++) into.count[at] = reader.varint();
   for (let at = begin; at < end; at++) into.firstMs[at] = into.startMs[at]! + reader.varint();
   for (let at = begin; at < end; at++) into.lastMs[at] = into.firstMs[at]! + reader.varint();
-  readValues(reader, (flags >> 1) & 15, count, into.min.subarray(begin, end));
-  readValues(reader, (flags >> 5) & 15, count, into.max.subarray(begin, end));
-  readValues(reader, (flags >> 9) & 15, count, into.sum.subarray(begin, end));
+  readValues(reader, (flags >> 1) & 15, count, into.min, begin);
+  readValues(reader, (flags >> 5) & 15, count, into.max, begin);
+  readValues(reader, (flags >> 9) & 15, count, into.sum, begin);
   into.length = end;
 }

@@ -36,13 +36,14 @@ export class RunReader {
     for (let at = firstReaching(segments, series, fromMs); at < segments.length; at++) {
       const segment = segments[at]!;
       if (!isBefore(segment.from, { key: series, timeMs: toMs })) return;
-      const extent = segment.rows[level];
-      if (extent) this.#stored(rowsKind(at, level), extent, rowsKey(metric, series), fromMs, toMs, into);
+      const stored = segment.rows[level] ? level : '1m';
+      const extent = segment.rows[stored];
+      if (extent) this.#stored(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
       else this.#folded(segment, series, level, fromMs, toMs, into);
     }
   }
 
-  #stored(kind: number, extent: Extent, key: number, fromMs: number, toMs: number, into: RollupRows): void {
+  #stored(kind: number, extent: Extent, key: number, sizeMs: number, fromMs: number, toMs: number, into: RollupRows): void {
     let cursor = this.#rows.get(kind);
     if (!cursor) this.#rows.set(kind, (cursor = new BlockCursor(this.search, this.run.id, kind, extent)));
     for (let more = cursor.seek(key, fromMs); more && cursor.entry.key === key && cursor.entry.firstMs < toMs; more = cursor.next()) {
@@ -50,7 +51,7 @@ export class RunReader {
       readRows(cursor.entry, bytes, entry);
       const from = lowerBound(entry.startMs, fromMs, 0, entry.length);
       const to = lowerBound(entry.startMs, toMs, from, entry.length);
-      for (let at = from; at < to; at++) into.take(entry, at);
+      into.foldRows(sizeMs, entry, from, to);
     }
   }
 

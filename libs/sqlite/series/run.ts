@@ -16,7 +16,7 @@ export interface Extent {
 
 /**
  * The rollup rows of a stretch of a run's points (in the order of series and time). Within a segment rows are sorted by metric and series, so
- * that one metric of many sources lies together. A level that is missing has too few points a row: it is folded from the raw points.
+ * that one metric of many sources lies together. A level that is missing has too few points a row: it folds from the finer level or the points.
  */
 export interface Segment {
   /** First and last (series, start of the bucket) of its rows. */

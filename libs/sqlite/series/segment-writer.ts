@@ -1,13 +1,16 @@
 import { bucketStartMs, intervalMs, RollupRows } from '#model';
 import { type BlockRow, BlockWriter, type Place } from './block.js';
-import { type Extent, type Level, levels, rowsKey, rowsKind, type Segment } from './run.js';
+import { type Extent, type Level, rowsKey, rowsKind, type Segment } from './run.js';
 import { lowerBound, type Points } from './points.js';
 import { writeRows } from './rows.js';
 
 /** Rows held before they are sorted and written. */
-const segmentRows = 256 * 1024;
-/** Below so many points a row, folding them at read costs less than keeping rows. */
+const segmentRows = 64 * 1024;
+/** With fewer points, or finer rows, to a row, folding them at read costs less than keeping rows. */
 const worthwhile = 8;
+
+/** Memory of writers that have ended. */
+const spare: RollupRows[] = [];
 
 const hourMs = intervalMs['1h'];
 const hourOf = (timeMs: number): number => bucketStartMs(timeMs, hourMs);
@@ -15,8 +18,8 @@ const hourOf = (timeMs: number): number => bucketStartMs(timeMs, hourMs);
 /** Folds the points of a run, which come in the order of series and time, and writes their rollup rows in segments. */
 export class SegmentWriter {
   readonly segments: Segment[] = [];
-  readonly #minutes = new RollupRows();
-  readonly #hours = new RollupRows();
+  readonly #minutes = spare.pop() ?? new RollupRows();
+  readonly #hours = spare.pop() ?? new RollupRows();
   /** Series of this segment and where their rows begin. */
   #series: number[] = [];
   #begins: number[] = [];
@@ -49,6 +52,8 @@ export class SegmentWriter {
 
   finish(): readonly Segment[] {
     this.#spill();
+    this.#hours.clear();
+    spare.push(this.#minutes, this.#hours);
     return this.segments;
   }
 
@@ -59,12 +64,12 @@ export class SegmentWriter {
 
   #spill(): void {
     if (this.#series.length === 0) return;
-    const order = this.#byMetric();
     const written: Partial<Record<Level, Extent>> = {};
-    for (const level of levels) {
-      const extent = this.#write(level, order);
-      if (extent) written[level] = extent;
-    }
+    const minutes = this.#minutes;
+    const hours = this.#foldHours();
+    if (this.#points >= worthwhile * minutes.length) written['1m'] = this.#write('1m', minutes, this.#begins);
+    const finer = written['1m'] ? minutes.length : this.#points;
+    if (finer >= worthwhile * hours.rows.length) written['1h'] = this.#write('1h', hours.rows, hours.begins);
     this.#note(written);
     this.#minutes.clear();
     this.#series = [];
@@ -72,16 +77,8 @@ export class SegmentWriter {
     this.#points = 0;
   }
 
-  /** Positions in `#series`, by metric and series. */
-  #byMetric(): Float64Array {
-    const scale = 2 ** 27;
-    const keys = Float64Array.from(this.#series, (series, at) => this.metricOf(series) * scale + at);
-    return keys.sort().map((key) => key % scale);
-  }
-
-  #write(level: Level, order: Float64Array): Extent | undefined {
-    const { rows, begins } = level === '1m' ? { rows: this.#minutes, begins: this.#begins } : this.#foldHours();
-    if (this.#points < worthwhile * rows.length) return undefined;
+  #write(level: Level, rows: RollupRows, begins: readonly number[]): Extent {
+    const order = this.#byMetric();
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
     for (const at of order) {
       const series = this.#series[at]!;
@@ -89,6 +86,20 @@ export class SegmentWriter {
     }
     blocks.flush();
     return { blocks: blocks.blocks, last: blocks.last };
+  }
+
+  /** Positions in `#series`, by metric and series. */
+  #byMetric(): Uint32Array {
+    const count = this.#series.length;
+    const metrics = new Uint32Array(count);
+    let last = 0;
+    for (let at = 0; at < count; at++) last = Math.max(last, (metrics[at] = this.metricOf(this.#series[at]!)));
+    const next = new Uint32Array(last + 2);
+    for (let at = 0; at < count; at++) next[metrics[at]! + 1]!++;
+    for (let metric = 1; metric < next.length; metric++) next[metric]! += next[metric - 1]!;
+    const order = new Uint32Array(count);
+    for (let at = 0; at < count; at++) order[next[metrics[at]!]!++] = at;
+    return order;
   }
 
   #foldHours(): { rows: RollupRows; begins: number[] } {

@@ -1,4 +1,4 @@
-import { compareUtf8, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
+import { compareUtf8, noTags, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
 import type { StoreThreads } from '../store-threads.js';
 import { bucketColumns, type BucketRows, bySeries } from './answers.js';
@@ -86,7 +86,7 @@ export class SqliteSeriesStore implements SeriesStore {
 
   async fleet({ orgId, metric, window, limit, interval }: FleetQuery): Promise<FleetAnswer> {
     const sources = this.directory.fleet(orgId, metric);
-    const series = Uint32Array.from(sources, (source) => source.series.get(metric)!);
+    const series = Uint32Array.from(sources, (source) => source.series(metric)!);
     const metrics = Array.from<string>({ length: series.length }).fill(metric);
     const rows = await this.#read<BucketRows>('series.buckets', series, metrics, { window, limit, interval });
     const all = bySeries(rows, bucketColumns).map((columns, at) => ({ sourceId: sources[at]!.sourceId, ...columns }));
@@ -118,7 +118,7 @@ export class SqliteSeriesStore implements SeriesStore {
       if (length === 0) continue;
       const source = this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, run.metric);
-      const tags = tagsKey(run.tags);
+      const tags = run.tags === noTags ? '' : tagsKey(run.tags);
       for (let from = 0; from < length;) {
         if (this.arenas.active.full) await this.arenas.seal();
         from = this.arenas.active.take(series, run, tags, from);
@@ -155,10 +155,10 @@ export class SqliteSeriesStore implements SeriesStore {
 
 /** The metrics of a source in UTF-8 byte order; with names, those of them that it has. */
 function sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): string[] {
-  const known = source?.series ?? new Map<string, number>();
-  const metrics = names ? [...new Set(names)].filter((name) => known.has(name)) : [...known.keys()];
+  if (!source) return [];
+  const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : [...source.metrics];
   return metrics.sort(compareUtf8);
 }
 
 const seriesOf = (source: KnownSource | undefined, metrics: readonly string[]): Uint32Array =>
-  Uint32Array.from(metrics, (metric) => source!.series.get(metric)!);
+  Uint32Array.from(metrics, (metric) => source!.series(metric)!);
