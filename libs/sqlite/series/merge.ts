@@ -10,6 +10,9 @@ const fanIn = 8;
 /** Runs of so many points together stay apart: one more run costs a read little, and merging them costs their size on disk once more. */
 const mostPoints = 2 ** 28;
 
+/** Room that stays in the file for what comes next, besides an eighth of it. */
+const spareBytes = 1024 * 1024;
+
 /** The oldest neighbours that should become one run; undefined when there are none. */
 export function mergeable(runs: readonly Run[]): readonly Run[] | undefined {
   for (let at = 0; at + fanIn <= runs.length; at++) {
@@ -79,6 +82,19 @@ export class Merge {
 export function sweep(db: DatabaseSync, run: number, most: number): boolean {
   const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
   return unsynced(db, () => Number(remove.run(run, most).changes) === most);
+}
+
+/** Gives back to the file system what the store has too much of, some pages at a time; false when it has not. */
+export function shrink(db: DatabaseSync, most: number): boolean {
+  const { pages, free } = db
+    .prepare('SELECT page_count AS pages, freelist_count AS free FROM pragma_page_count, pragma_freelist_count')
+    .get() as {
+    pages: number;
+    free: number;
+  };
+  if (free <= spareBytes / 4096 + pages / 8) return false;
+  unsynced(db, () => db.exec(`PRAGMA incremental_vacuum(${most})`));
+  return true;
 }
 
 /** Runs that have blocks but are not in the table of runs. */

@@ -3,7 +3,7 @@ import { TelemetryError } from '#model';
 import type { Handlers } from '../worker.js';
 import { type DirectoryRows, readDirectory, type SourceRow } from './directory-rows.js';
 import { flushArena, type SealedArena } from './flush.js';
-import { Merge, mergeable, orphans, sweep } from './merge.js';
+import { Merge, mergeable, orphans, shrink, sweep } from './merge.js';
 import { readRuns, type Run } from './run.js';
 import { createSeriesTables } from './tables.js';
 
@@ -26,6 +26,7 @@ export function seriesWriter(db: DatabaseSync): Handlers {
 }
 
 const sweptBlocks = 256;
+const movedPages = 512;
 
 class SeriesWriter {
   /** The metric of each series, by its number. */
@@ -62,7 +63,7 @@ class SeriesWriter {
       return true;
     }
     this.#merge ??= this.#begin();
-    if (!this.#merge) return false;
+    if (!this.#merge) return shrink(this.db, movedPages);
     this.#step(this.#merge);
     return true;
   }
