@@ -29,7 +29,7 @@ export const readFigures: readonly ReadFigure[] = [
     name: 'G7',
     about: 'raw 10 min of one series',
     path: (nowMs) => query(oldSource, nowMs - 10 * minuteMs, nowMs, '&interval=raw'),
-    perSecond: 200,
+    perSecond: 100,
     requests: 1_000,
   },
   {

@@ -39,7 +39,7 @@ export class ServerProcess {
       HEADWATER_DATA: join(this.folder, 'data'),
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_PORT: '0',
-      HEADWATER_LOG_LEVEL: 'info',
+      HEADWATER_LOG_LEVEL: 'warn',
     };
     this.#child = spawn(process.execPath, [...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
