@@ -11,12 +11,12 @@ export interface Shape {
 }
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
-const d2 = { sources: 10_000, metrics: 20, pointsPerBody: 100, bodies: 20_000, gzip: false };
+const d2 = { sources: 10_000, metrics: 20, pointsPerBody: 100, bodies: 60_000, gzip: false };
 
 export const shapes: readonly Shape[] = [
   { name: 'D1', about: '400 sources × 20 metrics, 10,000-point bodies, 4 connections', ...d1 },
   { name: 'D2', about: '10,000 sources × 20 metrics, 100-point bodies, 64 connections', ...d2, connections: 64 },
-  { name: 'D2-8', about: 'the same over 8 connections', ...d2, bodies: 10_000, connections: 8 },
+  { name: 'D2-8', about: 'the same over 8 connections', ...d2, bodies: 20_000, connections: 8 },
   {
     name: 'D3',
     about: '1-point bodies, 64 connections',
