@@ -41,7 +41,7 @@ export interface Subscription {
   commit(positions: readonly Position[]): Promise<void>;
   /** Resolves when the handler has taken all that was in the log at the call. Rejects when the log cannot be read so far. */
   caughtUp(): Promise<void>;
-  /** Records appended and not yet committed by the group, over all partitions of its topics. */
+  /** Records appended and not yet committed by the group, over all partitions of its topics; while it is far behind, at most so many. */
   lag(): Promise<number>;
   /** Resolves when the running handler has settled; no handler is called afterwards. Commits nothing. */
   stop(): Promise<void>;

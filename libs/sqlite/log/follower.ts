@@ -39,6 +39,7 @@ export class Follower {
   #chunk: Raw[] = [];
   #chunkEnd = 0;
   #coming: { readonly from: number; readonly chunk: Promise<Chunk> } | undefined;
+  #position: number;
   #busy: Promise<void> | undefined;
   #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
 
@@ -46,12 +47,18 @@ export class Follower {
   constructor(
     private readonly log: Followed,
     topics: readonly AnyTopic[],
-    public position: number,
+    position: number,
     private readonly receiver: Receiver,
   ) {
+    this.#position = position;
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
     const names = (cleanup: AnyTopic['cleanup']): string[] => topics.filter((it) => it.cleanup === cleanup).map((it) => it.name);
     this.#names = { kept: names('delete'), compacted: names('compact') };
+  }
+
+  /** Everything before this offset has been handed over, or is of no interest. */
+  get position(): number {
+    return this.#position;
   }
 
   /** Hands over what there is; a receiver that is not busy has got it, or its first part, when this returns. */
@@ -65,7 +72,7 @@ export class Follower {
 
   /** Resolves once the receiver has been given everything before `offset`. */
   reached(offset: number): Promise<void> {
-    if (this.position >= offset && !this.#busy) return Promise.resolve();
+    if (this.#position >= offset && !this.#busy) return Promise.resolve();
     return new Promise((resolve, reject) => this.#arrivals.push({ offset, resolve, reject }));
   }
 
@@ -83,15 +90,15 @@ export class Follower {
   #step(): Promise<void> | void | 'idle' {
     this.#announce();
     if (this.#chunk.length > 0) return this.#handChunk();
-    if (this.position >= this.log.head) return 'idle';
-    return this.position < this.log.tail.from ? this.#fetch() : this.#handTail();
+    if (this.#position >= this.log.head) return 'idle';
+    return this.#position < this.log.tail.from ? this.#fetch() : this.#handTail();
   }
 
   #announce(): void {
     if (this.#arrivals.length === 0) return;
     const [there, still] = [
-      this.#arrivals.filter((it) => it.offset <= this.position),
-      this.#arrivals.filter((it) => it.offset > this.position),
+      this.#arrivals.filter((it) => it.offset <= this.#position),
+      this.#arrivals.filter((it) => it.offset > this.#position),
     ];
     this.#arrivals = still;
     for (const { resolve } of there) resolve();
@@ -103,13 +110,13 @@ export class Follower {
       if (!chunk) return;
       this.#chunk = unpack(chunk).filter((it) => this.receiver.wants(it.topic, it.partition, it.offset));
       this.#chunkEnd = chunk.next;
-      if (this.#chunk.length === 0) this.position = chunk.next;
+      if (this.#chunk.length === 0) this.#position = chunk.next;
     });
   }
 
   /** Nothing when the log is damaged there. Meanwhile the thread reads what comes after it. */
   async #read(): Promise<Chunk | undefined> {
-    const { position } = this;
+    const position = this.#position;
     const coming = this.#coming?.from === position ? this.#coming.chunk : this.#request(position);
     this.#coming = undefined;
     try {
@@ -134,7 +141,7 @@ export class Follower {
     const records: StreamRecord[] = [];
     let bytes = 0;
     let next = this.log.head;
-    for (const record of this.log.tail.since(this.position)) {
+    for (const record of this.log.tail.since(this.#position)) {
       if (!this.#topics.has(record.topic.name) || !this.receiver.wants(record.topic.name, record.partition, record.offset)) continue;
       if (bytes >= batchBytes) {
         next = record.offset;
@@ -143,23 +150,22 @@ export class Follower {
       records.push(record);
       bytes += record.bytes;
     }
-    this.position = next;
+    this.#position = next;
     return this.#hand(records);
   }
 
   #handChunk(): Promise<void> | void {
     const records: StreamRecord[] = [];
-    let refusal: unknown;
-    for (let bytes = 0; bytes < batchBytes && !refusal && records.length < this.#chunk.length; bytes += records.at(-1)!.bytes) {
+    for (let bytes = 0; bytes < batchBytes && records.length < this.#chunk.length; bytes += records.at(-1)!.bytes) {
       const raw = this.#chunk[records.length]!;
       try {
         records.push(LogRecord.decode(this.log.codec, this.#topics.get(raw.topic)!, raw));
       } catch (cause) {
-        refusal = cause;
+        // Those before it go first; then it comes again, as the first one.
+        if (records.length === 0) return this.#refuse(raw, cause as Error);
         break;
       }
     }
-    if (records.length === 0) return this.#refuse(this.#chunk[0]!, refusal as Error);
     this.#advance(records.length);
     return this.#hand(records);
   }
@@ -167,7 +173,7 @@ export class Follower {
   #advance(records: number): void {
     const last = this.#chunk[records - 1]!;
     this.#chunk = this.#chunk.slice(records);
-    this.position = this.#chunk.length > 0 ? last.offset + 1 : this.#chunkEnd;
+    this.#position = this.#chunk.length > 0 ? last.offset + 1 : this.#chunkEnd;
   }
 
   #hand(records: readonly StreamRecord[]): Promise<void> | void {
