@@ -3,7 +3,7 @@ import { closing } from './reporter.js';
 
 const row = (path: string, status: string) => ({
   ancestorTitles: path.split(' › ').slice(0, -1),
-  fullName: path.replaceAll(' › ', ' '),
+  title: path.split(' › ').at(-1)!,
   status,
 });
 const file = (rows: readonly ReturnType<typeof row>[], testExecError?: unknown) => ({
@@ -15,7 +15,7 @@ const file = (rows: readonly ReturnType<typeof row>[], testExecError?: unknown) 
 describe('a run ends with one total, and by name with what did not run', () => {
   it.each([
     ['all ran', [file([row('a › one', 'passed'), row('two', 'failed')])], '\n1 passed, 1 failed\n'],
-    ['a row did not', [file([row('a › one', 'passed'), row('a › b › two', 'pending')])], '\nnot run: a b two\n1 passed, 1 failed\n'],
+    ['a row did not', [file([row('a › one', 'passed'), row('a › b › two', 'pending')])], '\nnot run: a › b › two\n1 passed, 1 failed\n'],
     [
       'a suite did not',
       [file([row('a › one', 'pending'), row('a › b › two', 'todo'), row('c › d', 'passed')])],

@@ -1,7 +1,7 @@
 /** What jest tells a reporter, as far as it matters here. */
 interface Row {
   readonly ancestorTitles: readonly string[];
-  readonly fullName: string;
+  readonly title: string;
   readonly status: string;
 }
 interface File {
@@ -15,14 +15,15 @@ interface Results {
   readonly testResults: readonly File[];
 }
 
+const nameOf = ({ ancestorTitles, title }: Row): string => [...ancestorTitles, title].join(' › ');
 const neverRan = new Set(['pending', 'skipped', 'todo', 'disabled']);
 
 /** The names of what did not run: a suite where none of its rows did, else the rows. */
 export function notRun(rows: readonly Row[]): readonly string[] {
-  const suites = Map.groupBy(rows, ({ ancestorTitles, fullName }) => ancestorTitles[0] ?? fullName);
+  const suites = Map.groupBy(rows, ({ ancestorTitles, title }) => ancestorTitles[0] ?? title);
   return [...suites].flatMap(([suite, members]) => {
     const left = members.filter(({ status }) => neverRan.has(status));
-    return left.length === members.length ? [suite] : left.map(({ fullName }) => fullName);
+    return left.length === members.length ? [suite] : left.map(nameOf);
   });
 }
 

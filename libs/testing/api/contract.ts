@@ -38,8 +38,7 @@ export class Contract {
     const path = ask.path.split('?', 1)[0]!;
     const template = this.#templates.find(({ pattern }) => pattern.test(path))?.template;
     const operation = template === undefined ? undefined : this.document.paths[template]![method];
-    // What no operation is for can only be an error, and errors have one shape: the rows about them look at it.
-    if (!template || !operation) return;
+    if (!template || !operation) return checkStray(method, path, answer);
     const name = `${method.toUpperCase()} ${template} (${operation.operationId ?? 'without an id'})`;
     const listed = operation.responses[String(answer.status)];
     if (!listed) throw new Error(`${name} answered ${answer.status}, which /openapi.json does not list: ${answer.text.slice(0, 300)}`);
@@ -72,4 +71,10 @@ export class Contract {
     if (!validator) this.#validators.set(reference, (validator = this.#ajv.compile({ $ref: reference })));
     return validator;
   }
+}
+
+/** What no operation is for is an error, a preflight or the deprecated path prefix. */
+function checkStray(method: string, path: string, { status }: Answer): void {
+  if (status >= 400 || method === 'options' || status === 308) return;
+  throw new Error(`${method.toUpperCase()} ${path} answered ${status}, but /openapi.json has no such operation`);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { Keys, Urls } from '../deployment.js';
+import type { Urls } from '../deployment.js';
 import { eventually } from '../eventually.js';
 import { ApiClient, type DeviceJson, type EntryJson, type KeyJson, type ProblemJson } from '../http/client.js';
 import { send, type Answer, type Ask } from '../http/send.js';
@@ -8,7 +8,7 @@ import { Contract, type OpenApi } from './contract.js';
 /** A running service to be asked. */
 export interface Target {
   readonly urls: Urls;
-  readonly keys: Keys;
+  readonly keys: { readonly own: string; readonly other: string | undefined; readonly unpaid: string | undefined };
   close(): Promise<void>;
 }
 
@@ -18,10 +18,6 @@ export class Stage {
   readonly #target: Target;
   readonly #contract: Contract;
   readonly own: ApiClient;
-  /** Of the second organization. */
-  readonly other: ApiClient;
-  /** Of the organization without a payment method. */
-  readonly unpaid: ApiClient | undefined;
   readonly document: OpenApi;
 
   private constructor(target: Target, document: OpenApi) {
@@ -29,8 +25,6 @@ export class Stage {
     this.document = document;
     this.#contract = new Contract(document);
     this.own = this.client(target.keys.own);
-    this.other = this.client(target.keys.other);
-    this.unpaid = target.keys.unpaid === undefined ? undefined : this.client(target.keys.unpaid);
   }
 
   static async on(target: Target): Promise<Stage> {
@@ -41,6 +35,16 @@ export class Stage {
 
   get urls(): Urls {
     return this.#target.urls;
+  }
+
+  /** A client of the second organization, for rows that run only where there is one. */
+  get other(): ApiClient {
+    return this.client(this.#target.keys.other!);
+  }
+
+  /** A client of the organization without a payment method, for rows that run only where there is one. */
+  get unpaid(): ApiClient {
+    return this.client(this.#target.keys.unpaid!);
   }
 
   /** Keys on this machine's own addresses may be tried from any of them; elsewhere everybody is one address. */
@@ -86,8 +90,8 @@ export class Stage {
   }
 
   /**
-   * What the first organization reads, once `attempt` accepts it. The second one reads it too, and must get byte for byte what it gets
-   * for a source that nobody has.
+   * What the first organization reads, once `attempt` accepts it. The second one, where there is one, reads it too, and must get byte for
+   * byte what it gets for a source that nobody has.
    *
    * @param path below `/v1/sources/<id>`, for example `/metrics`.
    */
@@ -103,8 +107,10 @@ export class Stage {
 
   /** To the second organization the first one's source is as one that nobody has. */
   async hides(sourceId: string, path: string): Promise<void> {
+    if (this.#target.keys.other === undefined) return;
+    const { other } = this;
     const nobodys = `n${this.run}${sourceId}`.slice(0, sourceId.length);
-    const [hidden, unknown] = await Promise.all([sourceId, nobodys].map((id) => this.other.ask({ path: `/v1/sources/${id}${path}` })));
+    const [hidden, unknown] = await Promise.all([sourceId, nobodys].map((id) => other.ask({ path: `/v1/sources/${id}${path}` })));
     expect(bytesOf(hidden!)).toEqual(bytesOf(unknown!));
   }
 
@@ -130,8 +136,12 @@ export class Stage {
 /** One part of the contract; the stage is there once its rows run. */
 export type Section = (stage: () => Stage) => void;
 
-/** A row that needs what a deployment may not have: without it, it is named at the end of the run as one that did not run. */
-export const itWith = (there: boolean): typeof it => (there ? it : (it.skip as typeof it));
+/** Rows that need what a deployment may not have: without it, they are named at the end of the run as not run. */
+export const itIf = (there: boolean): typeof it => (there ? it : (it.skip as typeof it));
+
+/** Rows that need a key which the environment has to give when it gives the deployment. */
+export const itWith = (variable: 'OTHER_API_KEY' | 'UNPAID_API_KEY'): typeof it =>
+  itIf(process.env['API_URL'] === undefined || process.env[variable] !== undefined);
 
 /** All of an answer but what differs between two equal questions. */
 export function bytesOf({ status, headers, text }: Answer): unknown {

@@ -62,9 +62,12 @@ class Writer {
   }
 
   write(): History {
-    const bodies = Array.from({ length: this.random.whole(4, 12) }, () => {
-      const org = this.random.pick([0, 1] as const);
-      const body = this.#body(org);
+    // Some sources have more rows than one answer holds.
+    const big = this.random.chance(0.03) ? this.random.pick([0, 1] as const) : undefined;
+    const bodies = Array.from({ length: this.random.whole(4, 12) }, (_, at) => {
+      const isBig = big !== undefined && (at === 1 || at === 3);
+      const org = isBig ? big : this.random.pick([0, 1] as const);
+      const body = isBig ? this.#fresh(10_000, this.#sources[0]) : this.#body(org);
       this.#sent[org].push(body);
       return { org, body, gzip: this.random.chance(0.2) };
     });
@@ -86,13 +89,12 @@ class Writer {
     return { ...body, points: body.points.slice(from, this.random.whole(from, body.points.length)) };
   }
 
-  #fresh(): SentBody {
-    const size = this.random.chance(0.006) ? this.random.whole(8000, 10_000) : this.random.pick([0, 1, 3, 20, 60, 200]);
+  #fresh(size = this.random.pick([0, 1, 3, 20, 60, 200]), source = this.random.pick(this.#sources)): SentBody {
     const cloud = this.#cloud(size);
     const points = Array.from({ length: size }, () => (this.random.chance(0.1) ? this.#event(cloud) : this.#metric(cloud)));
     const repeats = points.filter(() => this.random.chance(0.03));
     const all = this.random.chance(0.3) ? this.random.shuffled([...points, ...repeats]) : [...points, ...repeats];
-    return { source_id: this.random.pick(this.#sources), points: all.slice(0, 10_000) };
+    return { source_id: source, points: all.slice(0, 10_000) };
   }
 
   /** Times of one body: around one anchor, on a grid that makes some of them equal. A big body spreads, so that answers are cut. */
