@@ -9,11 +9,11 @@ import { z } from 'zod';
 import { eventually, MemoryLog, MemoryModule } from '#testing';
 import { CallerParam, RequireScope, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
+import { maxBodyBytes } from './body-size.js';
 import { createHttpApp } from './http-app.js';
 import { InFlight } from './in-flight.js';
 import { JsonBody } from './json-body.js';
 import { Keyring } from './keyring.js';
-import { maxBodyBytes } from './read-body.js';
 import type { Caller } from '#model';
 
 const Thing = z.object({ name: z.string(), parts: z.array(z.object({ size: z.number() })).default([]) });
