@@ -17,9 +17,10 @@ export class RunWriter {
     private readonly id: number,
     metricOf: (series: number) => number,
     insert: (row: BlockRow) => void,
+    segmentRows?: number,
   ) {
     this.#raw = new BlockWriter(id, rawKind, insert);
-    this.#segments = new SegmentWriter(id, metricOf, insert);
+    this.#segments = new SegmentWriter(id, metricOf, insert, segmentRows);
   }
 
   add(series: number, points: Points, from: number, to: number): void {

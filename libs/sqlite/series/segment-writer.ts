@@ -29,19 +29,20 @@ export class SegmentWriter {
     private readonly run: number,
     private readonly metricOf: (series: number) => number,
     private readonly insert: (row: BlockRow) => void,
+    private readonly mostRows = segmentRows,
   ) {}
 
   add(series: number, points: Points, from: number, to: number): void {
     const rows = this.#minutes;
     let begin = from;
     if (series === this.#series.at(-1)) {
-      if (rows.length >= segmentRows) {
+      if (rows.length >= this.mostRows) {
         begin = lowerBound(points.timeMs, hourOf(rows.startMs[rows.length - 1]!) + hourMs, from, to);
         this.#fold(points, from, begin);
         if (begin === to) return;
         this.#spill();
       }
-    } else if (rows.length >= segmentRows) this.#spill();
+    } else if (rows.length >= this.mostRows) this.#spill();
     if (series !== this.#series.at(-1)) {
       this.#series.push(series);
       this.#begins.push(rows.length);

@@ -1,0 +1,111 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from '@jest/globals';
+import { bucketStartMs, intervalMs, RollupRows } from '#model';
+import { Random } from '../../testing/random.js';
+import { Points } from './points.js';
+import { blockInsert, blockSearch, insertRun, levels, type Level, readRuns } from './run.js';
+import { RunReader } from './run-reader.js';
+import { RunWriter } from './run-writer.js';
+import { createSeriesTables } from './tables.js';
+
+type Point = readonly [timeMs: number, value: number, tag: number];
+
+const noonMs = 1_700_006_400_000;
+const metricOf = (series: number): number => 1 + (series % 3);
+
+/** Points of one series by time: dense, with jitter, in every minute, with long gaps, or few. */
+function someSeries(random: Random): Point[] {
+  const stepMs = random.pick([1, 1000, 7001, 60_000, 3_600_000, 86_400_000 * 30]);
+  const jitterMs = random.chance(0.5) ? 0 : stepMs >> 1;
+  const count = random.pick([1, 2, 7, 300, 5000]);
+  const decimals = 10 ** random.whole(0, 3);
+  let timeMs = noonMs + random.whole(-100_000_000, 100_000_000);
+  return Array.from({ length: count }, () => {
+    timeMs += stepMs + random.whole(0, jitterMs);
+    return [timeMs, random.whole(-5000, 5000) / decimals, random.chance(0.01) ? random.whole(1, 3) : 0] as const;
+  });
+}
+
+function columns(some: readonly Point[]): Points {
+  const points = new Points(some.length);
+  for (const [timeMs, value, tag] of some) {
+    points.timeMs[points.length] = timeMs;
+    points.value[points.length] = value;
+    points.tag[points.length++] = tag;
+  }
+  return points;
+}
+
+/** Writes all series as one run, each in pieces, and opens it. */
+function written(all: ReadonlyMap<number, readonly Point[]>, random: Random, segmentRows: number): RunReader {
+  const db = new DatabaseSync(':memory:');
+  createSeriesTables(db);
+  const writer = new RunWriter(7, metricOf, blockInsert(db), segmentRows);
+  for (const [series, some] of all) {
+    const points = columns(some);
+    for (let at = 0; at < points.length;) {
+      const end = Math.min(points.length, at + random.whole(1, 3000));
+      writer.add(series, points, at, end);
+      at = end;
+    }
+  }
+  insertRun(db, { ...writer.finish(), level: 0, firstArena: 1, lastArena: 1, offsets: {} });
+  return new RunReader(blockSearch(db), readRuns(db)[0]!);
+}
+
+function read(run: RunReader, series: number, fromMs: number, toMs: number): Point[] {
+  const found: Point[] = [];
+  const stream = run.points(series, fromMs, toMs);
+  while (stream.next()) {
+    const { timeMs, value, tag } = stream.points;
+    for (let at = stream.at; at < stream.end; at++) found.push([timeMs[at]!, value[at]!, tag[at]!]);
+  }
+  return found;
+}
+
+const rowList = (rows: RollupRows): number[][] =>
+  Array.from({ length: rows.length }, (_, at) => [
+    rows.startMs[at]!,
+    rows.count[at]!,
+    rows.firstMs[at]!,
+    rows.lastMs[at]!,
+    rows.min[at]!,
+    rows.max[at]!,
+    Number(rows.sum[at]!.toPrecision(12)),
+  ]);
+
+function readRows(run: RunReader, series: number, level: Level, fromMs: number, toMs: number): number[][] {
+  const rows = new RollupRows();
+  run.rows(metricOf(series), series, level, fromMs, toMs, rows);
+  return rowList(rows);
+}
+
+function folded(some: readonly Point[], level: Level, fromMs: number, toMs: number): number[][] {
+  const rows = new RollupRows();
+  const points = columns(some.filter(([timeMs]) => timeMs >= fromMs && timeMs < toMs));
+  rows.fold(intervalMs[level], points.timeMs, points.value, 0, points.length);
+  return rowList(rows);
+}
+
+describe('a run', () => {
+  const cases = Array.from({ length: 24 }, (_, seed) => [seed, [20, 700, 64 * 1024][seed % 3]!] as const);
+
+  it.each(cases)('gives back what was written, seed %i, %i rows a segment', (seed, segmentRows) => {
+    const random = new Random(seed);
+    const all = new Map(Array.from({ length: random.whole(1, 30) }, (_, at) => [2 * at + 1, someSeries(random)] as const));
+    const run = written(all, random, segmentRows);
+    expect(run.run.points).toBe([...all.values()].reduce((sum, some) => sum + some.length, 0));
+    for (let question = 0; question < 60; question++) {
+      const series = random.whole(0, 2 * all.size + 1);
+      const some = all.get(series) ?? [];
+      const near = random.pick(some.length > 0 ? some : [[noonMs, 0, 0] as const])[0];
+      const [fromMs, toMs] = random.chance(0.2) ? [0, 1e15] : [near - random.whole(0, 10_000_000), near + random.whole(1, 10_000_000)];
+      expect(read(run, series, fromMs, toMs)).toEqual(some.filter(([timeMs]) => timeMs >= fromMs && timeMs < toMs));
+      for (const level of levels) {
+        const startMs = bucketStartMs(fromMs, intervalMs[level]);
+        const endMs = bucketStartMs(toMs, intervalMs[level]);
+        expect(readRows(run, series, level, startMs, endMs)).toEqual(folded(some, level, startMs, endMs));
+      }
+    }
+  });
+});
