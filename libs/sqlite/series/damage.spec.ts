@@ -74,6 +74,8 @@ describe('a store that was damaged', () => {
     ['a block of another run', 'UPDATE block SET body = (SELECT body FROM block WHERE run = 2 AND kind = 0 LIMIT 1) WHERE rowid = 2'],
     ['a run changed', `UPDATE run SET info = replace(info, '"points":20000', '"points":20001')`],
     ['the first run lost', 'DELETE FROM run WHERE id = 1'],
+    ['the last run lost', 'DELETE FROM run WHERE id = 2'],
+    ['all runs lost', 'DELETE FROM run'],
     ['a metric renamed', `UPDATE metric SET name = 'c' WHERE id = 1`],
     ['a metric lost', 'DELETE FROM metric WHERE id = 1'],
     ['a source renamed', `UPDATE source SET name = 's3' WHERE id = 2`],

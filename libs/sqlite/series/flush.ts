@@ -3,7 +3,7 @@ import { transaction } from '../transaction.js';
 import { ArenaColumns, type ArenaSize } from './arena.js';
 import { type DirectoryRows, writeDirectory } from './directory-rows.js';
 import { Points } from './points.js';
-import { blockInsert, insertRun } from './run.js';
+import { blockInsert, insertRun, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
 import { sortPoints } from './sort-points.js';
 import { rowChecksum } from './tables.js';
@@ -21,8 +21,8 @@ export interface SealedArena {
 }
 
 /** Writes a sealed arena as one run, in one transaction with its names and its place in the log. */
-export function flushArena(db: DatabaseSync, runId: number, arena: SealedArena, metricOf: (series: number) => number): void {
-  transaction(db, () => {
+export function flushArena(db: DatabaseSync, runId: number, arena: SealedArena, metricOf: (series: number) => number): Run {
+  return transaction(db, () => {
     writeDirectory(db, arena.directory);
     const tags = [0].concat(arena.tagSets.map(tagSetNumbers(db)));
     const writer = new RunWriter(runId, metricOf, blockInsert(db));
@@ -40,8 +40,9 @@ export function flushArena(db: DatabaseSync, runId: number, arena: SealedArena, 
       const sorted = sortPoints(taken, spare);
       writer.add(series, sorted, 0, sorted.length);
     }
-    const run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
+    const run: Run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
     insertRun(db, run);
+    return run;
   });
 }
 

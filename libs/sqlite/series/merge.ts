@@ -32,7 +32,7 @@ export class Merge {
 
   constructor(
     private readonly db: DatabaseSync,
-    private readonly runs: readonly Run[],
+    readonly runs: readonly Run[],
     readonly id: number,
     metricOf: (series: number) => number,
   ) {
@@ -41,11 +41,10 @@ export class Merge {
     this.#writer = new RunWriter(id, metricOf, blockInsert(db));
   }
 
-  /** Goes on for about that long; true when the run is complete and in the place of the others. */
-  step(sliceMs: number): boolean {
-    const done = unsynced(this.db, () => this.#copy(performance.now() + sliceMs));
-    if (done) transaction(this.db, () => this.#finish());
-    return done;
+  /** Goes on for about that long; the run once it is complete and in the place of the others. */
+  step(sliceMs: number): Run | undefined {
+    const copied = unsynced(this.db, () => this.#copy(performance.now() + sliceMs));
+    return copied ? transaction(this.db, () => this.#finish()) : undefined;
   }
 
   /** True when all points were copied. */
@@ -68,13 +67,15 @@ export class Merge {
     return new MergedPoints(streams);
   }
 
-  #finish(): void {
+  #finish(): Run {
     const [oldest, newest] = [this.runs[0]!, this.runs.at(-1)!];
     const { level, firstArena } = oldest;
     const { lastArena, offsets } = newest;
-    insertRun(this.db, { ...this.#writer.finish(), level: level + 1, firstArena, lastArena, offsets });
+    const run: Run = { ...this.#writer.finish(), level: level + 1, firstArena, lastArena, offsets };
+    insertRun(this.db, run);
     const remove = this.db.prepare('DELETE FROM run WHERE id = ?');
     for (const { id } of this.runs) remove.run(id);
+    return run;
   }
 }
 
@@ -84,18 +85,17 @@ export function sweep(db: DatabaseSync, run: number, most: number): boolean {
   return unsynced(db, () => Number(remove.run(run, most).changes) === most);
 }
 
-/** Gives back to the file system what the store has too much of, some pages at a time; false when it has not. */
+/** Gives back to the file system what the store has too much of, some pages at a time; false when it has not, or cannot. */
 export function shrink(db: DatabaseSync, most: number): boolean {
-  const { pages, free } = db
-    .prepare('SELECT page_count AS pages, freelist_count AS free FROM pragma_page_count, pragma_freelist_count')
-    .get() as {
-    pages: number;
-    free: number;
-  };
+  const free = freePages(db);
+  const { pages } = db.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number };
   if (free <= spareBytes / 4096 + pages / 8) return false;
   unsynced(db, () => db.exec(`PRAGMA incremental_vacuum(${most})`));
-  return true;
+  return freePages(db) < free;
 }
+
+const freePages = (db: DatabaseSync): number =>
+  (db.prepare('SELECT freelist_count AS free FROM pragma_freelist_count').get() as { free: number }).free;
 
 /** Runs that have blocks but are not in the table of runs. */
 export function orphans(db: DatabaseSync): number[] {

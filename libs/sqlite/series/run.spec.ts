@@ -17,7 +17,7 @@ const metricOf = (series: number): number => 1 + (series % 3);
 function someSeries(random: Random): Point[] {
   const stepMs = random.pick([1, 1000, 7001, 60_000, 3_600_000, 86_400_000 * 30]);
   const jitterMs = random.chance(0.5) ? 0 : stepMs >> 1;
-  const count = random.pick([1, 2, 7, 300, 5000]);
+  const count = random.pick([1, 2, 7, 300, 4500]);
   const decimals = 10 ** random.whole(0, 3);
   let timeMs = noonMs + random.whole(-100_000_000, 100_000_000);
   return Array.from({ length: count }, () => {
@@ -88,14 +88,14 @@ function folded(some: readonly Point[], level: Level, fromMs: number, toMs: numb
 }
 
 describe('a run', () => {
-  const cases = Array.from({ length: 24 }, (_, seed) => [seed, [20, 700, 64 * 1024][seed % 3]!] as const);
+  const cases = Array.from({ length: 15 }, (_, seed) => [seed, [20, 700, 64 * 1024][seed % 3]!] as const);
 
   it.each(cases)('gives back what was written, seed %i, %i rows a segment', (seed, segmentRows) => {
     const random = new Random(seed);
     const all = new Map(Array.from({ length: random.whole(1, 30) }, (_, at) => [2 * at + 1, someSeries(random)] as const));
     const run = written(all, random, segmentRows);
     expect(run.run.points).toBe([...all.values()].reduce((sum, some) => sum + some.length, 0));
-    for (let question = 0; question < 60; question++) {
+    for (let question = 0; question < 20; question++) {
       const series = random.whole(0, 2 * all.size + 1);
       const some = all.get(series) ?? [];
       const near = random.pick(some.length > 0 ? some : [[noonMs, 0, 0] as const])[0];

@@ -55,6 +55,7 @@ export const rowsKey = (metric: number, series: number): number => metric * maxS
 export function insertRun(db: DatabaseSync, run: Run): void {
   const info = JSON.stringify(run);
   db.prepare('INSERT INTO run(id, info, crc) VALUES (?, ?, ?)').run(run.id, info, rowChecksum(info));
+  db.prepare('INSERT INTO newest(id, arena) VALUES (1, ?) ON CONFLICT DO UPDATE SET arena = max(arena, excluded.arena)').run(run.lastArena);
 }
 
 /** Reads the runs, oldest first; those in `known` are not parsed again. @throws TelemetryError `store_corrupt` */
@@ -66,13 +67,18 @@ export function readRuns(db: DatabaseSync, known: ReadonlyMap<number, Run> = new
   };
   const ids = db.prepare('SELECT id FROM run').all() as { id: number }[];
   const runs = ids.map(({ id }) => known.get(id) ?? parse(id)).toSorted((a, b) => a.firstArena - b.firstArena);
+  const newest = (db.prepare('SELECT arena FROM newest').get() as { arena: number } | undefined)?.arena ?? 0;
   let arena = 0;
   for (const { firstArena, lastArena } of runs) {
-    if (firstArena !== arena + 1) throw new TelemetryError('store_corrupt', `The store has no run for the arenas after ${arena}.`);
+    if (firstArena !== arena + 1) throw lost(arena + 1);
     arena = lastArena;
   }
+  if (arena !== newest) throw lost(arena + 1);
   return runs;
 }
+
+const lost = (arena: number): TelemetryError =>
+  new TelemetryError('store_corrupt', `The store has lost the run that begins with arena ${arena}.`);
 
 /** How a block is written to its table. */
 export function blockInsert(db: DatabaseSync): (row: BlockRow) => void {

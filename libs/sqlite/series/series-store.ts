@@ -28,7 +28,9 @@ export class SqliteSeriesStore implements SeriesStore {
   static async open(threads: StoreThreads, size?: ArenaSize): Promise<SqliteSeriesStore> {
     const opened = await threads.writer.call<OpenedStore>('series.open');
     const directory = new Directory(opened.directory);
-    return new SqliteSeriesStore(threads, directory, new ArenaStack(threads.writer, directory, opened, size));
+    const arenas = new ArenaStack(threads.writer, directory, opened, size);
+    void arenas.tidied();
+    return new SqliteSeriesStore(threads, directory, arenas);
   }
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {

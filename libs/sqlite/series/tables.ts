@@ -2,9 +2,13 @@ import { crc32 } from 'node:zlib';
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 
-/** Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`. */
+/**
+ * Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`.
+ * `newest` repeats how far the runs reach, so that the last one is missed too when it is lost.
+ */
 const tables = `
   CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, info TEXT NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS newest(id INTEGER PRIMARY KEY CHECK (id = 1), arena INT NOT NULL);
   CREATE TABLE IF NOT EXISTS block(run INT NOT NULL, kind INT NOT NULL, key INT NOT NULL, time_ms INT NOT NULL, body BLOB NOT NULL);
   CREATE UNIQUE INDEX IF NOT EXISTS block_place ON block(run, kind, key, time_ms);
   CREATE TABLE IF NOT EXISTS metric(id INTEGER PRIMARY KEY, name TEXT NOT NULL, crc INT NOT NULL);

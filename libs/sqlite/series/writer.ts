@@ -50,10 +50,11 @@ class SeriesWriter {
     return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
   }
 
+  /** An arena that is in a run already is not written again. */
   flush(arena: SealedArena): void {
+    if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
     this.#note(arena.directory.sources);
-    flushArena(this.db, this.#nextRun++, arena, this.#metricOf);
-    this.#runs = readRuns(this.db, this.#known());
+    this.#runs.push(flushArena(this.db, this.#nextRun++, arena, (series) => this.#metrics[series]!));
   }
 
   /** Merges runs and removes what was merged for some milliseconds, the longer the more runs there are; false when nothing is left to do. */
@@ -70,28 +71,22 @@ class SeriesWriter {
 
   #begin(): Merge | undefined {
     const some = this.#damaged ? undefined : mergeable(this.#runs);
-    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf);
+    return some && new Merge(this.db, some, this.#nextRun++, (series) => this.#metrics[series]!);
   }
 
   #step(merge: Merge): void {
     try {
-      if (!merge.step(20 + 2 * this.#runs.length)) return;
-      const before = this.#runs;
-      this.#runs = readRuns(this.db, this.#known());
-      this.#gone.push(...before.filter((run) => !this.#runs.includes(run)).map(({ id }) => id));
-    } catch (cause) {
+      const run = merge.step(20 + 2 * this.#runs.length);
+      if (!run) return;
+      this.#runs.splice(this.#runs.indexOf(merge.runs[0]!), merge.runs.length, run);
+      this.#gone.push(...merge.runs.map(({ id }) => id));
       this.#merge = undefined;
+    } catch (cause) {
       this.#gone.push(merge.id);
+      this.#merge = undefined;
       this.#damaged ||= cause instanceof TelemetryError && cause.code === 'store_corrupt';
       throw cause;
     }
-    this.#merge = undefined;
-  }
-
-  readonly #metricOf = (series: number): number => this.#metrics[series]!;
-
-  #known(): Map<number, Run> {
-    return new Map(this.#runs.map((run) => [run.id, run]));
   }
 
   #note(sources: readonly SourceRow[]): void {
