@@ -207,7 +207,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
       `UPDATE block SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE rowid = (SELECT min(rowid) FROM block)`,
       'damage',
     ],
-    ['the newest run gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)', 'raw'],
+    ['the newest run gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)', 'damage'],
     ['a source with another name', `UPDATE source SET name = 'renamed' WHERE id = (SELECT min(id) FROM source)`, 'damage'],
   ];
   it.each(harm)('has differences with %s', async (_, statement, what) => {
