@@ -21,6 +21,11 @@ const contradictions = (some: readonly SentPoint[]): number => {
   }).length;
 };
 
+const differsInTags = (some: readonly SentPoint[]): boolean => {
+  const tagged = Map.groupBy(some, (point) => JSON.stringify({ ...point, tags: undefined }));
+  return [...tagged.values()].some((equal) => new Set(equal.map(({ tags }) => JSON.stringify(tags))).size > 1);
+};
+
 /** Whether one source of one organization has more numeric points than the cap, each counted once. */
 function hasManyRows(told: History): boolean {
   const rows = told.bodies.flatMap(({ org, body }) =>
@@ -50,6 +55,7 @@ describe('300 random histories hold what they are for', () => {
         .length,
     ],
     ['events', points.filter((point) => point.class === 'event').length],
+    ['points that differ in their tags alone', bodies.filter(({ body }) => differsInTags(body.points)).length],
     ['tags', points.filter(({ tags }) => tags).length],
     ["a point's own source", points.filter(({ source_id: id }) => id).length],
     ['seconds', points.filter(({ timestamp }) => timestamp < 1e12).length],

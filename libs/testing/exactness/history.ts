@@ -92,9 +92,14 @@ class Writer {
   #fresh(size = this.random.pick([0, 1, 3, 20, 60, 200]), source = this.random.pick(this.#sources)): SentBody {
     const cloud = this.#cloud(size);
     const points = Array.from({ length: size }, () => (this.random.chance(0.1) ? this.#event(cloud) : this.#metric(cloud)));
-    const repeats = points.filter(() => this.random.chance(0.03));
+    const repeats = points.filter(() => this.random.chance(0.03)).map((point) => this.#again(point));
     const all = this.random.chance(0.3) ? this.random.shuffled([...points, ...repeats]) : [...points, ...repeats];
     return { source_id: source, points: all.slice(0, 10_000) };
+  }
+
+  /** The same point once more, some with other tags: of an event that is another one, of a number it is not. */
+  #again(point: SentPoint): SentPoint {
+    return this.random.chance(0.3) ? { ...point, tags: { site: 'east' } } : point;
   }
 
   /** Times of one body: around one anchor, on a grid that makes some of them equal. A big body spreads, so that answers are cut. */
