@@ -304,7 +304,15 @@ export const ingest: Section = (stage) => {
       expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([status, '*']);
     });
 
-    it.each(['/ingest/', '//ingest', '/INGEST', '/ingest?x=1', '/v1/ingest'])('POST %s never redirects', async (path) => {
+    it('§9: the path carries no version', async () => {
+      problem(
+        await stage().own.askIngest({ method: 'POST', path: '/v1/ingest', headers: json, body: '{"points":[]}' }),
+        404,
+        'unknown_route',
+      );
+    });
+
+    it.each(['/ingest/', '//ingest', '/INGEST', '/ingest?x=1'])('POST %s never redirects', async (path) => {
       const { status } = await stage().own.askIngest({ method: 'POST', path, headers: json, body: '{"points":[]}' });
       expect([200, 404]).toContain(status);
     });

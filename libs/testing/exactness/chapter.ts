@@ -25,6 +25,7 @@ class Teller {
   readonly #clients: readonly [ApiClient, ApiClient];
   readonly #worlds = [new World(), new World()] as const;
   readonly #histories: readonly History[];
+  readonly #interruptions: number;
 
   constructor(
     { seed, nowMs, histories, interruptions }: Chapter,
@@ -39,7 +40,6 @@ class Teller {
     this.#histories = Array.from({ length: histories }, (_, at) => history(seed + at, this.#prefix, nowMs));
     this.#interruptions = interruptions;
   }
-  readonly #interruptions: number;
 
   async tell(): Promise<void> {
     const rounds = Math.max(...this.#histories.map(({ bodies }) => bodies.length));
@@ -67,7 +67,7 @@ class Teller {
 
     if (how === 'crash after') await this.deployment.crash();
     if (how === 'restart after') await this.deployment.restart();
-    if (interrupted) {
+    if (interrupted && this.#random.chance(0.5)) {
       await this.deployment.settle();
       await this.#verify([this.#random.pick(this.#histories)]);
     }
