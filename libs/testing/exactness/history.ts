@@ -106,7 +106,7 @@ class Writer {
   #cloud(size: number): () => number {
     const anchor = this.random.pick(anchorsMs(this.nowMs));
     const near = Math.abs(anchor - this.nowMs) < hourMs;
-    const stepMs = near ? 1000 : this.random.pick([1, 250, 1000, 10_000, minuteMs, 7 * minuteMs, hourMs, dayMs]);
+    const stepMs = near ? 1000 : this.random.pick([1, 250, 1000, 10_000, minuteMs, 7 * minuteMs, ...(size < 1000 ? [hourMs, dayMs] : [])]);
     const steps = near ? 200 : Math.max(10, size * 2);
     return () => anchor + stepMs * this.random.whole(0, steps);
   }
