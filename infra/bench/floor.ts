@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
@@ -8,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
  * The least that any server written in Node must do. `parse`: collect the body, JSON.parse, append, fsync once for all who wait, answer.
  * `collect`: collect the body and answer. `GET /<bytes>` answers a body of that size made before.
  */
-const [folder, mode] = process.argv.slice(2) as [string, 'parse' | 'collect'];
+const [folder, mode, port] = process.argv.slice(2) as [string, 'parse' | 'collect', string];
 const file = await open(join(folder, 'floor.log'), 'a');
 const receipt = '{"success":true}';
 const prebuilt = new Map<number, Buffer>();
@@ -52,5 +51,5 @@ const server = createServer((request, answer) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => accept(request, chunks, answer));
 });
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+server.listen(Number(port), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));

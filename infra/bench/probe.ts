@@ -40,7 +40,7 @@ async function run(order: ProbeOrder): Promise<ProbeReport> {
   const latencies = await Promise.all(
     Array.from({ length: order.requests }, async (_, at) => {
       const intended = begun + at * gapMs;
-      await new Promise((resolve) => setTimeout(resolve, intended - performance.now()));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, intended - performance.now())));
       await ask(order);
       return performance.now() - intended;
     }),

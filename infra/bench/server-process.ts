@@ -1,32 +1,43 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const here = (file: string): string => new URL(file, import.meta.url).pathname;
 
+/** The flags of `npm start`. */
+const flags = ['--max-semi-space-size=4'];
+
 /** A server under test, in a process and a data folder of its own. */
 export class ServerProcess {
   key = '';
-  url = '';
   #child: ChildProcess | undefined;
 
   private constructor(
     private readonly command: readonly string[],
     readonly folder: string,
-  ) {}
+    private readonly port: number,
+  ) {
+    process.once('exit', () => this.#child?.kill());
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
 
   static async embedded(): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-bench-'));
-    const server = new ServerProcess([here('../../apps/embedded/main.js')], folder);
+    const server = new ServerProcess([...flags, here('../../apps/embedded/main.js')], folder, await freePort());
     await server.start();
     return server;
   }
 
   static async floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-floor-'));
-    const server = new ServerProcess([here('./floor.js'), folder, mode], folder);
+    const port = await freePort();
+    const server = new ServerProcess([here('./floor.js'), folder, mode, String(port)], folder, port);
     await server.start();
     return server;
   }
@@ -37,20 +48,18 @@ export class ServerProcess {
     const env = {
       ...process.env,
       HEADWATER_DATA: join(this.folder, 'data'),
-      HEADWATER_PORT: '0',
+      HEADWATER_PORT: String(this.port),
       HEADWATER_ADMIN_PORT: '0',
       HEADWATER_LOG_LEVEL: 'warn',
     };
     this.#child = spawn(process.execPath, [...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
-    this.url = '';
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       if (said.length > 100_000) return;
       said += chunk.toString();
-      this.url ||= /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(said)?.[0] ?? '';
       this.key ||= /hw_[0-9A-Za-z]{38}/.exec(said)?.[0] ?? '';
     });
-    await until(async () => this.url !== '' && (await get(this, '/health/ready')).ok, 30_000);
+    await until(async () => (await get(this, '/health/ready')).ok, 30_000);
     return (performance.now() - begun) / 1e3;
   }
 
@@ -84,6 +93,15 @@ export class ServerProcess {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /** A GET with the server's key. */
