@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PointBatch } from '#model';
 import type { SeriesStore } from '#stores';
-import { Random } from '../../testing/random.js';
+import { Random } from '#testing';
 import { closeStoreThreads, startStoreThreads } from '../store-threads.js';
 import { SqliteSeriesStore } from './series-store.js';
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { bucketStartMs, intervalMs, RollupRows } from '#model';
-import { Random } from '../../testing/random.js';
+import { Random } from '#testing';
 import { Points } from './points.js';
 import { blockInsert, blockSearch, insertRun, levels, type Level, readRuns } from './run.js';
 import { RunReader } from './run-reader.js';
