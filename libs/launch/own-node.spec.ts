@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
 const launch = fileURLToPath(new URL('own-node.js', import.meta.url));
-const beOld = 'Object.defineProperty(process, "version", { value: "v20.1.0" });';
+const beOld = 'if (!process.env.OWN) Object.defineProperty(process, "version", { value: "v20.1.0" });';
 const program = 'import { onOwnNode } from "./own-node.mjs"; await onOwnNode(async () => eval(process.argv[2]));';
 
 /** A project with the program in it, and with a package `node` of this version whose binary is the Node of this test. */
@@ -48,6 +48,14 @@ describe('started by', () => {
     const folder = project(version === 'none' ? undefined : version);
     const { ended, stdout, stderr } = start(folder, 'console.log("here")', ...old(folder));
     expect([await stdout, await ended]).toEqual(['', [1, null]]);
+    expect(await stderr).toMatch(/^Headwater needs Node 24 and this is v20\.1\.0: .*\n$/);
+  });
+
+  it('an older Node that was handed over to already, it says what to do and starts no other', async () => {
+    const folder = project('24.1.0');
+    writeFileSync(join(folder, 'old.mjs'), beOld.replace('if (!process.env.OWN) ', ''));
+    const { ended, stderr } = start(folder, 'console.log("here")', ...old(folder));
+    expect(await ended).toEqual([1, null]);
     expect(await stderr).toMatch(/^Headwater needs Node 24 and this is v20\.1\.0: .*\n$/);
   });
 

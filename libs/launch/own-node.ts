@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { isatty } from 'node:tty';
 
 const neededMajor = 24;
+/** Set for the Node that was handed over to, which never hands over again, whatever it takes itself for. */
+const handedOver = 'HEADWATER_HANDED_OVER';
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const majorOf = (version: string): number => Number(version.replace('v', '').split('.')[0]);
 
@@ -15,7 +17,7 @@ const majorOf = (version: string): number => Number(version.replace('v', '').spl
  */
 export async function onOwnNode(start: () => Promise<unknown>): Promise<void> {
   if (majorOf(process.version) >= neededMajor) await start();
-  else handOver(ownNode());
+  else handOver(process.env[handedOver] === undefined ? ownNode() : undefined);
 }
 
 /** Path of the Node that npm installed with the project, if it is new enough. */
@@ -31,7 +33,10 @@ function ownNode(): string | undefined {
 
 function handOver(node: string | undefined): void {
   if (node === undefined) return refuse();
-  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], {
+    stdio: 'inherit',
+    env: { ...process.env, [handedOver]: '1' },
+  });
   for (const signal of forwarded) process.on(signal, () => (signal === 'SIGINT' && hasTerminal() ? undefined : child.kill(signal)));
   child.on('error', refuse);
   child.on('exit', (code, signal) => {
