@@ -34,7 +34,7 @@ const found = async (pattern: RegExp): Promise<string> => {
 };
 
 async function stop(): Promise<void> {
-  if (server.exitCode !== null) return;
+  if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, 'exit');
   process.kill(-server.pid!, 'SIGTERM');
   await ended;
