@@ -5,7 +5,7 @@ export default {
   testMatch: ['**/*.spec.js'],
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
-  testTimeout: 30_000,
+  testTimeout: 90_000,
   globalSetup: '<rootDir>/dist/libs/testing/run/open-folder.js',
   globalTeardown: '<rootDir>/dist/libs/testing/run/close-folder.js',
   reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],

@@ -29,7 +29,7 @@ export const transport: Section = (stage) => {
         expect([answer.headers['connection'], Number(answer.headers['retry-after'])]).toEqual(['close', expect.any(Number)]);
         expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       }
-    }, 60_000);
+    });
   });
 
   describe('a request that has two readings is 400 and ends the connection', () => {
