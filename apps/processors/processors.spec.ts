@@ -86,7 +86,7 @@ describe('the processors of a process', () => {
     const { series } = storage;
     const gate = Promise.withResolvers<void>();
     const held: Pick<SeriesStore, 'write' | 'checkpoint'> = {
-      write: (batches) => gate.promise.then(() => series.write(batches)),
+      write: (batches, lease) => gate.promise.then(() => series.write(batches, lease)),
       checkpoint: () => series.checkpoint(),
     };
     storage = { ...storage, series: held as SeriesStore };

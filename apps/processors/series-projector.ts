@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Processor, StreamRecord } from '#log';
-import type { PointBatch } from '#model';
+import { Lease, type PointBatch } from '#model';
 import { SERIES_STORE, type SeriesStore } from '#stores';
 import { points } from '#topics';
 import { placed } from './placed.js';
@@ -13,8 +13,8 @@ export class SeriesProjector implements Processor<PointBatch> {
 
   constructor(@Inject(SERIES_STORE) private readonly store: SeriesStore) {}
 
-  process(records: readonly StreamRecord<PointBatch>[]): Promise<void> {
-    return this.store.write(placed(records));
+  process(records: readonly StreamRecord<PointBatch>[], lease: Lease): Promise<void> {
+    return this.store.write(placed(records), lease);
   }
 
   checkpoint(): Promise<void> {

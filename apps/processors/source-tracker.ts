@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
-import type { EventBatch, PointBatch, Source } from '#model';
+import type { EventBatch, Lease, PointBatch, Source } from '#model';
 import { events, points, sourceKey, sources } from '#topics';
 
 const writePauseMs = 2_000;
@@ -12,6 +12,9 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
   readonly group = 'sources';
   readonly inputs = [points, events];
   readonly #view: View<Source>;
+  #lease: Lease | undefined;
+  /** The view shows what was written before the lease. */
+  #shown: Promise<void> | undefined;
   /** What is not in the log yet, by key. */
   readonly #unwritten = new Map<string, Source>();
   /** What is in the log, but perhaps not in the view yet. */
@@ -26,8 +29,9 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
     this.#view = views.open(sources);
   }
 
-  async process(records: readonly StreamRecord<PointBatch | EventBatch>[]): Promise<void> {
-    await this.#view.ready;
+  async process(records: readonly StreamRecord<PointBatch | EventBatch>[], lease: Lease): Promise<void> {
+    if (lease !== this.#lease) this.#begin(lease);
+    await this.#shown;
     let isNew = false;
     for (const { value } of records) if (value && bySource(value)) isNew = this.#hear(value) || isNew;
     if (isNew || this.#unwritten.size > mostUnwritten) await this.#write();
@@ -36,6 +40,15 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
 
   checkpoint(): Promise<void> {
     return this.#write();
+  }
+
+  /** Other members may have written since the last lease: what they wrote counts, and what is held here comes again. */
+  #begin(lease: Lease): void {
+    this.#lease = lease;
+    this.#unwritten.clear();
+    this.#written.clear();
+    this.#shown = this.#view.caughtUp();
+    this.#shown.catch(() => (this.#lease = undefined));
   }
 
   /** Whether the source was never heard before. */
@@ -60,7 +73,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
 
   async #append(): Promise<void> {
     const batch = [...this.#unwritten];
-    if (batch.length === 0) return;
+    if (batch.length === 0 || !this.#lease?.held()) return;
     await this.log.append(batch.map(([, source]) => entry(sources, source)));
     for (const [key, source] of this.#written) if (covers(this.#view.get(key), source)) this.#written.delete(key);
     for (const [key, source] of batch) {

@@ -1,3 +1,4 @@
+import type { Lease } from '#model';
 import type { AnyTopic, Entry, Headers, StreamRecord } from './topic.js';
 
 export const RECORD_LOG = Symbol('RecordLog');
@@ -11,9 +12,10 @@ export interface Position {
 
 /**
  * Takes records of any of the subscribed partitions, each partition in offset order. It is called again for a partition only after the
- * promise of its last call has settled. A rejection gives the same records again, after a pause.
+ * promise of its last call has settled. A rejection gives the same records again, after a pause. When the group gives partitions to other
+ * members, everything that is not committed comes again from the last commit on, under a new lease.
  */
-export type BatchHandler = (records: readonly StreamRecord[]) => Promise<void>;
+export type BatchHandler = (records: readonly StreamRecord[], lease: Lease) => Promise<void>;
 
 /** A record that cannot be decoded. The log hands it over as bytes so that the runner can park it. */
 export interface Unreadable {
@@ -31,7 +33,7 @@ export interface ConsumerOptions {
   readonly topics: readonly AnyTopic[];
   readonly handler: BatchHandler;
   /** Takes what the codec refused; the partition goes on once it resolves. */
-  readonly unreadable: (record: Unreadable) => Promise<void>;
+  readonly unreadable: (record: Unreadable, lease: Lease) => Promise<void>;
   /** The log cannot be read any further, for example `log_corrupt`; nothing is delivered afterwards. */
   readonly stopped: (error: Error) => void;
 }

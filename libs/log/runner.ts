@@ -1,4 +1,4 @@
-import { TelemetryError } from '#model';
+import { forever, type Lease, TelemetryError } from '#model';
 import type { Processor } from './processor.js';
 import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
 import type { StreamRecord } from './topic.js';
@@ -38,6 +38,8 @@ export class Runner {
   #checkpointing: Promise<void> | undefined;
   #checkpointMs = performance.now();
   #stoppedBy: Error | undefined;
+  /** That of everything in `#processed`. */
+  #lease: Lease = forever;
   readonly #counts = { processed: 0, parked: 0, failures: 0 };
   readonly #running = new Set<Promise<void>>();
   /** Where each partition goes on, for what is processed and not committed. */
@@ -56,8 +58,8 @@ export class Runner {
     this.#subscription = await this.log.consume({
       group: this.processor.group,
       topics: this.processor.inputs,
-      handler: (records) => this.#run(() => this.#take(records)),
-      unreadable: (record) => this.#run(() => this.#refuse(record)),
+      handler: (records, lease) => this.#run(lease, () => this.#take(records, lease)),
+      unreadable: (record, lease) => this.#run(lease, () => this.#refuse(record, lease)),
       stopped: (error) => this.#stopped(error),
     });
     this.#timer = setInterval(() => this.#tick(), this.options.checkpointMs).unref();
@@ -103,9 +105,11 @@ export class Runner {
 
   async #checkpointOnce(): Promise<void> {
     const positions = [...this.#processed.values()];
+    const lease = this.#lease;
     try {
       if (positions.length > 0) {
         await this.processor.checkpoint();
+        if (!lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
         await this.#subscription!.commit(positions);
         this.#forget(positions);
       }
@@ -127,35 +131,44 @@ export class Runner {
   }
 
   /** Runs a handler, and none once the runner stops: what is refused here was not committed and comes again. */
-  async #run(handler: () => Promise<void>): Promise<void> {
+  async #run(lease: Lease, handler: () => Promise<void>): Promise<void> {
     if (this.#stopping) throw new Error('the runner stops');
+    this.#hold(lease);
     const running = handler();
     this.#running.add(running);
     await running.finally(() => this.#running.delete(running));
   }
 
-  async #take(records: readonly StreamRecord[]): Promise<void> {
-    const fresh = this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(placeOf(record))));
-    if (fresh.length > 0) await this.#process(fresh);
-    for (const record of records) this.#done(placeOf(record));
+  /** What was processed under a lost lease is not ours to commit. */
+  #hold(lease: Lease): void {
+    if (lease === this.#lease) return;
+    this.#lease = lease;
+    this.#processed.clear();
+    this.#parked.clear();
   }
 
-  async #process(records: readonly StreamRecord[]): Promise<void> {
+  async #take(records: readonly StreamRecord[], lease: Lease): Promise<void> {
+    const fresh = this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(placeOf(record))));
+    if (fresh.length > 0) await this.#process(fresh, lease);
+    if (lease === this.#lease) for (const record of records) this.#done(placeOf(record));
+  }
+
+  async #process(records: readonly StreamRecord[], lease: Lease): Promise<void> {
     try {
-      await this.processor.process(records);
+      await this.processor.process(records, lease);
       this.#counts.processed += records.length;
     } catch (error) {
       this.#failed('a batch failed', error);
       if (!isOfARecord(error)) throw error;
       if (records.length === 1) await this.#park(placeOf(records[0]!), records[0]!.key, this.log.encoded(records[0]!), error);
-      else for (const record of records) await this.#process([record]);
+      else for (const record of records) await this.#process([record], lease);
     }
   }
 
-  async #refuse(record: Unreadable): Promise<void> {
+  async #refuse(record: Unreadable, lease: Lease): Promise<void> {
     const place = { topic: record.topic.name, partition: record.partition, offset: record.offset };
     if (!this.#parked.has(placeName(place))) await this.#park(place, record.key, record.bytes, new Error(record.reason));
-    this.#done(place);
+    if (lease === this.#lease) this.#done(place);
   }
 
   async #park(place: Place, key: string, bytes: Uint8Array, error: unknown): Promise<void> {

@@ -17,6 +17,8 @@ export interface View<V> {
   changes(listener: (change: Change<V>) => void): () => void;
   /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
   readonly ready: Promise<void>;
+  /** Resolves when the view holds all that was in the topic at the call. */
+  caughtUp(): Promise<void>;
   /** Milliseconds since the view last heard the log. */
   ageMs(): number;
 }

@@ -9,6 +9,7 @@ export * from './interval.js';
 export * from './iso-time.js';
 export * from './json.js';
 export * from './names.js';
+export * from './lease.js';
 export * from './metric.js';
 export * from './organization.js';
 export * from './parameters.js';

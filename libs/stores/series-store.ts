@@ -1,4 +1,4 @@
-import type { PointBatch, RollupInterval, Window } from '#model';
+import type { Lease, PointBatch, RollupInterval, Window } from '#model';
 
 export const SERIES_STORE = Symbol('SeriesStore');
 
@@ -68,9 +68,12 @@ export interface FleetAnswer {
  * 1e-9 × max(|min|, |max|), after any mix of duplicate, late, reordered and repeated batches and any crash.
  */
 export interface SeriesStore {
-  /** Takes batches in log order, once per place; resolves when more may come, and then reads see them. Rejects `store_unavailable`. */
-  write(batches: readonly Placed<PointBatch>[]): Promise<void>;
-  /** Resolves when all that was written before the call survives a crash. */
+  /**
+   * Takes batches in log order, once per place; resolves when more may come, and then reads see them within the store's freshness: at
+   * once, or after a flush. What it holds of a lost lease it drops: that comes again. Rejects `store_unavailable`.
+   */
+  write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void>;
+  /** Resolves when all that was written before the call, under a lease that is still held, survives a crash and is visible. */
   checkpoint(): Promise<void>;
 
   /** Names of all metrics the source ever reported, in UTF-8 byte order. */

@@ -21,9 +21,9 @@ export class LogConsumer {
     consumer.#subscription = await log.consume({
       group,
       topics,
-      handler: async (records) => {
+      handler: async (records, lease) => {
         consumer.batches.push(records);
-        await handler?.(records);
+        await handler?.(records, lease);
         consumer.records.push(...records);
       },
       unreadable: async (record) => void consumer.unreadable.push(record),

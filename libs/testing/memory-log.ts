@@ -48,6 +48,10 @@ class MemoryView implements View<unknown> {
   readonly #listeners = new Set<(change: Change<unknown>) => void>();
   silentMs = 0;
 
+  caughtUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
   get(key: string): unknown {
     return this.#values.get(key);
   }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, Runner, tombstone, type AnyTopic, type Processor, type RecordLog, type StreamRecord } from '#log';
-import { TelemetryError, type Source } from '#model';
+import { type Lease, TelemetryError, type Source } from '#model';
 import { sources } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
@@ -67,6 +67,22 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
     until(`${n} records are processed`, () => runner.figures().processed >= n);
 
   describe('offsets', () => {
+    it('are not committed once the group has given the partitions to others', async () => {
+      await append('a', 'b');
+      let held = true;
+      const lease: Lease = { held: () => held };
+      const leasing: Pick<RecordLog, 'consume'> = {
+        consume: (options) => log.consume({ ...options, handler: (records) => options.handler(records, lease) }),
+      };
+      const runner = new Runner(leasing as RecordLog, new Saver(), { checkpointMs: 1e6, report: (message) => reports.push(message) });
+      await runner.start();
+      await processed(runner, 2);
+      held = false;
+      await expect(runner.checkpoint()).rejects.toMatchObject({ code: 'log_unavailable' });
+      expect(await runner.lag()).toBe(2);
+      await runner.stop();
+    });
+
     it('are committed behind a checkpoint, not before', async () => {
       await append('a', 'b');
       const first = await run(new Saver());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type PointBatch, type RollupInterval, rollupIntervals, type SeriesRun, type Tags } from '#model';
+import { type PointBatch, type RollupInterval, rollupIntervals, type SeriesRun, type Tags, forever } from '#model';
 import type { BucketColumns, Placed, SeriesStore } from '#stores';
 import { Random } from './random.js';
 import { aSeriesHistory, type SeriesHistory } from './series-history.js';
@@ -51,7 +51,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
     offset: offset++,
     value: { orgId: org, sourceId, receivedMs: t, series },
   });
-  const write = (...series: readonly SeriesRun[]): Promise<void> => store.write([placed(series)]);
+  const write = (...series: readonly SeriesRun[]): Promise<void> => store.write([placed(series)], forever);
   const raw = async (limit = all, window = everything, metrics?: readonly string[]): Promise<Kept<RawRow>> =>
     rawRows(await store.raw({ orgId: org, sourceId: 's', metrics, window, limit }));
   const buckets = async (interval: RollupInterval, window = everything, limit = all): Promise<Kept<BucketRow>> =>
@@ -120,7 +120,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
           ),
       ],
       ['in one body the later run', () => write(aRun('m', [[t, 1]]), aRun('n', [[t, 0]]), aRun('m', [[t, 3]], { a: 'b' }))],
-      ['in one call the later batch', () => store.write([placed([aRun('m', [[t, 9]])]), placed([aRun('m', [[t, 3]])])])],
+      ['in one call the later batch', () => store.write([placed([aRun('m', [[t, 9]])]), placed([aRun('m', [[t, 3]])])], forever)],
       ['in two calls the later', async () => (await write(aRun('m', [[t, 9]])), await write(aRun('m', [[t, 3]])))],
       [
         'around a checkpoint the later',
@@ -141,12 +141,12 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
   describe('a record that comes again', () => {
     it('is not taken again after a later one', async () => {
       const batch = placed([aRun('m', [[t, 1]])]);
-      await store.write([batch, placed([aRun('m', [[t, 2]])])]);
-      await store.write([batch]);
+      await store.write([batch, placed([aRun('m', [[t, 2]])])], forever);
+      await store.write([batch], forever);
       await expect(raw()).resolves.toMatchObject({ rows: [['m', t, 2]] });
       await store.checkpoint();
       await crash();
-      await store.write([batch]);
+      await store.write([batch], forever);
       await expect(raw()).resolves.toMatchObject({ rows: [['m', t, 2]] });
     });
   });
@@ -185,8 +185,9 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
             id,
           ),
         ),
+        forever,
       );
-      await store.write([placed([aRun('other', [[t, 1]])], 'x'), placed([aRun('m', [[1, 1]])], 'y')]);
+      await store.write([placed([aRun('other', [[t, 1]])], 'x'), placed([aRun('m', [[1, 1]])], 'y')], forever);
       const window = { startMs: t, endMs: t + 10 * minute };
       const { sources, truncated } = await store.fleet({ orgId: org, metric: 'm', window, interval: '1m', limit });
       expect(sources.map(({ sourceId }) => sourceId)).toEqual(['B', 'a', 'a.b', 'z9']);
@@ -346,7 +347,7 @@ async function live(history: SeriesHistory, random: Random, first: SeriesStore, 
   let reached = 0;
   for (let next = 0; next < history.records.length;) {
     const some = history.records.slice(next, next + random.whole(1, 4));
-    await store.write(some);
+    await store.write(some, forever);
     for (const { value } of some) model.write(value);
     next += some.length;
     reached = Math.max(reached, next);

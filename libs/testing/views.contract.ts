@@ -57,6 +57,15 @@ export function viewsContract(open: () => Promise<LogUnderTest>): void {
       }
     });
 
+    it('has caught up with what was appended before the call', async () => {
+      const view = await openView();
+      for (const n of count(20)) {
+        await append(put('s', n));
+        await view.caughtUp();
+        expect(view.get('o/s')).toEqual(aSource('s', n));
+      }
+    });
+
     it('follows what is appended, and a tombstone ends its key until it is set again', async () => {
       const view = await openView();
       await append(put('s', 1));

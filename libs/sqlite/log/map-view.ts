@@ -3,6 +3,7 @@ import { SortedKeys } from './sorted-keys.js';
 
 export interface MapViewOptions {
   readonly ready: Promise<void>;
+  readonly caughtUp: () => Promise<void>;
   readonly ageMs: () => number;
   /** Records before this offset were there when the view was opened: they are no changes. */
   readonly shownFrom: number;
@@ -36,6 +37,10 @@ export class MapView implements View<unknown> {
   changes(listener: (change: Change<unknown>) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  caughtUp(): Promise<void> {
+    return this.options.caughtUp();
   }
 
   ageMs(): number {

@@ -44,9 +44,10 @@ export class SqliteViews implements Views, Receiver {
     const loaded = Promise.withResolvers<void>();
     // Whoever waits for it hears of a failure; where nobody does, the view's age tells.
     loaded.promise.catch(() => undefined);
-    const options = { ready: loaded.promise, ageMs: () => this.log.ageMs(), shownFrom: this.log.head };
+    const caughtUp = (): Promise<void> => this.#follower!.reached(this.log.head);
+    const options = { ready: loaded.promise, caughtUp, ageMs: () => this.log.ageMs(), shownFrom: this.log.head };
     for (const topic of compacted) this.#views.set(topic.name, new MapView(options));
     this.#follower = this.log.follow(compacted, this);
-    this.#follower.reached(this.log.head).then(loaded.resolve, loaded.reject);
+    caughtUp().then(loaded.resolve, loaded.reject);
   }
 }

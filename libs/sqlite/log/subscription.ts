@@ -1,3 +1,4 @@
+import { forever } from '#model';
 import type { AnyTopic, ConsumerOptions, Position, StreamRecord, Subscription, Unreadable } from '#log';
 import { Follower, type Followed, type Receiver } from './follower.js';
 import { everyPartition, type GroupPosition } from './positions.js';
@@ -59,13 +60,13 @@ export class GroupSubscription implements Subscription, Receiver {
   async take(records: readonly StreamRecord[]): Promise<void> {
     const known = this.#out.at(-1)?.offset ?? -1;
     for (const { topic, partition, offset } of records) if (offset > known) this.#out.push({ topic, partition, offset });
-    await this.options.handler(records);
+    await this.options.handler(records, forever);
   }
 
   async unreadable(record: Unreadable): Promise<void> {
     const { topic, partition, offset } = record;
     if (offset > (this.#out.at(-1)?.offset ?? -1)) this.#out.push({ topic, partition, offset });
-    await this.options.unreadable(record);
+    await this.options.unreadable(record, forever);
   }
 
   failed(error: Error): void {

@@ -1,3 +1,4 @@
+import { forever } from '#model';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnyTopic, Processor } from '#log';
@@ -67,7 +68,14 @@ async function fill(
     const topics = new Set<AnyTopic>(groups.flatMap(({ inputs }) => inputs));
     let [records, unreadable] = [0, 0];
     for await (const piece of logPieces(log, [...topics], end)) {
-      await Promise.all(groups.map((one) => one.process(piece.records.filter(({ topic }) => one.inputs.includes(topic)))));
+      await Promise.all(
+        groups.map((one) =>
+          one.process(
+            piece.records.filter(({ topic }) => one.inputs.includes(topic)),
+            forever,
+          ),
+        ),
+      );
       records += piece.records.length;
       unreadable += piece.unreadable;
       onProgress({ step: 'rebuild', done: piece.next, total: end });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { PointBatch } from '#model';
+import { forever, type PointBatch } from '#model';
 import type { SeriesStore } from '#stores';
 import { Random } from '#testing';
 import { closeStoreThreads, startStoreThreads } from '../store-threads.js';
@@ -28,9 +28,9 @@ describe('a store that was damaged', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-damage-'));
     await withStore(async (store) => {
-      await store.write([{ partition: 0, offset: 0, value: aBatch('s1', 'a') }]);
+      await store.write([{ partition: 0, offset: 0, value: aBatch('s1', 'a') }], forever);
       await store.checkpoint();
-      await store.write([{ partition: 0, offset: 1, value: aBatch('s2', 'b') }]);
+      await store.write([{ partition: 0, offset: 1, value: aBatch('s2', 'b') }], forever);
     });
   });
   afterEach(() => rm(folder, { recursive: true }));
