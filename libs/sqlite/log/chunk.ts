@@ -1,5 +1,5 @@
 import { frameBytes, readFrame, type Frame } from './frame.js';
-import type { ReadAnswer, Stored } from './log-file.js';
+import type { ReadAnswer, Stored } from './stored.js';
 
 /** Records on their way from the log's thread: each one's offset and time as doubles, then its frame. */
 export interface Chunk {

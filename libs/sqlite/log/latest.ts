@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { rowChecksum } from './checksum.js';
 import { damaged } from './fault.js';
 import { frameBytes, frameTopic, readFrame } from './frame.js';
-import type { ReadAnswer, Stored } from './log-file.js';
+import type { ReadAnswer, Stored } from './stored.js';
 
 interface Row {
   readonly at: number;

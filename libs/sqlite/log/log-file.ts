@@ -4,6 +4,7 @@ import { Batches } from './batches.js';
 import { damaged, inLog } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
+import type { ReadAnswer } from './stored.js';
 import { Witness } from './witness.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
@@ -25,19 +26,6 @@ export interface ReadRequest {
   readonly kept: readonly string[];
   /** Names of compacted topics. */
   readonly compacted: readonly string[];
-}
-
-/** A record as it lies in the log. */
-export interface Stored {
-  readonly offset: number;
-  readonly ms: number;
-  readonly frame: Uint8Array;
-}
-
-export interface ReadAnswer {
-  readonly records: readonly Stored[];
-  /** Where to read on; the head when there is no more. */
-  readonly next: number;
 }
 
 /** The log's file, for the one thread that has it open. Errors are `log_corrupt` with the place, or `log_unavailable`. */
