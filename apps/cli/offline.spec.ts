@@ -51,6 +51,12 @@ describe('on the folder of a stopped server', () => {
   });
 });
 
+it('verify warns when nobody can vouch for the end of the log', async () => {
+  writeFileSync(join(data, 'log.head'), 'rubbish');
+  const { code, stderr } = await run(['verify', '--data', data]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('log.head is missing or damaged: ')]);
+});
+
 it('a damaged log is said to be so', async () => {
   const log = join(data, 'log.db');
   const bytes = readFileSync(log);

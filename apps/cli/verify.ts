@@ -19,6 +19,7 @@ export const body = command({
     io.note(
       `Compared ${counted(found.rows, 'row')} of ${counted(found.series, 'series', 'series')} and ${counted(found.events, 'event')} of ${counted(found.sources, 'source')}.`,
     );
+    for (const warning of found.warnings) io.note(warning);
     if (found.unreadable > 0) io.note(`${counted(found.unreadable, 'record')} of the log cannot be decoded: in no projection.`);
     if (found.differences > 0)
       throw new Failure(`${counted(found.differences, 'difference')}: \`headwater rebuild --data ${data}\` makes the projections anew.`);
@@ -31,7 +32,7 @@ function sentence({ what, orgId, sourceId, metric, timestampMs, expected, found 
   return `${[...where, what].join(' ')}: the log says ${expected}, the store says ${found}`;
 }
 
-function wire({ sources, series, rows, events, unreadable, differences, first }: Verification): unknown {
+function wire({ sources, series, rows, events, warnings, unreadable, differences, first }: Verification): unknown {
   const named = first.map(({ what, orgId, sourceId, metric, timestampMs, expected, found }) => ({
     what,
     org_id: orgId,
@@ -41,5 +42,5 @@ function wire({ sources, series, rows, events, unreadable, differences, first }:
     expected,
     found,
   }));
-  return { sources, series, rows, events, unreadable, differences, first: named };
+  return { sources, series, rows, events, warnings, unreadable, differences, first: named };
 }

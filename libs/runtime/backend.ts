@@ -7,6 +7,8 @@ import type { Config } from './config.js';
 export interface OpenBackend {
   readonly providers: readonly Provider[];
   readonly metrics: readonly Metric[];
+  /** What the operator should know and need not mend before the start, as sentences. */
+  readonly warnings: readonly string[];
   /** Everything durable and visible, files closed. */
   close(): Promise<void>;
   /** Ends where it stands, as a crash would. */

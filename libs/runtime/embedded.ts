@@ -19,6 +19,7 @@ export const embedded: Backend = {
         { provide: SERIES_STORE, useValue: storage.series },
       ],
       metrics: [],
+      warnings: storage.warnings,
       close: () => storage.close(),
       crash: () => storage.crash(),
     };

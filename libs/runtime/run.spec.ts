@@ -1,13 +1,14 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { errorCases } from '#model';
 import { eventually } from '#testing';
 
 const main = fileURLToPath(new URL('../../apps/embedded/main.js', import.meta.url));
@@ -132,6 +133,18 @@ describe('a server', () => {
   });
 });
 
+it('warns of a folder whose log nobody can vouch for, and starts', async () => {
+  const env = { HEADWATER_DATA: join(dir, 'unwitnessed') };
+  const first = launch(env);
+  await listening(first);
+  first.child.kill('SIGTERM');
+  await first.ended;
+  writeFileSync(join(env.HEADWATER_DATA, 'log.head'), 'rubbish');
+  const second = launch(env);
+  await listening(second);
+  expect(second.stderr()).toMatch(/"level":"warn".*log\.head is missing or damaged: /);
+});
+
 describe('what keeps a server from starting is said in one sentence', () => {
   it('a port that is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
@@ -162,6 +175,16 @@ describe('what keeps a server from starting is said in one sentence', () => {
     );
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
+  });
+
+  it.each([
+    ['log.db', 'log.db is damaged: opening failed: file is not a database.', 'log_corrupt'],
+    ['store.db', 'The store is damaged: have the operator rebuild it from the log.', 'store_corrupt'],
+  ] as const)('a %s that is not one', async (file, what, code) => {
+    const data = mkdtempSync(join(dir, 'damaged-'));
+    writeFileSync(join(data, file), 'x'.repeat(8192));
+    const server = launch({ HEADWATER_DATA: data });
+    expect([await server.ended, server.stderr()]).toEqual([1, `${what} ${errorCases[code].remedy}\n`]);
   });
 
   it('a configuration with mistakes', async () => {

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { errorCases, TelemetryError } from '#model';
 import type { Backend } from './backend.js';
 import { readConfig, StartError } from './config.js';
 import { anotherKey, welcome } from './first-key.js';
@@ -36,7 +37,14 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     logger.info({ data: config.dataDir, metrics: `${running.adminUrl}/metrics` }, `listening on ${running.url}`);
     if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
   } catch (error) {
-    process.stderr.write(`${error instanceof StartError ? error.message : (error as Error).stack}\n`);
+    process.stderr.write(`${reason(error)}\n`);
     process.exit(1);
   }
+}
+
+/** Why there was no start: sentences where somebody can do something about it. */
+function reason(error: unknown): string | undefined {
+  if (error instanceof StartError) return error.message;
+  if (error instanceof TelemetryError) return `${error.message.replace(/\.?$/, '.')} ${errorCases[error.code].remedy}`;
+  return (error as Error).stack;
 }

@@ -40,6 +40,7 @@ export async function start(
   { clock = Date.now, checkpointMs = 10_000, ...limits }: StartOptions = {},
 ): Promise<Running> {
   const open = await backend.open(config, clock);
+  for (const warning of open.warnings) logger.warn(warning);
   const requestMetrics = new RequestMetrics();
   const requestLog = new RequestLog(logger);
   const observer = (answered: Answered): void => {

@@ -18,6 +18,8 @@ export interface Storage {
   readonly views: Views;
   readonly series: SeriesStore;
   readonly events: EventStore;
+  /** What the operator should know of the folder, as sentences. */
+  readonly warnings: readonly string[];
   /** Writes what waits and closes the files. Consumers are stopped before. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
@@ -47,6 +49,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     return {
       ...portsOf(log, stores),
       log,
+      warnings: [log.warning].filter((warning) => warning !== undefined),
       close: () => opened.disposeAsync(),
       crash: async () => {
         await Promise.all([log.crash(), stores.crash()]).finally(() => folder.release());

@@ -1,7 +1,8 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { rowChecksum } from './checksum.js';
 import { draft, readFrame, writeFrame } from './frame.js';
 import { LogFile, type Group } from './log-file.js';
 
@@ -48,5 +49,57 @@ describe('the file of the log', () => {
     const second = new LogFile(path, 100 * hourMs);
     expect(second.head).toBe(2);
     second.close();
+  });
+});
+
+describe('the witness of how far a log was durable', () => {
+  const unknown = expect.stringContaining('log.head is missing or damaged');
+  const row = (head: number): Buffer => Buffer.from(new Float64Array([head, rowChecksum(new Uint8Array(), head)]).buffer);
+  const changed = (at: number): ((bytes: Buffer) => Buffer) => {
+    return (bytes) => Buffer.from(bytes.map((byte, place) => (place === at ? byte ^ 1 : byte)));
+  };
+
+  /** A log of three records whose witness was then changed; undefined removes it. */
+  function witnessed(change: (bytes: Buffer) => Buffer | undefined): string {
+    const dir = mkdtempSync(join(tmpdir(), 'headwater-witness-'));
+    const file = new LogFile(join(dir, 'log.db'), 0);
+    file.commit(group({ a: '1', b: '1' }));
+    file.commit(group({ c: '1' }));
+    file.close();
+    const witness = join(dir, 'log.head');
+    const bytes = change(readFileSync(witness));
+    if (bytes) writeFileSync(witness, bytes);
+    else rmSync(witness);
+    return join(dir, 'log.db');
+  }
+
+  function open(path: string): unknown {
+    const file = new LogFile(path, 0);
+    file.close();
+    return file.opened();
+  }
+
+  it.each([
+    ['as it was', (bytes: Buffer) => bytes, undefined],
+    ['behind, as after a power cut', () => row(2), undefined],
+    ['longer than it should be', (bytes: Buffer) => Buffer.concat([bytes, bytes]), undefined],
+    ['not there', () => undefined, unknown],
+    ['empty, as after a power cut', () => Buffer.alloc(0), unknown],
+    ['cut off', (bytes: Buffer) => bytes.subarray(0, 9), unknown],
+    ['all zeros', () => Buffer.alloc(16), unknown],
+    ...Array.from({ length: 16 }, (_, at) => [`with byte ${at} changed`, changed(at), unknown] as const),
+  ] as const)('that is %s never keeps a whole log from opening, and is told of once', (_, change, warning) => {
+    const path = witnessed(change);
+    expect([open(path), open(path)]).toEqual([
+      { head: 3, warning },
+      { head: 3, warning: undefined },
+    ]);
+  });
+
+  it('that knows of more records than there are is told as damage', () => {
+    const path = witnessed(() => row(5));
+    const says = 'it ends at offset 3, and records up to 4 were acknowledged; to go on without them, remove log.head';
+    expect(() => open(path)).toThrow(says);
+    expect(() => open(path)).toThrow(says);
   });
 });

@@ -5,7 +5,7 @@ import { damaged, inLog } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
 import type { ReadAnswer } from './stored.js';
-import { Witness } from './witness.js';
+import { Witness, witnessFileName } from './witness.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
 export interface Group {
@@ -28,6 +28,14 @@ export interface ReadRequest {
   readonly compacted: readonly string[];
 }
 
+/** What an opened log is like. */
+export interface Opened {
+  /** Offset of the next record. */
+  readonly head: number;
+  /** A sentence for the operator; undefined when all is well. */
+  readonly warning: string | undefined;
+}
+
 /** The log's file, for the one thread that has it open. Errors are `log_corrupt` with the place, or `log_unavailable`. */
 export class LogFile {
   readonly #db: DatabaseSync;
@@ -35,19 +43,23 @@ export class LogFile {
   readonly #batches: Batches;
   readonly #latest: Latest;
   readonly #positions: Positions;
+  readonly #warning: string | undefined;
   #head: number;
 
   /** Opens the file, made if need be, and checks that it holds all that was ever acknowledged. */
   constructor(path: string, nowMs: number) {
-    this.#witness = new Witness(join(dirname(path), 'log.head'));
+    this.#witness = new Witness(join(dirname(path), witnessFileName));
     this.#db = inLog('opening', () => openDatabase(path));
     this.#batches = inLog('opening', () => new Batches(this.#db));
     this.#latest = inLog('opening', () => new Latest(this.#db));
     this.#positions = inLog('opening', () => new Positions(this.#db));
     this.#head = inLog('opening', () => Math.max(this.#batches.end(), this.#latest.end()));
-    const seen = this.#witness.head();
-    if (this.#head < seen) throw damaged(`it ends at offset ${this.#head}, and records up to ${seen - 1} were acknowledged`);
+    this.#warning = this.#hearWitness();
     inLog('dropping old tombstones', () => this.#atomically(() => this.#latest.dropTombstones(nowMs)));
+  }
+
+  opened(): Opened {
+    return { head: this.#head, warning: this.#warning };
   }
 
   /** Offset of the next record. */
@@ -89,6 +101,19 @@ export class LogFile {
   close(): void {
     this.#db.close();
     this.#witness.close();
+  }
+
+  /** @throws TelemetryError `log_corrupt` when acknowledged records are missing. Where that is not known the log is taken as it is. */
+  #hearWitness(): string | undefined {
+    const seen = this.#witness.head();
+    if (seen === undefined && this.#head > 0) {
+      this.#witness.saw(this.#head);
+      return `${witnessFileName} is missing or damaged: whether the newest records of the log are all there cannot be told this time.`;
+    }
+    if (seen === undefined || this.#head >= seen) return undefined;
+    throw damaged(
+      `it ends at offset ${this.#head}, and records up to ${seen - 1} were acknowledged; to go on without them, remove ${witnessFileName}`,
+    );
   }
 
   #atomically(work: () => void): void {

@@ -9,7 +9,7 @@ let file: LogFile;
 serve({
   open: () => {
     file = new LogFile(workerData as string, Date.now());
-    return file.head;
+    return file.opened();
   },
   commit: (group: Group) => file.commit(group),
   read: (request: ReadRequest) => {

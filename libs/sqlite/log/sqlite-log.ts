@@ -5,7 +5,7 @@ import { WorkerThread } from '../worker.js';
 import { Appender, item, type Item, type Written } from './appender.js';
 import type { Chunk } from './chunk.js';
 import { Follower, type Receiver } from './follower.js';
-import type { ReadRequest } from './log-file.js';
+import type { Opened, ReadRequest } from './log-file.js';
 import { LogRecord } from './log-record.js';
 import type { GroupPosition } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
@@ -21,6 +21,8 @@ const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 /** The log in one SQLite file with a thread of its own. A group has one member here. */
 export class SqliteLog implements RecordLog, Home {
   readonly tail: Tail;
+  /** What the operator should know of the file, as a sentence. */
+  readonly warning: string | undefined;
   readonly #appender: Appender;
   readonly #following = new Set<Following>();
   readonly #groups = new Map<string, GroupSubscription>();
@@ -30,9 +32,10 @@ export class SqliteLog implements RecordLog, Home {
     private readonly thread: WorkerThread,
     readonly codec: AvroCodec,
     private readonly topics: ReadonlyMap<string, AnyTopic>,
-    head: number,
+    { head, warning }: Opened,
   ) {
     this.#head = head;
+    this.warning = warning;
     this.tail = new Tail(head);
     this.#appender = new Appender({
       commit: (group) => thread.call('commit', group, [group.frames]),
@@ -45,8 +48,8 @@ export class SqliteLog implements RecordLog, Home {
   static async open(path: string, codec: AvroCodec, topics: readonly AnyTopic[]): Promise<SqliteLog> {
     const thread = new WorkerThread(new URL('./log.worker.js', import.meta.url), path, 'log_unavailable');
     try {
-      const head = await thread.call<number>('open');
-      return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), head);
+      const opened = await thread.call<Opened>('open');
+      return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), opened);
     } catch (cause) {
       await thread.terminate();
       throw cause;

@@ -1,5 +1,8 @@
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { rowChecksum } from './checksum.js';
+
+/** The file beside the log that a witness writes, as sentences name it. */
+export const witnessFileName = 'log.head';
 
 const none = new Uint8Array();
 
@@ -13,20 +16,21 @@ export class Witness {
 
   constructor(private readonly path: string) {}
 
-  /** The least head that the log must have; 0 when there is no such file yet or it is damaged. */
-  head(): number {
-    if (!existsSync(this.path)) return 0;
+  /** The least head that the log must have; undefined when the file is missing or damaged, so that nobody knows. */
+  head(): number | undefined {
+    if (!existsSync(this.path)) return undefined;
     const bytes = readFileSync(this.path);
-    if (bytes.length !== 2 * 8) return 0;
+    if (bytes.length < this.#row.byteLength) return undefined;
     const [head, sum] = [bytes.readDoubleLE(0), bytes.readDoubleLE(8)];
-    return sum === rowChecksum(none, head) ? head : 0;
+    return sum === rowChecksum(none, head) ? head : undefined;
   }
 
   /** Never fails: what it could not write it may also have been too late for. */
   saw(head: number): void {
     this.#row.set([head, rowChecksum(none, head)]);
     try {
-      this.#file ??= openSync(this.path, 'w');
+      // Never emptied: until it is written again it says what it said.
+      this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
       writeSync(this.#file, this.#row, 0, this.#row.byteLength, 0);
     } catch {
       // It stays behind until the next commit.

@@ -21,6 +21,8 @@ export interface Verification {
   /** Raw points and rollup rows that were compared. */
   readonly rows: number;
   readonly events: number;
+  /** What the operator should know of the folder, as sentences. */
+  readonly warnings: readonly string[];
   /** Records of the log that cannot be decoded, and so are in no projection. */
   readonly unreadable: number;
   readonly differences: number;
@@ -54,7 +56,7 @@ export async function verify(dir: string, processorsOf: ProcessorsOf, options: V
   } catch (cause) {
     if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
     findings.add({ what: 'damage', expected: 'a store that can be opened', found: cause.message });
-    return { sources: 0, series: 0, rows: 0, events: 0, unreadable: 0, differences: findings.count, first: findings.first };
+    return { sources: 0, series: 0, rows: 0, events: 0, warnings: [], unreadable: 0, differences: findings.count, first: findings.first };
   }
 }
 
@@ -83,6 +85,7 @@ class Verifier {
       series: census.values().reduce((sum, { points: series }) => sum + series.size, 0),
       rows: this.#rows,
       events: this.#events,
+      warnings: this.storage.warnings,
       unreadable: this.#unreadable,
       differences: this.findings.count,
       first: this.findings.first,
