@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { syncFolder, writeDurably } from './durable-file.js';
+import { makePrivate, syncFolder, writeDurably } from './durable-file.js';
 
 /** What the files of a folder look like. A greater number means that this version must not touch them. */
 const formatVersion = 1;
@@ -47,7 +47,7 @@ function refuseNewer(path: string, format: string): void {
 
 function makeFolder(path: string): void {
   try {
-    const made = mkdirSync(path, { recursive: true });
+    const made = mkdirSync(path, { recursive: true, mode: 0o700 });
     if (made) syncFolder(dirname(made));
   } catch (cause) {
     throw unusable(path, cause);
@@ -57,7 +57,9 @@ function makeFolder(path: string): void {
 /** An exclusive transaction that never ends: the operating system frees it with the process, and it also keeps out our own threads. */
 function takeLock(path: string): DatabaseSync {
   try {
-    const lock = new DatabaseSync(join(path, 'lock'));
+    const file = join(path, 'lock');
+    makePrivate(file);
+    const lock = new DatabaseSync(file);
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (cause) {

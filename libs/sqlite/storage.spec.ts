@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,22 @@ describe('a storage', () => {
     await view.ready;
     expect(view.get('o/s')).toEqual(source);
     await second.close();
+  });
+
+  it('is for its owner only, whatever the umask', async () => {
+    const dir = join(await mkdtemp(join(tmpdir(), 'headwater-storage-')), 'data');
+    const umask = process.umask(0);
+    try {
+      const storage = await openStorage(dir);
+      await storage.log.append([entry(sources, source)]);
+      const rights = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+      const files = readdirSync(dir).map((name) => [name, rights(join(dir, name))]);
+      expect(Object.fromEntries(files)).toMatchObject({ 'log.db-wal': '600', 'store.db-wal': '600', 'log.head': '600', lock: '600' });
+      expect([rights(dir), ...new Set(files.map(([, right]) => right))]).toEqual(['700', '600']);
+      await storage.close();
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('gives the folder back when the store is damaged', async () => {

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { makePrivate } from './durable-file.js';
 
 /**
  * Pages in the write-ahead file before they go to their places (32 MiB). An event touches a page of each index, and pages that many
@@ -13,6 +14,7 @@ const keptWalBytes = 8 * 1024 * 1024;
  * commit): a group's offset moves only behind what the store really holds.
  */
 export function openStoreForWriting(file: string): DatabaseSync {
+  makePrivate(file);
   const db = new DatabaseSync(file);
   db.exec('PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   db.exec(`PRAGMA busy_timeout = 10000; PRAGMA journal_size_limit = ${keptWalBytes}`);

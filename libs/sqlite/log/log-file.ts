@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makePrivate } from '../durable-file.js';
 import { Batches } from './batches.js';
 import { damaged, inLog } from './fault.js';
 import { Latest } from './latest.js';
@@ -131,6 +132,7 @@ export class LogFile {
 }
 
 function openDatabase(path: string): DatabaseSync {
+  makePrivate(path);
   const db = new DatabaseSync(path);
   db.exec('PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   return db;

@@ -1,4 +1,5 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { ownerOnly } from '../durable-file.js';
 import { rowChecksum } from './checksum.js';
 
 /** The file beside the log that a witness writes, as sentences name it. */
@@ -30,7 +31,7 @@ export class Witness {
     this.#row.set([head, rowChecksum(none, head)]);
     try {
       // Never emptied: until it is written again it says what it said.
-      this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+      this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, ownerOnly);
       writeSync(this.#file, this.#row, 0, this.#row.byteLength, 0);
     } catch {
       // It stays behind until the next commit.
