@@ -1,0 +1,5 @@
+export { freePorts } from './free-ports.js';
+export { JavaServer, smallHeap, type JavaServerOptions } from './java-server.js';
+export { startKafka, type KafkaOptions, type KafkaServers } from './kafka.js';
+export { fetched, java, type Artifact } from './maven.js';
+export { startRegistry, type RegistryOptions, type RegistryServer } from './registry.js';

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts } from './free-ports.js';
+import { JavaServer, smallHeap } from './java-server.js';
+import { livePeers } from './kafka-peers.js';
+import { fetched, java } from './maven.js';
+
+const run = promisify(execFile);
+const artifact = { name: 'kafka', version: '4.3.1', goal: 'copy-dependencies' } as const;
+const clusterId = 'AAAAAAAAQAAAAAAAAAAAAQ';
+const smallest = smallHeap(256);
+
+export interface KafkaOptions {
+  /** Kept between starts; each broker has a folder in it. */
+  readonly folder: string;
+  readonly brokers: 1 | 3;
+  /** Where the brokers listen, in their order; free ones are chosen when left out. */
+  readonly ports?: readonly number[];
+}
+
+export interface KafkaServers {
+  /** `host:port` of each broker. */
+  readonly brokers: readonly string[];
+  /** The brokers as processes, in the same order. */
+  readonly servers: readonly JavaServer[];
+  stop(): Promise<void>;
+}
+
+interface Node {
+  readonly id: number;
+  readonly port: number;
+  readonly controllerPort: number;
+}
+
+/** Kafka in KRaft mode on 127.0.0.1, each broker a controller too. Resolves when all of them serve. */
+export async function startKafka({ folder, brokers, ports }: KafkaOptions): Promise<KafkaServers> {
+  const jars = await fetched(artifact);
+  const free = await freePorts(2 * brokers);
+  const nodes = Array.from({ length: brokers }, (_, n) => ({
+    id: n + 1,
+    port: ports?.[n] ?? free[n]!,
+    controllerPort: free[brokers + n]!,
+  }));
+  const started = await Promise.allSettled(
+    nodes.map((node) => startBroker(join(jars, '*'), join(folder, `broker-${node.id}`), node, nodes)),
+  );
+  const servers = started.flatMap((it) => (it.status === 'fulfilled' ? [it.value] : []));
+  const stop = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.stop())));
+  const failed = started.find((it) => it.status === 'rejected');
+  if (failed) {
+    await stop();
+    throw failed.reason;
+  }
+  return { brokers: nodes.map(({ port }) => `127.0.0.1:${port}`), servers, stop };
+}
+
+async function startBroker(classPath: string, folder: string, node: Node, all: readonly Node[]): Promise<JavaServer> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'server.properties');
+  writeFileSync(file, properties(folder, node, all));
+  if (!existsSync(join(folder, 'log', 'meta.properties'))) {
+    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file];
+    await run(await java(), [...smallest, '-cp', classPath, ...format], { cwd: folder });
+  }
+  return JavaServer.start({
+    name: `Kafka broker ${node.id}`,
+    args: [...smallest, '-cp', classPath, 'kafka.Kafka', file],
+    folder,
+    serves: async () => (await livePeers(node.port)).includes(node.id),
+  });
+}
+
+function properties(folder: string, { id, port, controllerPort }: Node, all: readonly Node[]): string {
+  const lines: Record<string, string | number | boolean> = {
+    'process.roles': 'broker,controller',
+    'node.id': id,
+    'controller.quorum.voters': all.map((node) => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'controller.listener.names': 'CONTROLLER',
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'log.dirs': join(folder, 'log'),
+    'offsets.topic.replication.factor': all.length,
+    'offsets.topic.num.partitions': 4,
+    'transaction.state.log.replication.factor': all.length,
+    'transaction.state.log.min.isr': Math.min(2, all.length),
+    'default.replication.factor': all.length,
+    'min.insync.replicas': Math.min(2, all.length),
+    'group.initial.rebalance.delay.ms': 0,
+    // Tests end members and brokers without warning and wait for the others to notice.
+    'group.min.session.timeout.ms': 1000,
+    'broker.session.timeout.ms': 1000 * all.length,
+    'broker.heartbeat.interval.ms': 200,
+    'auto.create.topics.enable': false,
+    'log.cleaner.dedupe.buffer.size': 33554432,
+  };
+  return Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
