@@ -3,7 +3,9 @@ import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
 
 export const body = command({
-  about: 'The key stops working everywhere within 10 seconds, on open connections too. Needs a key with the scope admin.',
+  about:
+    'The key stops working everywhere within 10 seconds, on open connections too. Needs a key with the scope admin. Once the last key with ' +
+    'that scope is deleted, only `headwater keys create --data` on the folder of the stopped server makes another.',
   argument: { name: 'ID', about: 'id of the key, as `headwater keys list` shows it' },
   flags: connectionFlags,
   examples: ['headwater keys delete k_5Jq0'],

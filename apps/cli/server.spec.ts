@@ -68,17 +68,18 @@ describe('a server that the command started', () => {
     expect(stderr).toContain('is in use: stop the server');
   });
 
-  it('stops at SIGTERM, and then its folder gives a key that the next start knows', async () => {
+  it('lets its last key with the scope admin go, stops at SIGTERM, and then its folder gives another that the next start knows', async () => {
+    await run(['keys', 'create', '--name', 'left'], { env });
+    const first = /^(\S+) .* read,write,admin .*$/m.exec((await run(['keys', 'list'], { env })).stdout)![1]!;
+    expect(await run(['keys', 'delete', first], { env })).toMatchObject({ code: 0 });
+    expect(await run(['keys', 'list'], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining('answered 401') });
     expect(await stop(server.child, 'SIGTERM')).toBe(0);
     const { code, stdout } = await run(['keys', 'create', '--data', data, '--scopes', 'admin']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^hw_\w{38}\n$/)]);
     server = await serve(data);
     expect(server.apiKey).toBeUndefined();
     const list = await run(['keys', 'list', '--json'], { env: { HEADWATER_URL: server.url, HEADWATER_API_KEY: stdout.trim() } });
-    expect((JSON.parse(list.stdout) as { scopes: string[] }[]).map(({ scopes }) => scopes)).toEqual([
-      ['read', 'write', 'admin'],
-      ['admin'],
-    ]);
+    expect((JSON.parse(list.stdout) as { scopes: string[] }[]).map(({ scopes }) => scopes)).toEqual([['read', 'write'], ['admin']]);
     expect(await stop(server.child, 'SIGINT')).toBe(0);
   });
 });

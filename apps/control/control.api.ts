@@ -32,7 +32,8 @@ export const controlOperations: readonly Operation[] = [
     method: 'delete',
     path: '/api/api-keys/{id}',
     summary: 'Delete a key',
-    description: 'It stops working everywhere within 10 seconds. To change keys without a gap make the new one first.',
+    description:
+      'It stops working everywhere within 10 seconds. To change keys without a gap make the new one first. The last key with the scope `admin` can be deleted too: then `headwater keys create --scopes read,write,admin --data` on the folder of the stopped server makes another.',
     params: z.object({ id: z.string().meta({ description: 'The `id` of the key in the list.' }) }),
     answers: { 204: { description: 'The key is deleted.' } },
     errors: ['unknown_api_key'],
