@@ -1,23 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Processor, StreamRecord } from '#log';
 import type { EventBatch } from '#model';
-import { EVENT_STORE, type EventStore } from '#stores';
+import type { Generation } from '#stores';
 import { events } from '#topics';
 import { placed } from './placed.js';
 
-/** Puts every event into the event store, the service's own ones too. */
-@Injectable()
+/** Puts every event into the event store of a generation, the service's own ones too. */
 export class EventProjector implements Processor<EventBatch> {
-  readonly group = 'events';
+  readonly group: string;
   readonly inputs = [events];
 
-  constructor(@Inject(EVENT_STORE) private readonly store: EventStore) {}
+  constructor(private readonly generation: Pick<Generation, 'suffix' | 'events'>) {
+    this.group = `events${generation.suffix}`;
+  }
 
   process(records: readonly StreamRecord<EventBatch>[]): Promise<void> {
-    return this.store.write(placed(records));
+    return this.generation.events.write(placed(records));
   }
 
   checkpoint(): Promise<void> {
-    return this.store.checkpoint();
+    return this.generation.events.checkpoint();
   }
 }

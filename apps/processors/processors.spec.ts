@@ -8,7 +8,7 @@ import { Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
-import { EVENT_STORE, SERIES_STORE, type SeriesStore } from '#stores';
+import { GENERATIONS, onlyGeneration, type SeriesStore } from '#stores';
 import { eventually } from '#testing';
 import { events, points, sources } from '#topics';
 import { ProcessorsModule } from './processors.module.js';
@@ -41,8 +41,7 @@ describe('the processors of a process', () => {
       { provide: CHECKPOINT_MS, useValue: 60_000 },
       { provide: RECORD_LOG, useValue: storage.log },
       { provide: VIEWS, useValue: storage.views },
-      { provide: SERIES_STORE, useValue: storage.series },
-      { provide: EVENT_STORE, useValue: storage.events },
+      { provide: GENERATIONS, useValue: onlyGeneration(storage.series, storage.events) },
       Readiness,
       Metrics,
     ];

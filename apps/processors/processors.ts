@@ -1,48 +1,96 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Metrics, Readiness } from '#edge';
-import { CHECKPOINT_MS, RECORD_LOG, Runner, type RecordLog } from '#log';
-import { EventProjector } from './event-projector.js';
+import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
+import { GENERATIONS, type Generations } from '#stores';
+import { projectorsOf } from './processors-of.js';
 import { runnerMetrics } from './runner-metrics.js';
-import { SeriesProjector } from './series-projector.js';
 import { SourceTracker } from './source-tracker.js';
 
-/** Runs every processor as a consumer group of its own, from the start of the application until its last request is answered. */
+const againMs = 1000;
+
+/**
+ * Runs every processor as a consumer group of its own, from the start of the application until its last request is answered. Groups of a
+ * generation come and go with it.
+ */
 @Injectable()
 export class Processors implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly #runners: ReadonlyMap<string, Runner>;
-  readonly #behind: Set<string>;
+  readonly #runners = new Map<string, Runner>();
+  /** Groups of what readers see that have not caught up with the log of their start. */
+  readonly #behind = new Set<string>();
+  readonly #logger = new Logger('processors');
+  #last: Promise<void> = Promise.resolve();
+  #stopping = false;
 
   constructor(
-    @Inject(RECORD_LOG) log: RecordLog,
-    @Inject(CHECKPOINT_MS) checkpointMs: number,
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CHECKPOINT_MS) private readonly checkpointMs: number,
+    @Inject(GENERATIONS) private readonly generations: Generations,
     readiness: Readiness,
     metrics: Metrics,
-    series: SeriesProjector,
-    events: EventProjector,
-    sources: SourceTracker,
+    private readonly sources: SourceTracker,
   ) {
-    const logger = new Logger('processors');
-    const report = (message: string, error: unknown): void => logger.error(message, error instanceof Error ? error.stack : error);
-    const processors = [series, events, sources];
-    this.#runners = new Map(processors.map((processor) => [processor.group, new Runner(log, processor, { checkpointMs, report })]));
-    this.#behind = new Set(this.#runners.keys());
     readiness.add(() => this.#whyNot());
     metrics.add(...runnerMetrics(this.#runners));
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    for (const [group, runner] of this.#runners) {
-      await runner.start();
-      runner.caughtUp().then(
-        () => this.#behind.delete(group),
-        () => undefined,
-      );
-    }
+    this.generations.changes(() => this.#follow());
+    this.#last = this.#run();
+    await this.#last;
   }
 
   /** The last checkpoints are taken here: the log and the stores are closed later. */
   async onApplicationShutdown(): Promise<void> {
+    this.#stopping = true;
+    await this.#last.catch(() => undefined);
     await Promise.all(Array.from(this.#runners.values(), (runner) => runner.stop()));
+  }
+
+  /** Brings what runs in line with what is wanted, however often it takes; one change after the other. */
+  #follow(): void {
+    this.#last = this.#last
+      .then(() => this.#run())
+      .catch((error: unknown) => {
+        this.#report('the groups of a generation could not be started or stopped', error);
+        if (!this.#stopping) setTimeout(() => this.#follow(), againMs).unref();
+      });
+  }
+
+  async #run(): Promise<void> {
+    if (this.#stopping) return;
+    const wanted = this.#wanted();
+    const ended = Array.from(this.#runners).filter(([group]) => !wanted.has(group));
+    await Promise.all(ended.map(([group, runner]) => this.#end(group, runner)));
+    const fresh = Array.from(wanted).filter(([group]) => !this.#runners.has(group));
+    const seen = new Set(this.#wanted(1).keys());
+    for (const [group] of fresh) if (seen.has(group)) this.#behind.add(group);
+    await Promise.all(fresh.map(([group, processor]) => this.#start(group, processor)));
+  }
+
+  /** By group: of so many generations, and what has none. */
+  #wanted(generations = Infinity): ReadonlyMap<string, Processor> {
+    const projectors = this.generations.wanted().slice(0, generations).flatMap(projectorsOf);
+    return new Map([...projectors, this.sources].map((processor) => [processor.group, processor]));
+  }
+
+  async #start(group: string, processor: Processor): Promise<void> {
+    const runner = new Runner(this.log, processor, { checkpointMs: this.checkpointMs, report: (...what) => this.#report(...what) });
+    await runner.start();
+    this.#runners.set(group, runner);
+    runner.caughtUp().then(
+      () => this.#behind.delete(group),
+      () => undefined,
+    );
+  }
+
+  async #end(group: string, runner: Runner): Promise<void> {
+    this.#runners.delete(group);
+    this.#behind.delete(group);
+    await runner.stop();
+  }
+
+  #report(message: string, error: unknown): void {
+    this.#logger.error(message, error instanceof Error ? error.stack : error);
   }
 
   #whyNot(): string | undefined {

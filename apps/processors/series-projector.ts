@@ -1,23 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Processor, StreamRecord } from '#log';
-import { Lease, type PointBatch } from '#model';
-import { SERIES_STORE, type SeriesStore } from '#stores';
+import type { Lease, PointBatch } from '#model';
+import type { Generation } from '#stores';
 import { points } from '#topics';
 import { placed } from './placed.js';
 
-/** Puts every numeric point into the series store. */
-@Injectable()
+/** Puts every numeric point into the series store of a generation. */
 export class SeriesProjector implements Processor<PointBatch> {
-  readonly group = 'series';
+  readonly group: string;
   readonly inputs = [points];
 
-  constructor(@Inject(SERIES_STORE) private readonly store: SeriesStore) {}
+  constructor(private readonly generation: Pick<Generation, 'suffix' | 'series'>) {
+    this.group = `series${generation.suffix}`;
+  }
 
   process(records: readonly StreamRecord<PointBatch>[], lease: Lease): Promise<void> {
-    return this.store.write(placed(records), lease);
+    return this.generation.series.write(placed(records), lease);
   }
 
   checkpoint(): Promise<void> {
-    return this.store.checkpoint();
+    return this.generation.series.checkpoint();
   }
 }

@@ -16,6 +16,7 @@ export * from './parameters.js';
 export * from './parse-window.js';
 export * from './point.js';
 export * from './presence.js';
+export * from './projection.js';
 export * from './rollup.js';
 export * from './source.js';
 export * from './tags.js';

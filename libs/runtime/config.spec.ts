@@ -1,16 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readConfig, StartError } from './config.js';
+import { settings, type Setting } from './settings.js';
+
+const defaults = {
+  dataDir: resolve('data'),
+  host: '127.0.0.1',
+  port: 8080,
+  adminPort: 8081,
+  logLevel: 'info',
+  brokers: ['localhost:9092'],
+  replication: 1,
+  registryUrl: 'http://localhost:8085/apis/ccompat/v7',
+  cacheDir: resolve('data/cache'),
+  questDbUrl: 'http://localhost:9000',
+  questDbPg: 'postgres://admin:quest@localhost:8812/qdb',
+};
 
 describe('the configuration', () => {
   it('has a default for everything', () => {
-    expect(readConfig({ HEADWATER_PORT: '' })).toEqual({
-      dataDir: resolve('data'),
-      host: '127.0.0.1',
-      port: 8080,
-      adminPort: 8081,
-      logLevel: 'info',
-    });
+    expect(readConfig({ HEADWATER_PORT: '' })).toEqual(defaults);
   });
 
   it('comes from the environment', () => {
@@ -20,12 +30,44 @@ describe('the configuration', () => {
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_PORT: '65535',
       HEADWATER_LOG_LEVEL: 'warn',
+      HEADWATER_KAFKA_BROKERS: 'a:9092, b.example:1',
+      HEADWATER_KAFKA_REPLICATION: '3',
+      HEADWATER_REGISTRY_URL: 'https://registry/',
+      HEADWATER_CACHE: '/c',
+      HEADWATER_QUESTDB_URL: 'http://q:9000',
+      HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb',
     };
-    expect(readConfig(env)).toEqual({ dataDir: '/d', host: '::', port: 0, adminPort: 65_535, logLevel: 'warn' });
+    expect(readConfig(env)).toEqual({
+      dataDir: '/d',
+      host: '::',
+      port: 0,
+      adminPort: 65_535,
+      logLevel: 'warn',
+      brokers: ['a:9092', 'b.example:1'],
+      replication: 3,
+      registryUrl: 'https://registry',
+      cacheDir: '/c',
+      questDbUrl: 'http://q:9000',
+      questDbPg: 'postgres://u:p@q:8812/qdb',
+    });
+    expect(Object.keys(env).toSorted()).toEqual(
+      Object.values(settings)
+        .map(({ variable }) => variable)
+        .toSorted(),
+    );
   });
 
   it('names all mistakes at once', () => {
-    const env = { HEADWATER_PORT: '65536', HEADWATER_ADMIN_PORT: '80 ', HEADWATER_LOG_LEVEL: 'loud', HEADWATER_HOST: 'a b' };
+    const env = {
+      HEADWATER_PORT: '65536',
+      HEADWATER_ADMIN_PORT: '80 ',
+      HEADWATER_LOG_LEVEL: 'loud',
+      HEADWATER_HOST: 'a b',
+      HEADWATER_KAFKA_BROKERS: 'a:1,,b:2',
+      HEADWATER_KAFKA_REPLICATION: '0',
+      HEADWATER_REGISTRY_URL: 'registry:8085',
+      HEADWATER_QUESTDB_PG: 'http://q',
+    };
     expect(() => readConfig(env)).toThrow(StartError);
     expect(() => readConfig(env)).toThrow(
       [
@@ -33,13 +75,30 @@ describe('the configuration', () => {
         'HEADWATER_PORT must be a port from 0 to 65535, not "65536".',
         'HEADWATER_ADMIN_PORT must be a port from 0 to 65535, not "80 ".',
         'HEADWATER_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
+        'HEADWATER_KAFKA_BROKERS must be addresses like host:9092 with commas between, not "a:1,,b:2".',
+        'HEADWATER_KAFKA_REPLICATION must be a whole number from 1 to 9, not "0".',
+        'HEADWATER_REGISTRY_URL must be a URL that begins with http:// or https://, not "registry:8085".',
+        'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://.',
       ].join('\n'),
     );
+  });
+
+  it('shows no password in a mistake', () => {
+    expect(() => readConfig({ HEADWATER_QUESTDB_PG: 'http://u:secret@q' })).not.toThrow('secret');
+    expect(() => readConfig({ HEADWATER_REGISTRY_URL: 'ftp://u:secret@q' })).not.toThrow('secret');
   });
 
   it('has two different ports', () => {
     expect(() => readConfig({ HEADWATER_PORT: '9000', HEADWATER_ADMIN_PORT: '9000' })).toThrow(
       'HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.',
     );
+  });
+
+  it('is what the tables of the README say', () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const rows = readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm);
+    const row = ({ variable, otherwise, about }: Setting<unknown>): string => `| \`${variable}\` | \`${otherwise}\` | ${about} |`;
+    const all = Object.values<Setting<unknown>>(settings);
+    expect(rows).toEqual([...all.filter(({ shape }) => shape !== 'cluster'), ...all.filter(({ shape }) => shape === 'cluster')].map(row));
   });
 });

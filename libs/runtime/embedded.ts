@@ -1,5 +1,5 @@
 import { RECORD_LOG, VIEWS } from '#log';
-import { EVENT_STORE, SERIES_STORE } from '#stores';
+import { EVENT_STORE, GENERATIONS, onlyGeneration, SERIES_STORE } from '#stores';
 import type { Backend } from './backend.js';
 import { StartError } from './config.js';
 
@@ -17,6 +17,7 @@ export const embedded: Backend = {
         { provide: VIEWS, useValue: storage.views },
         { provide: EVENT_STORE, useValue: storage.events },
         { provide: SERIES_STORE, useValue: storage.series },
+        { provide: GENERATIONS, useValue: onlyGeneration(storage.series, storage.events) },
       ],
       metrics: [],
       warnings: storage.warnings,

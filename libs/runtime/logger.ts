@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { destination, pino, type Logger } from 'pino';
-import type { LogLevel } from './config.js';
+import type { LogLevel } from './settings.js';
 
 export type { Logger };
 

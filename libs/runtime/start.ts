@@ -4,13 +4,14 @@ import { CLOCK, createHttpApp, Keyring, Metrics, Readiness, Traffic, type Answer
 import { CHECKPOINT_MS } from '#log';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
-import { StartError, type Config } from './config.js';
+import { StartError } from './config.js';
 import { firstKey } from './first-key.js';
 import { HealthController } from './health.controller.js';
 import { nestLogger, type Logger } from './logger.js';
 import { processMetrics } from './process-metrics.js';
 import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
+import type { Config } from './settings.js';
 
 export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
   readonly clock?: Clock;

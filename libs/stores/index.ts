@@ -1,2 +1,3 @@
 export * from './event-store.js';
+export * from './generations.js';
 export * from './series-store.js';

@@ -2,10 +2,10 @@ import type { Config, Running, StartOptions } from '#runtime';
 
 /** The embedded server in this process, on free ports of loopback. After `stop` or `crash` another may start on the same folder. */
 export async function startEmbedded({ dataDir, ...rest }: Pick<Config, 'dataDir'> & Partial<Config> & StartOptions): Promise<Running> {
-  const [{ createLogger, embedded, start }, { EmbeddedModule }] = await Promise.all([
+  const [{ createLogger, embedded, readConfig, start }, { EmbeddedModule }] = await Promise.all([
     import('#runtime'),
     import('../../apps/embedded/embedded.module.js'),
   ]);
-  const config: Config = { host: '127.0.0.1', port: 0, adminPort: 0, logLevel: 'silent', ...rest, dataDir };
+  const config: Config = { ...readConfig({}), port: 0, adminPort: 0, logLevel: 'silent', ...rest, dataDir };
   return start(EmbeddedModule, embedded, config, await createLogger(config.logLevel), rest);
 }

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { AnyTopic } from '#log';
-import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Source } from '#model';
+import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Projection, Source } from '#model';
 import { avroType } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
 import { whyUnreadable } from './compatibility.js';
 import type { SchemaRegistry } from './schema-registry.js';
-import { apiKeys, events, gateways, organizations, points, presence, sources, topics } from './topics.js';
+import { apiKeys, events, gateways, organizations, points, presence, projections, sources, topics } from './topics.js';
 
 const folder = new URL('../../../schemas/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.avsc'));
@@ -43,6 +43,7 @@ const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMet
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
 const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
+const projection: Required<Projection> = { projection: 'p', live: 2, building: 3 };
 
 /** A value of each topic with all that its type has. */
 const full: readonly (readonly [AnyTopic, object])[] = [
@@ -53,6 +54,7 @@ const full: readonly (readonly [AnyTopic, object])[] = [
   [gateways, gateway],
   [organizations, organization],
   [apiKeys, apiKey],
+  [projections, projection],
 ];
 
 /** What a writer of each committed version made of the full value: a file that changes does not fit its own bytes any more. */
@@ -64,6 +66,7 @@ const written: Readonly<Record<string, string>> = {
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
+  'projection.v1.avsc': '0270040206',
   'source.v1.avsc': '026f0273f6a1abfef962f8a1abfef962',
 };
 

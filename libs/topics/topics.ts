@@ -1,5 +1,5 @@
 import type { AnyTopic, Topic } from '#log';
-import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Source } from '#model';
+import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Projection, Source } from '#model';
 
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
@@ -60,5 +60,13 @@ export const apiKeys: Topic<ApiKey> = {
   partitions: 1,
 };
 
+export const projections: Topic<Projection> = {
+  name: 'projections.v1',
+  schema: 'projection',
+  key: (of) => of.projection,
+  cleanup: 'compact',
+  partitions: 1,
+};
+
 /** Every topic there is; dead letters of `t` go to `t.name` + `.dlq`. */
-export const topics: readonly AnyTopic[] = [points, events, sources, presence, gateways, organizations, apiKeys];
+export const topics: readonly AnyTopic[] = [points, events, sources, presence, gateways, organizations, apiKeys, projections];

@@ -1,0 +1,127 @@
+import { resolve } from 'node:path';
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** One variable of the environment. */
+export interface Setting<T> {
+  readonly variable: string;
+  /** As it would be written in the environment. */
+  readonly otherwise: string;
+  /** Undefined when the text is none. */
+  readonly parse: (text: string) => T | undefined;
+  /** What it must be: the end of a sentence. */
+  readonly expected: string;
+  /** What it is for, for a table. */
+  readonly about: string;
+  /** Who reads it; both shapes unless said. */
+  readonly shape?: 'embedded' | 'cluster';
+}
+
+const port = (given: string): number | undefined => (/^\d{1,5}$/.test(given) && Number(given) < 65_536 ? Number(given) : undefined);
+const list = (given: string): readonly string[] | undefined => {
+  const items = given.split(',').map((item) => item.trim());
+  return items.every((item) => /^[\w.-]+:\d{1,5}$/.test(item)) ? items : undefined;
+};
+const url =
+  (...protocols: readonly string[]) =>
+  (given: string): string | undefined => {
+    const parsed = URL.parse(given);
+    return parsed && protocols.includes(parsed.protocol) ? given.replace(/\/+$/, '') : undefined;
+  };
+const whole =
+  (least: number, most: number) =>
+  (given: string): number | undefined =>
+    /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most ? Number(given) : undefined;
+
+const setting = <T>(made: Setting<T>): Setting<T> => made;
+
+/** Every variable there is, by its name in the configuration, in the order of the table in the README. */
+export const settings = {
+  dataDir: setting({
+    variable: 'HEADWATER_DATA',
+    otherwise: 'data',
+    parse: (given) => resolve(given),
+    expected: 'a folder',
+    about: 'the data folder; one server has it open at a time',
+    shape: 'embedded',
+  }),
+  host: setting({
+    variable: 'HEADWATER_HOST',
+    otherwise: '127.0.0.1',
+    parse: (given) => (/^[\w.:-]+$/.test(given) ? given : undefined),
+    expected: 'an address or host name',
+    about: 'address to listen on; `0.0.0.0` lets other machines in',
+  }),
+  port: setting({
+    variable: 'HEADWATER_PORT',
+    otherwise: '8080',
+    parse: port,
+    expected: 'a port from 0 to 65535',
+    about: 'the API; 0 takes a free one',
+  }),
+  adminPort: setting({
+    variable: 'HEADWATER_ADMIN_PORT',
+    otherwise: '8081',
+    parse: port,
+    expected: 'a port from 0 to 65535',
+    about: '`/metrics` (OpenMetrics), on loopback whatever the host is; 0 takes a free one',
+  }),
+  logLevel: setting({
+    variable: 'HEADWATER_LOG_LEVEL',
+    otherwise: 'info',
+    parse: (given): LogLevel | undefined => logLevels.find((one) => one === given),
+    expected: `one of ${logLevels.join(', ')}`,
+    about: '`trace`, `debug`, `info`, `warn`, `error`, `silent`; logs go to stderr, as JSON unless it is a terminal',
+  }),
+  brokers: setting({
+    variable: 'HEADWATER_KAFKA_BROKERS',
+    otherwise: 'localhost:9092',
+    parse: list,
+    expected: 'addresses like host:9092 with commas between',
+    about: 'Kafka: some of its brokers, with commas between',
+    shape: 'cluster',
+  }),
+  replication: setting({
+    variable: 'HEADWATER_KAFKA_REPLICATION',
+    otherwise: '1',
+    parse: whole(1, 9),
+    expected: 'a whole number from 1 to 9',
+    about: 'copies of each topic that is made; 3 survives the loss of a broker',
+    shape: 'cluster',
+  }),
+  registryUrl: setting({
+    variable: 'HEADWATER_REGISTRY_URL',
+    otherwise: 'http://localhost:8085/apis/ccompat/v7',
+    parse: url('http:', 'https:'),
+    expected: 'a URL that begins with http:// or https://',
+    about: 'Confluent-compatible schema registry',
+    shape: 'cluster',
+  }),
+  cacheDir: setting({
+    variable: 'HEADWATER_CACHE',
+    otherwise: 'data/cache',
+    parse: (given) => resolve(given),
+    expected: 'a folder',
+    about: 'folder for copies of schemas, so that a start does not need the registry',
+    shape: 'cluster',
+  }),
+  questDbUrl: setting({
+    variable: 'HEADWATER_QUESTDB_URL',
+    otherwise: 'http://localhost:9000',
+    parse: url('http:', 'https:'),
+    expected: 'a URL that begins with http:// or https://',
+    about: 'QuestDB over HTTP, for writing',
+    shape: 'cluster',
+  }),
+  questDbPg: setting({
+    variable: 'HEADWATER_QUESTDB_PG',
+    otherwise: 'postgres://admin:quest@localhost:8812/qdb',
+    parse: url('postgres:', 'postgresql:'),
+    expected: 'a URL that begins with postgres://',
+    about: 'QuestDB over the PostgreSQL protocol, for reading',
+    shape: 'cluster',
+  }),
+} satisfies Record<string, Setting<unknown>>;
+
+export type Config = { readonly [Name in keyof typeof settings]: NonNullable<ReturnType<(typeof settings)[Name]['parse']>> };
