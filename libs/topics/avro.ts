@@ -20,11 +20,36 @@ class Column extends avsc.types.LogicalType {
   }
 }
 
+interface Pair {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/**
+ * A map, read as what it is in Avro's bytes: an array of pairs. avsc's own map is an object with a prototype, which loses the key
+ * `__proto__`.
+ */
+class PairMap extends avsc.types.LogicalType {
+  protected override _fromValue(pairs: readonly Pair[]): Readonly<Record<string, unknown>> {
+    const map = Object.create(null) as Record<string, unknown>;
+    for (const { key, value } of pairs) map[key] = value;
+    return map;
+  }
+  protected override _toValue(map: Readonly<Record<string, unknown>>): Pair[] {
+    return pairsOf(map);
+  }
+  protected override _resolve(type: avsc.Type): ((value: unknown) => unknown) | undefined {
+    if (!(type instanceof PairMap)) return undefined;
+    this.underlyingType.createResolver(type.underlyingType);
+    return (value) => value;
+  }
+}
+
 const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * The schema as our code sees it: fields in camelCase, numeric arrays as columns. Avro's bytes carry no names, so what this type writes
- * is what the file says.
+ * The schema as our code sees it: fields in camelCase, numeric arrays as columns, maps as arrays of pairs. Avro's bytes carry no names, so
+ * what this type writes is what the file says.
  */
 function ours(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(ours);
@@ -35,6 +60,7 @@ function ours(schema: unknown): unknown {
       ...field,
       name: camel(String(field['name'])),
       type: ours(field['type']),
+      ...(isMap(field['type']) && 'default' in field && { default: pairsOf(field['default'] as object) }),
     }));
     return { ...it, fields };
   }
@@ -42,10 +68,20 @@ function ours(schema: unknown): unknown {
     const column = it['items'] === 'long' || it['items'] === 'double';
     return { ...it, items: ours(it['items']), ...(column && { logicalType: 'column' }) };
   }
+  if (isMap(it)) {
+    const fields = [
+      { name: 'key', type: 'string' },
+      { name: 'value', type: ours(it['values']) },
+    ];
+    return { type: 'array', items: { type: 'record', fields }, logicalType: 'pairs' };
+  }
   return 'type' in it && typeof it['type'] === 'object' ? { ...it, type: ours(it['type']) } : it;
 }
 
+const isMap = (schema: unknown): boolean => (schema as { type?: unknown } | null)?.type === 'map';
+const pairsOf = (map: object): Pair[] => Object.entries(map).map(([key, value]) => ({ key, value }));
+
 /** The type of one schema text, with the names of our code. @throws Error when the text is not an Avro schema. */
 export function avroType(schema: string): avsc.Type {
-  return avsc.Type.forSchema(ours(JSON.parse(schema)) as avsc.Schema, { logicalTypes: { column: Column } });
+  return avsc.Type.forSchema(ours(JSON.parse(schema)) as avsc.Schema, { logicalTypes: { column: Column, pairs: PairMap } });
 }

@@ -9,11 +9,15 @@ import type { BodyCoder } from './body-coder.js';
 import { schemaVersions } from './schema-files.js';
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: 'grapheme-ascii', maxLength: 80 }));
-/** What avsc can do as well: it loses the key `__proto__`, and odd bits of negative numbers beyond 2^52. */
-const key = text.filter((name) => name !== '__proto__');
+const key = fc.oneof({ weight: 20, arbitrary: text }, fc.constantFrom('__proto__', 'constructor'));
+/** What avsc can do as well: it loses odd bits of negative numbers beyond 2^52. */
 const long = fc.oneof(fc.integer(), fc.integer({ min: 0, max: 253_402_300_799_999 }), fc.integer({ min: -(2 ** 52), max: 2 ** 52 }));
 
-const tags: fc.Arbitrary<Tags> = fc.dictionary(key, text, { maxKeys: 3, noNullPrototype: false });
+const tags: fc.Arbitrary<Tags> = fc.uniqueArray(fc.tuple(key, text), { maxLength: 3, selector: ([name]) => name }).map((pairs) => {
+  const map = Object.create(null) as Record<string, string>;
+  for (const [name, value] of pairs) map[name] = value;
+  return map;
+});
 const run: fc.Arbitrary<SeriesRun> = fc
   .record({ metric: text, tags, points: fc.array(fc.tuple(long, fc.double()), { maxLength: 40 }) })
   .map(({ points, ...rest }) => ({

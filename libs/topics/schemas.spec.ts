@@ -157,6 +157,23 @@ describe('a topic', () => {
     expect(codec.decode(points, record)).toEqual(pointBatch);
   });
 
+  it('loses no tag of a newer writer, whatever its key', async () => {
+    const schema = JSON.parse(text('point-batch.v1.avsc')) as { fields: object[] };
+    schema.fields.push({ name: 'labels', type: { type: 'map', values: 'long' }, default: {} });
+    const newer = JSON.stringify(schema);
+    const id = await registry.register('telemetry.points.v1-value', newer);
+    const tags = Object.create(null) as Record<string, string>;
+    for (const key of ['__proto__', 'constructor', 'k', '']) tags[key] = `of ${key}`;
+    const [run] = pointBatch.series;
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(id, 1);
+    const body = avroType(newer).toBuffer({ ...pointBatch, series: [{ ...run, tags }], labels: { a: 1 } });
+    await codec.learn(points, id);
+    const read = codec.decode(points, Buffer.concat([head, body])).series[0]!.tags;
+    expect(Object.entries(read)).toEqual(Object.entries(tags));
+    expect(Object.getPrototypeOf(read)).toBeNull();
+  });
+
   it('does not learn a schema that it cannot read, or that nobody knows', async () => {
     const id = await registry.register('x', '{"type": "record", "name": "PointBatch", "namespace": "headwater", "fields": []}');
     await expect(codec.learn(points, id)).rejects.toThrow('org');
@@ -189,6 +206,13 @@ describe('a change of a schema', () => {
     ['a field without a default', record(a), record(a, { name: 'b', type: 'long' }), false],
     ['a narrower number', record({ name: 'a', type: 'long' }), record({ name: 'a', type: 'int' }), false],
     ['another type', record(a), record({ name: 'a', type: 'long' }), false],
+    ['a map with a default', record(a), record(a, { name: 'm', type: { type: 'map', values: 'string' }, default: { k: 'v' } }), true],
+    [
+      'a map instead of pairs',
+      record({ name: 'm', type: { type: 'array', items: { type: 'record', name: 'Pair', fields: [{ name: 'key', type: 'string' }] } } }),
+      record({ name: 'm', type: { type: 'map', values: 'string' } }),
+      false,
+    ],
     ['a column of another type', record(columns('double')), record(columns('long')), false],
   ])('%s', (_, older, newer, allowed) => {
     expect(whyUnreadable(newer, older) === undefined).toBe(allowed);
