@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type PointBatch, type RollupInterval, rollupIntervals, type SeriesRun, type Tags, forever } from '#model';
-import type { BucketColumns, Placed, SeriesStore } from '#stores';
+import type { BucketAnswer, BucketColumns, FleetAnswer, Placed, SeriesStore } from '#stores';
 import { Random } from './random.js';
 import { aSeriesHistory, type SeriesHistory } from './series-history.js';
 import { type BucketRow, type Kept, type RawRow, SeriesModel } from './series-model.js';
@@ -197,6 +197,19 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
       expect(truncated).toBe(limit < 8);
     });
 
+    it('leaves each row with its source while sources are added', async () => {
+      const add = (id: string, value: number): Placed<PointBatch> => placed([aRun('m', [[t, value]])], id);
+      await store.write([add('b', 2), add('d', 4)], forever);
+      const query = { orgId: org, metric: 'm', window: everything, interval: '1m', limit: all } as const;
+      const first = store.fleet(query);
+      await store.write([add('a', 1), add('c', 3)], forever);
+      const values = ({ sources }: FleetAnswer): unknown[] => sources.map(({ sourceId, max }) => [sourceId, ...max]);
+      const later = await store.fleet(query);
+      expect(values(later)).toEqual(Array.from('abcd', (id, at) => [id, at + 1]));
+      const answer = await first;
+      expect(values(later)).toEqual(expect.arrayContaining(values(answer)));
+    });
+
     it('holds for a series of many more points than it keeps', async () => {
       const points = Array.from({ length: 60_000 }, (_, at): Point => [t + at * 1000, at % 100]);
       for (let from = 0; from < points.length; from += 10_000) await write(aRun('m', points.slice(from, from + 10_000)));
@@ -389,7 +402,7 @@ async function compare(
     const { sources, truncated } = await store.fleet(fleet);
     const expected = model.fleet(fleet);
     expect(sources.map((source) => source.sourceId)).toEqual(expected.sources);
-    expectSame(bucketRows({ series: sources.map((source) => ({ ...source, metric: source.sourceId })), truncated }), expected);
+    expectSame(bucketRows({ series: sources.map(named), truncated }), expected);
   }
 }
 
@@ -410,6 +423,15 @@ function bucketRows({
   );
   return { rows: inOrder(rows, ({ timestampMs }) => timestampMs), truncated };
 }
+
+const named = ({ sourceId, timestampMs, min, max, avg, count }: FleetAnswer['sources'][number]): BucketAnswer['series'][number] => ({
+  metric: sourceId,
+  timestampMs,
+  min,
+  max,
+  avg,
+  count,
+});
 
 /** Stable, so that rows of one time stay in the order of the answer's series. */
 const inOrder = <Row>(rows: readonly Row[], timeOf: (row: Row) => number): Row[] => rows.toSorted((a, b) => timeOf(a) - timeOf(b));

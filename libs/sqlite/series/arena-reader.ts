@@ -12,13 +12,32 @@ export interface OpenArena {
   readonly heads: Int32Array;
 }
 
-/** Reads one arena; series are named by their position in the request. */
-export class ArenaReader {
-  readonly #columns: ArenaColumns;
+/** Memory that the reader of an arena needs, kept from one read to the next unless a read needs very much. */
+export class ArenaScratch {
   #taken = new Points(256);
   #spare = new Points(256);
 
-  constructor(private readonly arena: OpenArena) {
+  room(count: number): { taken: Points; spare: Points } {
+    if (count > mostKept) return { taken: new Points(count), spare: new Points(count) };
+    if (count > this.#taken.timeMs.length) {
+      this.#taken = new Points(2 * count);
+      this.#spare = new Points(2 * count);
+    }
+    this.#taken.length = 0;
+    return { taken: this.#taken, spare: this.#spare };
+  }
+}
+
+const mostKept = 64 * 1024;
+
+/** Reads one arena; series are named by their position in the request. */
+export class ArenaReader {
+  readonly #columns: ArenaColumns;
+
+  constructor(
+    private readonly arena: OpenArena,
+    private readonly scratch: ArenaScratch,
+  ) {
     this.#columns = new ArenaColumns(arena.buffer, arena.size);
   }
 
@@ -49,12 +68,8 @@ export class ArenaReader {
       pieces.push(piece);
       count += begin[piece + 1]! - begin[piece]!;
     }
-    if (count > this.#taken.timeMs.length) {
-      this.#taken = new Points(2 * count);
-      this.#spare = new Points(2 * count);
-    }
-    this.#taken.length = 0;
-    for (const piece of pieces.reverse()) this.#columns.copyPiece(piece, 0, fromMs, toMs, this.#taken);
-    return sortPoints(this.#taken, this.#spare);
+    const { taken, spare } = this.scratch.room(count);
+    for (const piece of pieces.reverse()) this.#columns.copyPiece(piece, 0, fromMs, toMs, taken);
+    return sortPoints(taken, spare);
   }
 }

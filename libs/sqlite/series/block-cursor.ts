@@ -1,4 +1,4 @@
-import { Block, damaged, isBefore, type Place } from './block.js';
+import { Block, damaged, isBefore } from './block.js';
 import type { BlockSearch, Extent } from './run.js';
 
 /** Walks the entries of one kind of a run in order. Keeps its block, so that going on or staying near costs no look-up. */
@@ -22,8 +22,7 @@ export class BlockCursor {
    * @throws TelemetryError `store_corrupt` when the block is damaged or is not where it must be.
    */
   seek(key: number, timeMs: number): boolean {
-    const place = { key, timeMs };
-    const block = this.#load(place);
+    const block = this.#load(key, timeMs);
     if (!block || block.first.key > key) return false;
     block.moveTo(key, timeMs);
     return block.key === key;
@@ -31,7 +30,7 @@ export class BlockCursor {
 
   /** Goes to the first entry of the run; false when it has none. */
   first(): boolean {
-    const block = this.#load({ key: 0, timeMs: 0 });
+    const block = this.#load(0, 0);
     block?.rewind();
     return block?.next() ?? false;
   }
@@ -40,16 +39,17 @@ export class BlockCursor {
   next(): boolean {
     if (this.entry.next()) return true;
     const { last } = this.entry;
-    return this.#load({ key: last.key, timeMs: last.timeMs + 1 }) !== undefined && this.entry.next();
+    return this.#load(last.key, last.timeMs + 1) !== undefined && this.entry.next();
   }
 
-  #load(place: Place): Block | undefined {
+  /** The block that holds a place, or the first one after it. */
+  #load(key: number, timeMs: number): Block | undefined {
     const held = this.#block;
-    if (held && isBefore(held.before, place) && !isBefore(held.last, place)) return held;
-    const row = this.search(this.run, this.kind, this.extent, place);
+    if (held && isBefore(held.before, key, timeMs) && !isBefore(held.last, key, timeMs)) return held;
+    const row = this.search(this.run, this.kind, this.extent, key, timeMs);
     if (!row) return undefined;
     const block = new Block(row);
-    if (!isBefore(block.before, place) || isBefore(block.last, place)) throw damaged(row);
+    if (!isBefore(block.before, key, timeMs) || isBefore(block.last, key, timeMs)) throw damaged(row);
     this.#block = block;
     return block;
   }

@@ -11,7 +11,7 @@ export interface Place {
   readonly timeMs: number;
 }
 
-export const isBefore = (a: Place, b: Place): boolean => a.key < b.key || (a.key === b.key && a.timeMs < b.timeMs);
+export const isBefore = (a: Place, key: number, timeMs: number): boolean => a.key < key || (a.key === key && a.timeMs < timeMs);
 
 /** One block as its row in the table: `last` is what it is found by. */
 export interface BlockRow {

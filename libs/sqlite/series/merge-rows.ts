@@ -1,5 +1,9 @@
 import { RollupRows } from '#model';
 
+/** Kept from call to call: the rows of runs that have some, and where in each the merge stands. */
+const live: RollupRows[] = [];
+const at: number[] = [];
+
 /** Buckets [fromMs, toMs) whose rows do not add up: they are to be folded again from the raw points. */
 export interface Stale {
   readonly fromMs: number;
@@ -10,14 +14,19 @@ export interface Stale {
  * Appends the rows that several runs have of one series and level as one. Rows of a bucket add up where their spans do not touch, for then
  * no point is in two of them; the other buckets get a row that only says that there is something, and are returned, neighbours together.
  */
-export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: RollupRows): Stale[] {
-  const live = runs.filter((rows) => rows.length > 0);
+export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: RollupRows): readonly Stale[] {
+  live.length = 0;
+  for (const rows of runs) if (rows.length > 0) live.push(rows);
   if (live.length === 1) into.append(live[0]!);
-  if (live.length <= 1) return [];
+  return live.length > 1 ? mergeLive(sizeMs, into) : [];
+}
+
+function mergeLive(sizeMs: number, into: RollupRows): Stale[] {
   const stale: Stale[] = [];
-  const at = new Uint32Array(live.length);
-  for (let startMs = firstStart(live, at); startMs < Infinity; startMs = firstStart(live, at)) {
-    if (mergeBucket(live, at, startMs, into)) continue;
+  at.length = 0;
+  while (at.length < live.length) at.push(0);
+  for (let startMs = firstStart(); startMs < Infinity; startMs = firstStart()) {
+    if (mergeBucket(startMs, into)) continue;
     const last = stale.at(-1);
     if (last?.toMs === startMs) stale[stale.length - 1] = { fromMs: last.fromMs, toMs: startMs + sizeMs };
     else stale.push({ fromMs: startMs, toMs: startMs + sizeMs });
@@ -25,7 +34,7 @@ export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: Rol
   return stale;
 }
 
-function firstStart(live: readonly RollupRows[], at: Uint32Array): number {
+function firstStart(): number {
   let startMs = Infinity;
   for (let run = 0; run < live.length; run++) {
     const rows = live[run]!;
@@ -35,7 +44,7 @@ function firstStart(live: readonly RollupRows[], at: Uint32Array): number {
 }
 
 /** Moves over the rows of one bucket; false when they do not add up. */
-function mergeBucket(live: readonly RollupRows[], at: Uint32Array, startMs: number, into: RollupRows): boolean {
+function mergeBucket(startMs: number, into: RollupRows): boolean {
   const row = into.length;
   let adds = true;
   into.begin();

@@ -9,7 +9,7 @@ import {
   type SelectedRows,
   type Window,
 } from '#model';
-import { ArenaReader, type OpenArena } from './arena-reader.js';
+import { ArenaReader, ArenaScratch, type OpenArena } from './arena-reader.js';
 import { mergeRows, type Stale } from './merge-rows.js';
 import { lowerBound } from './points.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
@@ -31,13 +31,22 @@ export interface ReadRequest {
   readonly deadlineMs: number;
 }
 
+/** Positions of a request by series, which is the order in which runs have them. */
+function bySeries({ series }: ReadRequest): Float64Array {
+  const scale = 2 ** 26;
+  const keys = new Float64Array(series.length);
+  for (let position = 0; position < keys.length; position++) keys[position] = series[position]! * scale + position;
+  return keys.sort().map((key) => key % scale);
+}
+
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
 /** What keeps any sum of doubles in range. */
 const downscale = 2 ** -64;
 
 /** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, and folded once more. */
-const scratch: RollupRows[] = [];
+const arenaScratch: ArenaScratch[] = [];
+const rowsScratch: RollupRows[] = [];
 const finest = new RollupRows();
 const coarse = new RollupRows();
 const again = new RollupRows();
@@ -45,6 +54,8 @@ const again = new RollupRows();
 /** Reads what the runs and arenas of one moment hold together. */
 export class Reads {
   readonly #arenas: readonly ArenaReader[];
+  /** Rows of each run and arena. */
+  readonly #gathered: readonly RollupRows[];
 
   /** @param runs oldest first. */
   constructor(
@@ -52,14 +63,16 @@ export class Reads {
     private readonly request: ReadRequest,
   ) {
     const inRuns = runs.at(-1)?.run.lastArena ?? 0;
-    this.#arenas = request.arenas.filter(({ number }) => number > inRuns).map((arena) => new ArenaReader(arena));
+    const arenas = request.arenas.filter(({ number }) => number > inRuns);
+    this.#arenas = arenas.map((arena, at) => new ArenaReader(arena, (arenaScratch[at] ??= new ArenaScratch())));
+    this.#gathered = [...runs, ...this.#arenas].map((_, at) => (rowsScratch[at] ??= new RollupRows()));
   }
 
   /** Rows of (time, value). */
   raw(): SelectedRows {
     const { series, window, limit } = this.request;
     const first = new FirstRows(limit, 2);
-    for (let position = 0; position < series.length; position++) {
+    for (const position of bySeries(this.request)) {
       let taken = 0;
       const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
       while (taken <= limit && stream.next()) {
@@ -72,7 +85,7 @@ export class Reads {
     return first.finish(series.length);
   }
 
-  /** Rows of (start of the bucket, min, max, sum, count), and which series have a bucket in the window. */
+  /** Rows of (start of the bucket, min, max, avg, count), and which series have a bucket in the window. */
   buckets(interval: RollupInterval): SelectedRows & { present: Uint8Array } {
     const { series, limit, window } = this.request;
     const sizeMs = intervalMs[interval];
@@ -80,20 +93,23 @@ export class Reads {
     const endMs = startMs + sizeMs * Math.ceil((window.endMs - startMs) / sizeMs);
     const first = new FirstRows(limit, 5);
     const present = new Uint8Array(series.length);
-    for (let position = 0; position < series.length; position++) {
+    for (const position of bySeries(this.request)) {
       let fromMs = startMs;
       for (let taken = 0; taken <= limit && fromMs < endMs && fromMs <= first.lastMs;) {
         const toMs = Math.min(endMs, fromMs + sliceRows * intervalMs[levelOf[interval]], first.lastMs + sizeMs);
-        const { length, startMs: starts, min, max, sum, count } = this.#rows(position, interval, fromMs, toMs);
-        if (length > 0) present[position] = 1;
-        const some = Math.min(length, limit + 1 - taken);
-        first.add(position, [starts, min, max, sum, count], 0, some);
+        const rows = this.#rows(position, interval, fromMs, toMs);
+        if (rows.length > 0) present[position] = 1;
+        const some = Math.min(rows.length, limit + 1 - taken);
+        first.add(position, [rows.startMs, rows.min, rows.max, rows.sum, rows.count], 0, some);
         taken += some;
-        fromMs = length > 0 ? toMs : this.#nextBucket(position, sizeMs, toMs, endMs);
+        fromMs = rows.length > 0 ? toMs : this.#nextBucket(position, sizeMs, toMs, endMs);
       }
       if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
     }
-    return { ...first.finish(series.length), present };
+    const rows = first.finish(series.length);
+    const [, , , sum, count] = rows.columns;
+    for (let row = 0; row < sum!.length; row++) sum![row]! /= count![row]!;
+    return { ...rows, present };
   }
 
   /** The value of each series' newest point in the window, NaN where there is none. */
@@ -140,17 +156,17 @@ export class Reads {
     return this.#summed(position, intervalMs[interval], coarse);
   }
 
-  /** The rows that each run and arena has by itself, oldest first. */
-  #gather(position: number, level: Level, fromMs: number, toMs: number): RollupRows[] {
-    const { series, metrics } = this.request;
-    const sources = this.runs.length + this.#arenas.length;
-    while (scratch.length < sources) scratch.push(new RollupRows());
-    for (const rows of scratch) rows.clear();
-    for (const [at, run] of this.runs.entries()) run.rows(metrics[position]!, series[position]!, level, fromMs, toMs, scratch[at]!);
-    for (const [at, arena] of this.#arenas.entries()) {
-      arena.rows(position, intervalMs[level], fromMs, toMs, scratch[this.runs.length + at]!);
+  /** The rows that each run and arena has by itself, oldest first. The next call takes their memory. */
+  #gather(position: number, level: Level, fromMs: number, toMs: number): readonly RollupRows[] {
+    const series = this.request.series[position]!;
+    const metric = this.request.metrics[position]!;
+    for (let at = 0; at < this.#gathered.length; at++) {
+      const rows = this.#gathered[at]!;
+      rows.clear();
+      if (at < this.runs.length) this.runs[at]!.rows(metric, series, level, fromMs, toMs, rows);
+      else this.#arenas[at - this.runs.length]!.rows(position, intervalMs[level], fromMs, toMs, rows);
     }
-    return scratch.slice(0, sources);
+    return this.#gathered;
   }
 
   /** Folds stale buckets from the raw points into their rows in `finest`. */

@@ -35,7 +35,7 @@ export class RunReader {
     const { segments } = this.run;
     for (let at = firstReaching(segments, series, fromMs); at < segments.length; at++) {
       const segment = segments[at]!;
-      if (!isBefore(segment.from, { key: series, timeMs: toMs })) return;
+      if (!isBefore(segment.from, series, toMs)) return;
       const stored = segment.rows[level] ? level : '1m';
       const extent = segment.rows[stored];
       if (extent) this.#stored(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
@@ -69,7 +69,7 @@ function firstReaching(segments: readonly Segment[], series: number, fromMs: num
   let high = segments.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (isBefore(segments[middle]!.to, { key: series, timeMs: fromMs })) low = middle + 1;
+    if (isBefore(segments[middle]!.to, series, fromMs)) low = middle + 1;
     else high = middle;
   }
   return low;

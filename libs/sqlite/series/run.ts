@@ -87,15 +87,15 @@ export function blockInsert(db: DatabaseSync): (row: BlockRow) => void {
 }
 
 /** How the block is found that holds the first place at or after one; undefined when the run ends before it. */
-export type BlockSearch = (run: number, kind: number, extent: Extent, from: Place) => BlockRow | undefined;
+export type BlockSearch = (run: number, kind: number, extent: Extent, key: number, timeMs: number) => BlockRow | undefined;
 
 export function blockSearch(db: DatabaseSync): BlockSearch {
   const search = db.prepare(
     `SELECT key, time_ms, body FROM block WHERE run = ? AND kind = ? AND (key, time_ms) >= (?, ?) ORDER BY key, time_ms LIMIT 1`,
   );
-  return (run, kind, extent, from) => {
-    if (isBefore(extent.last, from)) return undefined;
-    const row = search.get(run, kind, from.key, from.timeMs) as { key: number; time_ms: number; body: Uint8Array } | undefined;
+  return (run, kind, extent, key, timeMs) => {
+    if (isBefore(extent.last, key, timeMs)) return undefined;
+    const row = search.get(run, kind, key, timeMs) as { key: number; time_ms: number; body: Uint8Array } | undefined;
     if (!row) throw new TelemetryError('store_corrupt', `Run ${run} of the store lacks its last block of kind ${kind}.`);
     return { run, kind, last: { key: row.key, timeMs: row.time_ms }, body: row.body };
   };

@@ -6,8 +6,10 @@ import { writeRows } from './rows.js';
 
 /** Rows held before they are sorted and written. */
 const segmentRows = 64 * 1024;
-/** With fewer points, or finer rows, to a row, folding them at read costs less than keeping rows. */
-const worthwhile = 8;
+/** With fewer points to a minute's row, the rows would take more room than the points do. */
+const pointsPerMinute = 4;
+/** With fewer finer rows, or points, to an hour's row, reading those costs little. */
+const rowsPerHour = 8;
 
 /** Memory of writers that have ended. */
 const spare: RollupRows[] = [];
@@ -68,9 +70,9 @@ export class SegmentWriter {
     const written: Partial<Record<Level, Extent>> = {};
     const minutes = this.#minutes;
     const hours = this.#foldHours();
-    if (this.#points >= worthwhile * minutes.length) written['1m'] = this.#write('1m', minutes, this.#begins);
+    if (this.#points >= pointsPerMinute * minutes.length) written['1m'] = this.#write('1m', minutes, this.#begins);
     const finer = written['1m'] ? minutes.length : this.#points;
-    if (finer >= worthwhile * hours.rows.length) written['1h'] = this.#write('1h', hours.rows, hours.begins);
+    if (finer >= rowsPerHour * hours.rows.length) written['1h'] = this.#write('1h', hours.rows, hours.begins);
     this.#note(written);
     this.#minutes.clear();
     this.#series = [];

@@ -1,7 +1,7 @@
 import { compareUtf8, noTags, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
 import type { StoreThreads } from '../store-threads.js';
-import { bucketColumns, type BucketRows, bySeries } from './answers.js';
+import { bucketColumns, type BucketRows, SourceSpan, spans } from './answers.js';
 import type { ArenaSize } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
 import { Directory, type KnownSource } from './directory.js';
@@ -11,6 +11,7 @@ import type { OpenedStore } from './writer.js';
 const readMs = 10_000;
 const maxReads = 1000;
 
+type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
 
 /** The series store in the file of two storage threads. */
@@ -53,45 +54,39 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
-    const source = this.directory.find(orgId, sourceId);
-    const metrics = sortedMetrics(source);
-    const asked = { window, limit: metrics.length, interval: undefined };
-    const values = await this.#read<Float64Array>('series.latest', seriesOf(source, metrics), metrics, asked);
+    const { metrics, pairs } = this.#seriesOf(orgId, sourceId);
+    const values = await this.#read<Float64Array>('series.latest', pairs, { window, limit: metrics.length, interval: undefined });
     return metrics.map((metric, at) => [metric, values[at]!] as const).filter(([, value]) => !Number.isNaN(value));
   }
 
   async raw({ orgId, sourceId, metrics: names, window, limit }: SeriesQuery): Promise<RawAnswer> {
-    const source = this.directory.find(orgId, sourceId);
-    const metrics = sortedMetrics(source, names);
-    const rows = await this.#read<SelectedRows>('series.raw', seriesOf(source, metrics), metrics, { window, limit, interval: undefined });
-    const columns = bySeries(rows, ([timestampMs, value]) => ({ timestampMs: timestampMs!, value: value! }));
+    const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
+    const rows = await this.#read<SelectedRows>('series.raw', pairs, { window, limit, interval: undefined });
+    const columns = spans(rows, ([timestampMs, value], from, to) => ({
+      timestampMs: timestampMs!.subarray(from, to),
+      value: value!.subarray(from, to),
+    }));
     const series = columns.map((its, at) => ({ metric: metrics[at]!, ...its })).filter(({ value }) => value.length > 0);
     return { series, truncated: rows.truncated };
   }
 
-  async buckets({
-    orgId,
-    sourceId,
-    metrics: names,
-    window,
-    limit,
-    interval,
-  }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    const source = this.directory.find(orgId, sourceId);
-    const metrics = sortedMetrics(source, names);
-    const rows = await this.#read<BucketRows>('series.buckets', seriesOf(source, metrics), metrics, { window, limit, interval });
-    const series = bySeries(rows, bucketColumns)
+  async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
+    const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
+    const rows = await this.#read<BucketRows>('series.buckets', pairs, asked);
+    const series = spans(rows, bucketColumns)
       .map((columns, at) => ({ metric: metrics[at]!, ...columns }))
       .filter(({ count }) => count.length > 0);
     return { series, truncated: rows.truncated };
   }
 
-  async fleet({ orgId, metric, window, limit, interval }: FleetQuery): Promise<FleetAnswer> {
-    const sources = this.directory.fleet(orgId, metric);
-    const series = Uint32Array.from(sources, (source) => source.series(metric)!);
-    const metrics = Array.from<string>({ length: series.length }).fill(metric);
-    const rows = await this.#read<BucketRows>('series.buckets', series, metrics, { window, limit, interval });
-    const all = bySeries(rows, bucketColumns).map((columns, at) => ({ sourceId: sources[at]!.sourceId, ...columns }));
+  async fleet({ orgId, metric, ...asked }: FleetQuery): Promise<FleetAnswer> {
+    const sources = [...this.directory.fleet(orgId, metric)];
+    const series = new Uint32Array(sources.length);
+    for (const [at, source] of sources.entries()) series[at] = source.series(metric)!;
+    const metrics = new Uint32Array(sources.length).fill(sources.length > 0 ? this.directory.metric(metric) : 0);
+    const rows = await this.#read<BucketRows>('series.buckets', { series, metrics }, asked);
+    let next = 0;
+    const all = spans(rows, (columns, from, to) => new SourceSpan(sources[next++]!.sourceId, columns, from, to));
     return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
   }
 
@@ -128,18 +123,23 @@ export class SqliteSeriesStore implements SeriesStore {
     }
   }
 
-  async #read<T>(name: string, series: Uint32Array, metrics: readonly string[], asked: Asked): Promise<T> {
+  /** The metrics of a source in UTF-8 byte order, with names those of them that it has, and the series of each. */
+  #seriesOf(orgId: string, sourceId: string, names?: readonly string[]): { metrics: readonly string[]; pairs: SeriesPairs } {
+    const source = this.directory.find(orgId, sourceId);
+    const metrics = sortedMetrics(source, names);
+    const pairs = {
+      series: Uint32Array.from(metrics, (metric) => source!.series(metric)!),
+      metrics: Uint32Array.from(metrics, (metric) => this.directory.metric(metric)),
+    };
+    return { metrics, pairs };
+  }
+
+  async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval }: Asked): Promise<T> {
     if (this.#reads >= maxReads) throw new TelemetryError('store_unavailable', 'Too many reads wait for the store.', { retryAfterS: 1 });
-    const { arenas, giveBack } = this.arenas.lend(series);
+    const { arenas, giveBack } = this.arenas.lend(pairs.series);
     this.#reads++;
     try {
-      const request: ReadRequest = {
-        ...asked,
-        series,
-        metrics: Uint32Array.from(metrics, (metric) => this.directory.metric(metric)),
-        arenas,
-        deadlineMs: Date.now() + readMs,
-      };
+      const request: ReadRequest = { ...pairs, window, limit, interval, arenas, deadlineMs: Date.now() + readMs };
       return await this.threads.reader.call<T>(name, request);
     } finally {
       this.#reads--;
@@ -155,12 +155,8 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 }
 
-/** The metrics of a source in UTF-8 byte order; with names, those of them that it has. */
 function sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): string[] {
   if (!source) return [];
   const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : [...source.metrics];
   return metrics.sort(compareUtf8);
 }
-
-const seriesOf = (source: KnownSource | undefined, metrics: readonly string[]): Uint32Array =>
-  Uint32Array.from(metrics, (metric) => source!.series(metric)!);
