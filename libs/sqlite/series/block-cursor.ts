@@ -28,6 +28,12 @@ export class BlockCursor {
     return block.key === key;
   }
 
+  /** True when all entries of a key that reach into [fromMs, toMs) are in one block, or there are none. */
+  holds(key: number, fromMs: number, toMs: number): boolean {
+    const block = this.#load(key, fromMs);
+    return !block || !isBefore(block.last, key, toMs);
+  }
+
   /** Goes to the first entry of the run; false when it has none. */
   first(): boolean {
     const block = this.#load(0, 0);

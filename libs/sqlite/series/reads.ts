@@ -27,6 +27,8 @@ export interface ReadRequest {
   readonly limit: number;
   /** Undefined means raw points. */
   readonly interval: RollupInterval | undefined;
+  /** True when all are of one metric. */
+  readonly fleet: boolean;
   /** When to give up, Unix milliseconds. */
   readonly deadlineMs: number;
 }
@@ -163,7 +165,7 @@ export class Reads {
     for (let at = 0; at < this.#gathered.length; at++) {
       const rows = this.#gathered[at]!;
       rows.clear();
-      if (at < this.runs.length) this.runs[at]!.rows(metric, series, level, fromMs, toMs, rows);
+      if (at < this.runs.length) this.runs[at]!.rows(metric, series, level, fromMs, toMs, this.request.fleet, rows);
       else this.#arenas[at - this.runs.length]!.rows(position, intervalMs[level], fromMs, toMs, rows);
     }
     return this.#gathered;

@@ -28,17 +28,22 @@ export class RunReader {
     return new RunPoints(this.#raw, this.#points, series, Math.max(fromMs, this.run.firstMs), Math.min(toMs, this.run.lastMs + 1));
   }
 
-  /** Appends the rows of a series whose buckets start in [fromMs, toMs), both at edges of buckets of the level. */
-  rows(metric: number, series: number, level: Level, fromMs: number, toMs: number, into: RollupRows): void {
+  /**
+   * Appends the rows of a series whose buckets start in [fromMs, toMs), both at edges of buckets of the level. Points that lie in one block
+   * are as quick to find as their rows, and those of a source's other metrics are next to them, but their rows are not.
+   * @param fleet true when the same metric of other sources is read too: its rows lie together.
+   */
+  rows(metric: number, series: number, level: Level, fromMs: number, toMs: number, fleet: boolean, into: RollupRows): void {
     if (this.run.lastMs < fromMs || this.run.firstMs >= toMs) return;
     into.begin();
     const { segments } = this.run;
+    const fromPoints = !fleet && this.#raw.holds(series, fromMs, toMs);
     for (let at = firstReaching(segments, series, fromMs); at < segments.length; at++) {
       const segment = segments[at]!;
       if (!isBefore(segment.from, series, toMs)) return;
       const stored = segment.rows[level] ? level : '1m';
       const extent = segment.rows[stored];
-      if (extent) this.#stored(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
+      if (extent && !fromPoints) this.#stored(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
       else this.#folded(segment, series, level, fromMs, toMs, into);
     }
   }

@@ -74,9 +74,9 @@ const rowList = (rows: RollupRows): number[][] =>
     Number(rows.sum[at]!.toPrecision(12)),
   ]);
 
-function readRows(run: RunReader, series: number, level: Level, fromMs: number, toMs: number): number[][] {
+function readRows(run: RunReader, series: number, level: Level, fromMs: number, toMs: number, fleet: boolean): number[][] {
   const rows = new RollupRows();
-  run.rows(metricOf(series), series, level, fromMs, toMs, rows);
+  run.rows(metricOf(series), series, level, fromMs, toMs, fleet, rows);
   return rowList(rows);
 }
 
@@ -104,7 +104,7 @@ describe('a run', () => {
       for (const level of levels) {
         const startMs = bucketStartMs(fromMs, intervalMs[level]);
         const endMs = bucketStartMs(toMs, intervalMs[level]);
-        expect(readRows(run, series, level, startMs, endMs)).toEqual(folded(some, level, startMs, endMs));
+        expect(readRows(run, series, level, startMs, endMs, random.chance(0.5))).toEqual(folded(some, level, startMs, endMs));
       }
     }
   });

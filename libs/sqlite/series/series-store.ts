@@ -11,7 +11,7 @@ import type { OpenedStore } from './writer.js';
 const readMs = 10_000;
 const maxReads = 1000;
 
-type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics'>;
+type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics' | 'fleet'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
 
 /** The series store in the file of two storage threads. */
@@ -84,7 +84,7 @@ export class SqliteSeriesStore implements SeriesStore {
     const series = new Uint32Array(sources.length);
     for (const [at, source] of sources.entries()) series[at] = source.series(metric)!;
     const metrics = new Uint32Array(sources.length).fill(sources.length > 0 ? this.directory.metric(metric) : 0);
-    const rows = await this.#read<BucketRows>('series.buckets', { series, metrics }, asked);
+    const rows = await this.#read<BucketRows>('series.buckets', { series, metrics, fleet: true }, asked);
     let next = 0;
     const all = spans(rows, (columns, from, to) => new SourceSpan(sources[next++]!.sourceId, columns, from, to));
     return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
@@ -130,6 +130,7 @@ export class SqliteSeriesStore implements SeriesStore {
     const pairs = {
       series: Uint32Array.from(metrics, (metric) => source!.series(metric)!),
       metrics: Uint32Array.from(metrics, (metric) => this.directory.metric(metric)),
+      fleet: false,
     };
     return { metrics, pairs };
   }
