@@ -6,7 +6,7 @@ import type { Observer } from './answered.js';
 import { problemContentType, problemHeaders, problemOf, type Problem } from './problem.js';
 import { newRequestId } from './request-id.js';
 
-interface ParserError extends Error {
+export interface ParserError extends Error {
   readonly code: string;
   /** A Buffer, whatever Fastify's types say. */
   readonly rawPacket: unknown;

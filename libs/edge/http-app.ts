@@ -23,15 +23,18 @@ export interface HttpAppOptions {
   /** A request that takes longer to arrive is cut off. */
   readonly requestTimeoutMs?: number;
   readonly inFlight?: InFlightLimits;
+  /** Addresses or networks of proxies that say who the client is. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** A role as an HTTP application that does not listen yet: keys, bodies, limits and errors are the same in all of them. */
 export async function createHttpApp(
   role: Type | DynamicModule,
-  { logger = false, observer = () => {}, requestTimeoutMs = 30_000, inFlight = inFlightLimits }: HttpAppOptions = {},
+  { logger = false, observer = () => {}, requestTimeoutMs = 30_000, inFlight = inFlightLimits, trustedProxies = [] }: HttpAppOptions = {},
 ): Promise<NestFastifyApplication> {
   const options: FastifyServerOptions & { http: ServerOptions } = {
     genReqId: newRequestId,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     // Longer than any URL: a parameter that is too long is for its route to refuse.
     routerOptions: { maxParamLength: 16 * 1024 },
     rewriteUrl: ({ url = '/' }) => decodableUrl(url),

@@ -9,6 +9,7 @@ const defaults = {
   host: '127.0.0.1',
   port: 8080,
   adminPort: 8081,
+  trustedProxies: [],
   logLevel: 'info',
   brokers: ['localhost:9092'],
   replication: 1,
@@ -29,6 +30,7 @@ describe('the configuration', () => {
       HEADWATER_HOST: '::',
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_PORT: '65535',
+      HEADWATER_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,::1,fd00::/8',
       HEADWATER_LOG_LEVEL: 'warn',
       HEADWATER_KAFKA_BROKERS: 'a:9092, b.example:1',
       HEADWATER_KAFKA_REPLICATION: '3',
@@ -42,6 +44,7 @@ describe('the configuration', () => {
       host: '::',
       port: 0,
       adminPort: 65_535,
+      trustedProxies: ['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8'],
       logLevel: 'warn',
       brokers: ['a:9092', 'b.example:1'],
       replication: 3,
@@ -61,6 +64,7 @@ describe('the configuration', () => {
     const env = {
       HEADWATER_PORT: '65536',
       HEADWATER_ADMIN_PORT: '80 ',
+      HEADWATER_TRUSTED_PROXIES: '10.0.0.0/33',
       HEADWATER_LOG_LEVEL: 'loud',
       HEADWATER_HOST: 'a b',
       HEADWATER_KAFKA_BROKERS: 'a:1,,b:2',
@@ -74,6 +78,7 @@ describe('the configuration', () => {
         'HEADWATER_HOST must be an address or host name, not "a b".',
         'HEADWATER_PORT must be a port from 0 to 65535, not "65536".',
         'HEADWATER_ADMIN_PORT must be a port from 0 to 65535, not "80 ".',
+        'HEADWATER_TRUSTED_PROXIES must be addresses or networks like 10.0.0.0/8 with commas between, not "10.0.0.0/33".',
         'HEADWATER_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
         'HEADWATER_KAFKA_BROKERS must be addresses like host:9092 with commas between, not "a:1,,b:2".',
         'HEADWATER_KAFKA_REPLICATION must be a whole number from 1 to 9, not "0".',
@@ -97,7 +102,8 @@ describe('the configuration', () => {
   it('is what the tables of the README say', () => {
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
     const rows = readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm);
-    const row = ({ variable, otherwise, about }: Setting<unknown>): string => `| \`${variable}\` | \`${otherwise}\` | ${about} |`;
+    const row = ({ variable, otherwise, about }: Setting<unknown>): string =>
+      `| \`${variable}\` | ${otherwise && `\`${otherwise}\``} | ${about} |`;
     const all = Object.values<Setting<unknown>>(settings);
     expect(rows).toEqual([...all.filter(({ shape }) => shape !== 'cluster'), ...all.filter(({ shape }) => shape === 'cluster')].map(row));
   });

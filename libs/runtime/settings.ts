@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -23,6 +24,10 @@ const list = (given: string): readonly string[] | undefined => {
   const items = given.split(',').map((item) => item.trim());
   return items.every((item) => /^[\w.-]+:\d{1,5}$/.test(item)) ? items : undefined;
 };
+const addresses = (given: string): readonly string[] | undefined => {
+  const items = given.split(',').flatMap((item) => item.trim() || []);
+  return items.every(isNetwork) ? items : undefined;
+};
 const url =
   (...protocols: readonly string[]) =>
   (given: string): string | undefined => {
@@ -33,6 +38,14 @@ const whole =
   (least: number, most: number) =>
   (given: string): number | undefined =>
     /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most ? Number(given) : undefined;
+
+function isNetwork(given: string): boolean {
+  const [address, bits, ...rest] = given.split('/');
+  const version = isIP(address!);
+  return (
+    version !== 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)))
+  );
+}
 
 const setting = <T>(made: Setting<T>): Setting<T> => made;
 
@@ -66,6 +79,13 @@ export const settings = {
     parse: port,
     expected: 'a port from 0 to 65535',
     about: '`/metrics` (OpenMetrics), on loopback whatever the host is; 0 takes a free one',
+  }),
+  trustedProxies: setting({
+    variable: 'HEADWATER_TRUSTED_PROXIES',
+    otherwise: '',
+    parse: addresses,
+    expected: 'addresses or networks like 10.0.0.0/8 with commas between',
+    about: 'proxies whose `X-Forwarded-For` is believed: addresses or networks, with commas between',
   }),
   logLevel: setting({
     variable: 'HEADWATER_LOG_LEVEL',

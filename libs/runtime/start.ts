@@ -50,7 +50,12 @@ export async function start(
   };
   let app: NestFastifyApplication | undefined;
   try {
-    app = await createHttpApp(root(role, open, clock, checkpointMs), { logger: nestLogger(logger), observer, ...limits });
+    app = await createHttpApp(root(role, open, clock, checkpointMs), {
+      logger: nestLogger(logger),
+      observer,
+      trustedProxies: config.trustedProxies,
+      ...limits,
+    });
     return await listen(app, open, backend, config, requestMetrics);
   } catch (error) {
     await app?.close();

@@ -60,7 +60,7 @@ export const authentication: Section = (stage) => {
     it('two x-api-key headers are a malformed request', async () => {
       const key = `x-api-key: ${stage().own.key}`;
       const answer = await rawExchange(stage().urls.api, (socket) =>
-        socket.end(rawRequest('GET /v1/sources HTTP/1.1', ['host: a', key, key, 'connection: close'])),
+        socket.write(rawRequest('GET /v1/sources HTTP/1.1', ['host: a', key, key, 'connection: close'])),
       );
       problem(answer, 400, 'invalid_request');
     });
