@@ -33,14 +33,13 @@ export function eventReader(db: DatabaseSync): Handlers {
 
 export class EventReader {
   readonly #source: StatementSync;
-  readonly #statements: Record<'all' | 'named', Record<'first' | 'last', StatementSync>>;
+  readonly #metric: StatementSync;
+  readonly #statements: Readonly<Record<'first' | 'last', Statements>>;
 
   constructor(db: DatabaseSync) {
     this.#source = db.prepare('SELECT id FROM event_source WHERE org = ? AND source = ?');
-    this.#statements = {
-      all: { first: select(db, 'event_order', '', 'ASC'), last: select(db, 'event_order', '', 'DESC') },
-      named: { first: select(db, 'event_identity', byMetric, 'ASC'), last: select(db, 'event_identity', byMetric, 'DESC') },
-    };
+    this.#metric = db.prepare('SELECT id FROM event_metric WHERE name = ?');
+    this.#statements = { first: prepare(db, 'ASC'), last: prepare(db, 'DESC') };
   }
 
   /** @throws TelemetryError `store_corrupt` when an entry is not what was written. */
@@ -61,24 +60,77 @@ export class EventReader {
   #rows({ orgId, sourceId, metric, startMs, endMs, limit, last }: EventQuery): Iterable<Row> {
     const source = this.#source.get(orgId, sourceId) as { id: number } | undefined;
     if (!source) return [];
-    const direction = last ? 'last' : 'first';
-    const rows =
-      metric === null
-        ? this.#statements.all[direction].iterate(source.id, startMs, endMs, limit)
-        : this.#statements.named[direction].iterate(source.id, metric, startMs, endMs, limit);
-    return rows as Iterable<unknown> as Iterable<Row>;
+    const statements = this.#statements[last ? 'last' : 'first'];
+    if (metric === null) return rowsOf(statements.all, source.id, startMs, endMs, limit);
+    const named = this.#metric.get(metric) as { id: number } | undefined;
+    if (!named) return [];
+    return namedRows(statements, [source.id, named.id], { startMs, endMs, limit, last });
   }
 }
 
-const byMetric = 'AND metric = (SELECT id FROM event_metric WHERE name = ?)';
+interface Statements {
+  /** Entries of a window. */
+  readonly all: StatementSync;
+  /** Entries of a window and a name: few, for they are sorted. */
+  readonly named: StatementSync;
+  /** The time of the entry after so many of them. */
+  readonly timeAfter: StatementSync;
+  /** Entries of a name in one millisecond, which may hold any number. */
+  readonly namedAt: StatementSync;
+}
 
-function select(db: DatabaseSync, index: string, filter: string, direction: 'ASC' | 'DESC'): StatementSync {
-  const statement = db.prepare(`
-    SELECT id, time, place, (SELECT name FROM event_metric WHERE event_metric.id = metric) AS name, checksum, tags, value
-    FROM event INDEXED BY ${index} WHERE source = ? ${filter} AND time >= ? AND time < ?
-    ORDER BY time ${direction}, place ${direction}, name ${direction}, digest ${direction} LIMIT ?`);
-  statement.setReturnArrays(true);
-  return statement;
+/** Finds the millisecond in which the limit is reached: what lies before it is fewer than the limit, and it alone may be crowded. */
+function* namedRows(
+  { named, timeAfter, namedAt }: Statements,
+  [source, metric]: readonly [number, number],
+  { startMs, endMs, limit, last }: Pick<EventQuery, 'startMs' | 'endMs' | 'limit' | 'last'>,
+): Iterable<Row> {
+  const reached = timeAfter.get(source, metric, startMs, endMs, limit - 1) as { time: number } | undefined;
+  const [fromMs, toMs] = reached === undefined ? [startMs, endMs] : last ? [reached.time + 1, endMs] : [startMs, reached.time];
+  let room = limit;
+  for (const row of rowsOf(named, source, metric, fromMs, toMs)) {
+    room--;
+    yield row;
+  }
+  if (reached) yield* rowsOf(namedAt, source, reached.time, metric, room);
+}
+
+const rowsOf = (statement: StatementSync, ...parameters: readonly number[]): Iterable<Row> =>
+  statement.iterate(...parameters) as Iterable<unknown> as Iterable<Row>;
+
+function prepare(db: DatabaseSync, direction: Direction): Statements {
+  const statement = (sql: string, asArrays: boolean): StatementSync => {
+    const prepared = db.prepare(sql);
+    prepared.setReturnArrays(asArrays);
+    return prepared;
+  };
+  const { all, named, timeAfter, namedAt } = eventSql(direction);
+  return {
+    all: statement(all, true),
+    named: statement(named, true),
+    timeAfter: statement(timeAfter, false),
+    namedAt: statement(namedAt, true),
+  };
+}
+
+type Direction = 'ASC' | 'DESC';
+
+/** What is asked of the tables. The rows themselves are only touched once an index has said which ones. */
+export function eventSql(direction: Direction): Readonly<Record<keyof Statements, string>> {
+  const order = `ORDER BY ${['time', 'place', 'name', 'digest'].map((column) => `${column} ${direction}`).join(', ')}`;
+  const name = '(SELECT name FROM event_metric WHERE event_metric.id = event.metric) AS name';
+  const columns = `id, time, place, ${name}, checksum, tags, value`;
+  const chosen = (filter: string): string => `
+    SELECT ${columns} FROM event
+    WHERE id IN (SELECT id FROM (SELECT id, time, place, ${name}, digest FROM event INDEXED BY event_order WHERE ${filter} ${order} LIMIT ?))
+    ${order}`;
+  const byName = 'FROM event INDEXED BY event_identity WHERE source = ? AND metric = ? AND time >= ? AND time < ?';
+  return {
+    all: chosen('source = ? AND time >= ? AND time < ?'),
+    named: `SELECT ${columns} ${byName} ${order}`,
+    timeAfter: `SELECT time ${byName} ORDER BY time ${direction} LIMIT 1 OFFSET ?`,
+    namedAt: chosen('source = ? AND time = ? AND metric = ?'),
+  };
 }
 
 function damaged(row: number): TelemetryError {
