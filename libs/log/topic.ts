@@ -10,6 +10,8 @@ export interface Topic<V> {
   readonly partitions: number;
   /** Records with the same key are in one partition, in the order in which they were appended. */
   key(value: V): string;
+  /** What a value breaks that its schema allows, in words; undefined if nothing. Other producers' records are held to it too. */
+  flaw?(value: V): string | undefined;
 }
 
 /** Any topic: for code that routes records without looking into them. */

@@ -1,5 +1,6 @@
 export * from './accepted.js';
 export * from './api-key.js';
+export * from './batch-flaws.js';
 export * from './cut.js';
 export * from './errors.js';
 export * from './first-rows.js';

@@ -30,10 +30,10 @@ const saying = (sourceId: string, n: number, text = ''): Entry<EventBatch> =>
     sourceId,
     receivedMs: t,
     origin: 'source',
-    events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    events: [{ metric: 'said', timestampMs: t + n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
   });
 
-const numberOf = ({ value }: StreamRecord): number => (value as EventBatch).events[0]!.timestampMs;
+const numberOf = ({ value }: StreamRecord): number => (value as EventBatch).events[0]!.timestampMs - t;
 const numbers = (records: readonly StreamRecord[]): number[] => records.map(numberOf);
 const ascending = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
 const count = (n: number, from = 0): number[] => Array.from({ length: n }, (_, at) => from + at);

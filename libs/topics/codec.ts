@@ -60,14 +60,21 @@ export class AvroCodec {
     return record;
   }
 
-  /** @throws UnknownSchema when `learn` must be called first. @throws Error when the bytes are not a record of this topic. */
-  decode<V>(topic: Topic<V>, bytes: Uint8Array): V {
+  /**
+   * @throws UnknownSchema when `learn` must be called first. @throws Error when the bytes are not a record of this topic, or one that
+   * breaks its rules or stands under another key than its own.
+   */
+  decode<V>(topic: Topic<V>, key: string, bytes: Uint8Array): V {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (buffer.length < headBytes || buffer[0] !== magic) throw new Error('the record does not begin with 0x00 and a schema id');
     const schemaId = buffer.readUInt32BE(1);
     const read = this.#coding(topic).readers.get(schemaId);
     if (!read) throw new UnknownSchema(schemaId);
-    return read(buffer.subarray(headBytes)) as V;
+    const value = read(buffer.subarray(headBytes)) as V;
+    const flaw = topic.flaw?.(value);
+    if (flaw) throw new Error(flaw);
+    if (topic.key(value) !== key) throw new Error('the record stands under another key than its own');
+    return value;
   }
 
   /** Asks the registry for a schema that `decode` did not know. Rejects when there is none or when our type cannot read it. */

@@ -134,14 +134,14 @@ describe('a topic', () => {
   it.each(full.map(([topic, value]) => [topic.name, topic, value] as const))(
     '%s keeps exactly the fields of its type',
     (_, topic, value) => {
-      expect(codec.decode(topic, codec.encode(topic, value))).toEqual(value);
+      expect(codec.decode(topic, topic.key(value), codec.encode(topic, value))).toEqual(value);
     },
   );
 
   it.each(files)('reads what a writer with %s wrote', (name) => {
     const [topic, value] = full.find(([{ schema }]) => name.startsWith(`${schema}.v`))!;
     const bytes = Buffer.from(`00${(registry.texts.indexOf(text(name)) + 1).toString(16).padStart(8, '0')}${written[name]}`, 'hex');
-    expect(codec.decode(topic, bytes)).toEqual(value);
+    expect(codec.decode(topic, topic.key(value), bytes)).toEqual(value);
   });
 
   it('reads what a newer writer wrote, once it has learned its schema', async () => {
@@ -152,9 +152,9 @@ describe('a topic', () => {
     const head = Buffer.alloc(5);
     head.writeUInt32BE(id, 1);
     const record = Buffer.concat([head, avroType(newer).toBuffer({ ...pointBatch, quality: 'good' })]);
-    expect(() => codec.decode(points, record)).toThrow(UnknownSchema);
+    expect(() => codec.decode(points, points.key(pointBatch), record)).toThrow(UnknownSchema);
     await codec.learn(points, id);
-    expect(codec.decode(points, record)).toEqual(pointBatch);
+    expect(codec.decode(points, points.key(pointBatch), record)).toEqual(pointBatch);
   });
 
   it('loses no tag of a newer writer, whatever its key', async () => {
@@ -169,7 +169,7 @@ describe('a topic', () => {
     head.writeUInt32BE(id, 1);
     const body = avroType(newer).toBuffer({ ...pointBatch, series: [{ ...run, tags }], labels: { a: 1 } });
     await codec.learn(points, id);
-    const read = codec.decode(points, Buffer.concat([head, body])).series[0]!.tags;
+    const read = codec.decode(points, points.key(pointBatch), Buffer.concat([head, body])).series[0]!.tags;
     expect(Object.entries(read)).toEqual(Object.entries(tags));
     expect(Object.getPrototypeOf(read)).toBeNull();
   });
@@ -186,7 +186,19 @@ describe('a topic', () => {
     ['another format', [1, 0, 0, 0, 1, 2]],
     ['too short a body', [0, 0, 0, 0, 1, 2, 0x6f]],
   ])('refuses %s', (_, bytes) => {
-    expect(() => codec.decode(points, Uint8Array.from(bytes))).toThrow(Error);
+    expect(() => codec.decode(points, 'o/s', Uint8Array.from(bytes))).toThrow(Error);
+  });
+});
+
+describe('a record that another producer appended', () => {
+  const registry = memoryRegistry();
+  it.each([
+    ['breaks the rules of its topic', { ...pointBatch, sourceId: '' }, 'o/', 'the source id is not one'],
+    ['stands under the key of another source', pointBatch, 'o/other', 'the record stands under another key than its own'],
+  ])('is refused when it %s', async (_, value, key, reason) => {
+    const codec = await AvroCodec.open(registry, topics);
+    const bytes = codec.encode(points, value);
+    expect(() => codec.decode(points, key, bytes)).toThrow(reason);
   });
 });
 

@@ -1,5 +1,16 @@
 import type { AnyTopic, Topic } from '#log';
-import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Projection, Source } from '#model';
+import {
+  flawOfEvents,
+  flawOfPoints,
+  type ApiKey,
+  type EventBatch,
+  type Gateway,
+  type Organization,
+  type PointBatch,
+  type Presence,
+  type Projection,
+  type Source,
+} from '#model';
 
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
@@ -8,6 +19,7 @@ export const points: Topic<PointBatch> = {
   name: 'telemetry.points.v1',
   schema: 'point-batch',
   key: sourceKey,
+  flaw: flawOfPoints,
   cleanup: 'delete',
   partitions: 24,
 };
@@ -16,6 +28,7 @@ export const events: Topic<EventBatch> = {
   name: 'telemetry.events.v1',
   schema: 'event-batch',
   key: sourceKey,
+  flaw: flawOfEvents,
   cleanup: 'delete',
   partitions: 24,
 };

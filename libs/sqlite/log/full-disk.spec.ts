@@ -11,20 +11,19 @@ import { until } from '#testing';
 const program = `
   const [storage, log, topics] = await Promise.all(['sqlite', 'log', 'topics'].map((lib) => import(process.env.LIBS + lib + '/index.js')));
   const { log: it, close } = await storage.openStorage(process.env.DIR);
-  const event = (n) => ({ metric: 'm', timestampMs: n, value: 'x', isJson: false, tags: {}, place: 0, ordinal: 0 });
-  const batch = (n) => ({ orgId: 'o', sourceId: Array.from({ length: 1e5 }, () => String.fromCharCode(33 + 90 * Math.random())).join(''),
-    receivedMs: n, origin: 'source', events: [event(n)] });
+  const noise = () => Array.from({ length: 4000 }, () => String.fromCharCode(33 + 90 * Math.random())).join('');
+  const event = (n, place) => ({ metric: 'm', timestampMs: 1 + n, value: noise(), isJson: false, tags: {}, place, ordinal: 0 });
+  const batch = (n) => ({ orgId: 'o', sourceId: 's', receivedMs: n, origin: 'source', events: Array.from({ length: 25 }, (_, at) => event(n, at)) });
   let ended = false;
   process.stdin.on('end', () => (ended = true)).resume();
   for (let n = 1; !ended; n++) {
-    const entry = { ...log.entry(topics.events, batch(n)), key: 'o/s' };
-    await it.append([entry]).then(() => console.log('ok', n), (error) => console.log(error.code, n));
+    await it.append([log.entry(topics.events, batch(n))]).then(() => console.log('ok', n), (error) => console.log(error.code, n));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await it.append([log.entry(topics.sources, { orgId: 'o', sourceId: 'end', firstReceivedMs: 0, lastReceivedMs: 0 })]);
   const done = Promise.withResolvers();
   const handler = async (records) => {
-    for (const { topic, value } of records) topic === topics.sources ? done.resolve() : console.log('has', value.events[0].timestampMs);
+    for (const { topic, value } of records) topic === topics.sources ? done.resolve() : console.log('has', value.events[0].timestampMs - 1);
   };
   const consumed = [topics.events, topics.sources];
   const consumer = await it.consume({ group: 'g', topics: consumed, handler, unreadable: console.error, stopped: console.error });

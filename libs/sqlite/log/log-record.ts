@@ -22,7 +22,7 @@ export class LogRecord implements StreamRecord {
 
   /** @throws Error when the bytes are not a record of the topic. */
   static decode(codec: AvroCodec, topic: AnyTopic, { partition, offset, key, value, ms, headers }: Raw): LogRecord {
-    const decoded = value && codec.decode(topic, value);
+    const decoded = value && codec.decode(topic, key, value);
     return new LogRecord(topic, partition, offset, key, decoded, ms, headers, value?.length ?? 0, value ?? undefined);
   }
 

@@ -25,17 +25,20 @@ describe('of a log in the same process', () => {
   beforeEach(async () => void (subject = await openTestLog()));
   afterEach(() => subject.close());
 
-  const saying = (n: number, text = ''): Entry<EventBatch> =>
+  const saying = (n: number, kilobytes = 1): Entry<EventBatch> =>
     entry(events, {
       orgId: 'o',
       sourceId: 's',
       receivedMs: 1,
       origin: 'source',
-      events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+      events: Array.from({ length: kilobytes }, (_, place) => {
+        return { metric: 'said', timestampMs: 1 + n, value: 'x'.repeat(1000), isJson: false, tags: {}, place, ordinal: 0 };
+      }),
     });
   const seen = (sourceId: string, lastReceivedMs: number): Entry =>
     entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs });
-  const numbers = (records: readonly StreamRecord[]): number[] => records.map(({ value }) => (value as EventBatch).events[0]!.timestampMs);
+  const numbers = (records: readonly StreamRecord[]): number[] =>
+    records.map(({ value }) => (value as EventBatch).events[0]!.timestampMs - 1);
 
   it('views and consumers that keep up have a record when its append resolves, as the very value', async () => {
     const view = subject.views.open(sources);
@@ -52,8 +55,7 @@ describe('of a log in the same process', () => {
   });
 
   it('appends are refused while too much waits to be written, and taken again afterwards', async () => {
-    const text = 'x'.repeat(4 << 20);
-    const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => subject.log.append([saying(n, text)])));
+    const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, n) => subject.log.append([saying(n, 4_000)])));
     const refusals = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason as unknown);
     expect(refusals.length).toBeGreaterThan(10);
     expect(refusals.length).toBeLessThan(30);
@@ -73,8 +75,7 @@ describe('of a log in the same process', () => {
   it('a slow consumer gets from the file what memory does not hold any more', async () => {
     const gate = Promise.withResolvers<void>();
     const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [events], handler: () => gate.promise });
-    const text = 'x'.repeat(1 << 20);
-    for (let n = 0; n < 40; n++) await subject.log.append([saying(n, text)]);
+    for (let n = 0; n < 40; n++) await subject.log.append([saying(n, 1_000)]);
     expect(subject.log.tail.from).toBeGreaterThan(10);
     gate.resolve();
     await consumer.has(40);

@@ -1,0 +1,48 @@
+import { maxEventValueBytes } from './event-value.js';
+import { isMetric, isSourceId } from './names.js';
+import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
+import { maxTagBytes, maxTags, noTags } from './tags.js';
+import { maxTimestampMs } from './timestamp.js';
+import { fitsUtf8 } from './utf8.js';
+
+/** What breaks the rules of ingest in a batch that may not have come through it, in words for the operator; undefined if nothing does. */
+export function flawOfPoints({ sourceId, series }: PointBatch): string | undefined {
+  return isSourceId(sourceId) ? firstFlaw(series, flawOfRun) : 'the source id is not one';
+}
+
+/** As `flawOfPoints`. */
+export function flawOfEvents({ sourceId, events }: EventBatch): string | undefined {
+  return isSourceId(sourceId) ? firstFlaw(events, flawOfEvent) : 'the source id is not one';
+}
+
+function flawOfRun({ metric, tags, timestampMs, value }: SeriesRun): string | undefined {
+  if (!isMetric(metric)) return 'a metric name is not one';
+  if (!timestampMs.every(isTimestamp)) return 'a timestamp is not a whole number of milliseconds from 1 to the year 9999';
+  if (!value.every(Number.isFinite)) return 'a value is not finite';
+  return flawOfTags(tags);
+}
+
+function flawOfEvent({ metric, timestampMs, value, tags, place, ordinal }: DeviceEvent): string | undefined {
+  if (!isMetric(metric)) return 'a metric name is not one';
+  if (!isTimestamp(timestampMs)) return 'a timestamp is not a whole number of milliseconds from 1 to the year 9999';
+  if (!fitsUtf8(value, maxEventValueBytes)) return `a value has more than ${maxEventValueBytes} bytes`;
+  if (place < 0 || ordinal < 0) return 'a place or an ordinal is below 0';
+  return flawOfTags(tags);
+}
+
+function flawOfTags(tags: Tags): string | undefined {
+  if (tags === noTags) return undefined;
+  const all = Object.entries(tags);
+  if (all.length > maxTags) return `a point has more than ${maxTags} tags`;
+  return all.every((tag) => tag.every((text) => fitsUtf8(text, maxTagBytes))) ? undefined : `a tag has more than ${maxTagBytes} bytes`;
+}
+
+const isTimestamp = (ms: number): boolean => Number.isInteger(ms) && ms > 0 && ms <= maxTimestampMs;
+
+function firstFlaw<T>(all: readonly T[], flawOf: (one: T) => string | undefined): string | undefined {
+  for (const one of all) {
+    const flaw = flawOf(one);
+    if (flaw) return flaw;
+  }
+  return undefined;
+}
