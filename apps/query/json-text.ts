@@ -4,11 +4,16 @@ const comma = 0x2c;
 const point = 0x2e;
 const minus = 0x2d;
 const zero = 0x30;
+const quote = 0x22;
 
 /** A plain number is an integer below 1e15, or below this with at most six decimals: of at most 15 digits, so no shorter text means the same double. */
 const maxPlain = 1e9;
-/** A sign, 15 digits, a point and the comma before it. */
-const maxPlainBytes = 18;
+/** The longest number is a sign, `0.00000` and 17 digits; before it comes a comma. */
+const maxNumberBytes = 26;
+/** What stands in quotes as it is. */
+const plainText = /^[ !#-[\]-~]*$/;
+/** From here on the call that writes a text costs less than a loop over its characters. */
+const longText = 64;
 const keptBytes = 4 * 1024 * 1024;
 
 let scratch = Buffer.allocUnsafe(256 * 1024);
@@ -24,22 +29,31 @@ export class JsonText {
   /** JSON as it is. */
   text(json: string): this {
     this.#reserve(3 * json.length);
-    this.#end += scratch.write(json, this.#end);
+    const end = json.length < longText ? writeAscii(json, this.#end) : -1;
+    this.#end = end < 0 ? this.#end + scratch.write(json, this.#end) : end;
     return this;
   }
 
   /** A string, quoted and escaped. */
   string(value: string): this {
-    return this.text(JSON.stringify(value));
+    this.#reserve(2 + value.length);
+    const end = plainText.test(value) ? writeAscii(value, writeByte(quote, this.#end)) : -1;
+    if (end < 0) return this.text(JSON.stringify(value));
+    this.#end = writeByte(quote, end);
+    return this;
   }
 
-  /** An array of finite numbers. */
-  column(values: Float64Array): this {
-    this.#reserve(2 + values.length * maxPlainBytes);
-    const end = writePlain(values, this.#end);
-    // Large fleets have columns of one row, where making an array would cost a quarter of the whole answer.
-    if (end < 0) return this.text(values.length === 1 ? `[${values[0]}]` : JSON.stringify(Array.from(values)));
-    this.#end = end;
+  /** An array of the finite numbers [from, to) of a column. */
+  column(values: Float64Array, from = 0, to = values.length): this {
+    this.#reserve(2 + (to - from) * maxNumberBytes);
+    let at = writeByte(openBracket, this.#end);
+    for (let row = from; row < to; row++) {
+      if (row > from) at = writeByte(comma, at);
+      const value = values[row]!;
+      const end = writePlain(value, at);
+      at = end < 0 ? writeAscii(`${value}`, at) : end;
+    }
+    this.#end = writeByte(closeBracket, at);
     return this;
   }
 
@@ -59,18 +73,18 @@ export class JsonText {
   }
 }
 
-/** Writes a column of plain numbers and returns where it ends, or -1 when one of them is not plain. */
-function writePlain(values: Float64Array, start: number): number {
-  let at = writeByte(openBracket, start);
-  for (let i = 0; i < values.length; i++) {
-    if (i > 0) at = writeByte(comma, at);
-    at = writeNumber(values[i]!, at);
-    if (at < 0) return -1;
+/** Writes a text and returns where it ends, or -1 when it is not ASCII. */
+function writeAscii(text: string, at: number): number {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 128) return -1;
+    scratch[at + i] = code;
   }
-  return writeByte(closeBracket, at);
+  return at + text.length;
 }
 
-function writeNumber(value: number, at: number): number {
+/** Writes a plain number and returns where it ends, or -1 when it is not plain. */
+function writePlain(value: number, at: number): number {
   const size = Math.abs(value);
   const start = value < 0 ? writeByte(minus, at) : at;
   if (Number.isInteger(size)) return size < 1e15 ? writeInteger(size, start) : -1;

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, Keyring, MONOTONIC_CLOCK } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
-import { EVENT_STORE, SERIES_STORE, type EventStore, type SeriesStore } from '#stores';
+import { type BucketColumns, EVENT_STORE, SERIES_STORE, type EventStore, type SeriesStore } from '#stores';
 import { MemoryLog, MemoryModule } from '#testing';
 import { gateways, presence, sources } from '#topics';
 import { QueryModule } from './query.module.js';
@@ -16,9 +16,12 @@ const series = (metric: string, points: readonly (readonly [timestampMs: number,
   timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
   value: Float64Array.from(points, ([, value]) => value),
 });
-const columns = Object.fromEntries(
-  ['timestampMs', 'min', 'max', 'avg', 'count'].map((name, at) => [name, Float64Array.of(at, at + 0.5)]),
-) as Record<'timestampMs' | 'min' | 'max' | 'avg' | 'count', Float64Array>;
+const columnsOf = (rows: readonly number[]): BucketColumns =>
+  Object.fromEntries(
+    ['timestampMs', 'min', 'max', 'avg', 'count'].map((name, at) => [name, Float64Array.from(rows, (row) => at + row)]),
+  ) as unknown as BucketColumns;
+const columns = columnsOf([0, 0.5]);
+const threeRows = columnsOf([0, 0.5, 0.25]);
 
 /** Answers everything with one series of two rows for one source, and keeps what it was asked. */
 class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
@@ -57,12 +60,14 @@ class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
       orgId === orgs.paid,
       {
         sources: [
-          { sourceId: 'pump', ...columns },
-          { sourceId: 'shy', ...columns },
+          { sourceId: 'pump', rows: 2 },
+          { sourceId: '"ü', rows: 0 },
+          { sourceId: 'shy', rows: 1 },
         ],
+        columns: threeRows,
         truncated: this.truncated,
       },
-      { sources: [], truncated: false },
+      { sources: [], columns: columnsOf([]), truncated: false },
     );
   window: EventStore['window'] = (orgId, sourceId, ...rest) => this.#answer(rest, this.#knows(orgId, sourceId), logEntries, []);
   tail: EventStore['tail'] = (orgId, sourceId, ...rest) => this.#answer(rest, this.#knows(orgId, sourceId), logEntries, []);
@@ -129,12 +134,10 @@ describe('answers', () => {
     ['/v1/sources/pump/logs', '[{"timestamp_ms":5,"metric":"door","value":"{\\"open\\":true}","tags":{}}]'],
     [
       '/v1/fleet/metrics?metric=a&last=1m',
-      '{"metric":"a","interval":"1m","sources_online":0,"sources_w_metric":2,"sources":[' +
-        ['pump', 'shy']
-          .map(
-            (id) => `{"source_id":"${id}","online":false,"timestamp_ms":[0,0.5],"avg":[3,3.5],"min":[1,1.5],"max":[2,2.5],"count":[4,4.5]}`,
-          )
-          .join(',') +
+      '{"metric":"a","interval":"1m","sources_online":0,"sources_w_metric":3,"sources":[' +
+        '{"source_id":"pump","online":false,"timestamp_ms":[0,0.5],"avg":[3,3.5],"min":[1,1.5],"max":[2,2.5],"count":[4,4.5]},' +
+        '{"source_id":"\\"ü","online":false,"timestamp_ms":[],"avg":[],"min":[],"max":[],"count":[]},' +
+        '{"source_id":"shy","online":false,"timestamp_ms":[0.25],"avg":[3.25],"min":[1.25],"max":[2.25],"count":[4.25]}' +
         '],"truncated":false}',
     ],
     ['/v1/fleet/health', '{"sources_total":2,"sources_online":0}'],
@@ -320,7 +323,10 @@ describe('presence', () => {
       ],
     });
     expect(await json('/v1/sources?status=offline')).toEqual({ devices: [{ source_id: 'fan', online: false, last_seen_ms: 7 }] });
-    expect(await json('/v1/fleet/metrics?metric=a')).toMatchObject({ sources_online: 2, sources: [{ online: true }, { online: false }] });
+    expect(await json('/v1/fleet/metrics?metric=a')).toMatchObject({
+      sources_online: 2,
+      sources: [{ online: true }, { online: false }, { online: false }],
+    });
     expect((await get('/v1/sources/new', keys.other)).status).toBe(404);
     monotonicMs += 19_999;
     expect(await json('/v1/sources/pump')).toMatchObject({ online: true });

@@ -44,15 +44,17 @@ export interface FleetResult {
 
 export function fleetJson({ metric, interval, online, answer }: FleetResult): Buffer {
   const { sources, truncated } = answer;
+  const { timestampMs, avg, min, max, count } = answer.columns;
   const json = new JsonText().text('{"metric":').string(metric);
   json.text(`,"interval":"${interval}","sources_online":${online.size},"sources_w_metric":${sources.length},"sources":[`);
-  for (const [at, source] of sources.entries()) {
-    json.text(at > 0 ? ',{"source_id":' : '{"source_id":').string(source.sourceId);
-    json
-      .text(online.has(source.sourceId) ? ',"online":true,"timestamp_ms":' : ',"online":false,"timestamp_ms":')
-      .column(source.timestampMs);
-    json.text(',"avg":').column(source.avg).text(',"min":').column(source.min).text(',"max":').column(source.max);
-    json.text(',"count":').column(source.count).text('}');
+  let from = 0;
+  for (const [at, { sourceId, rows }] of sources.entries()) {
+    const to = from + rows;
+    json.text(at > 0 ? ',{"source_id":' : '{"source_id":').string(sourceId);
+    json.text(online.has(sourceId) ? ',"online":true,"timestamp_ms":' : ',"online":false,"timestamp_ms":').column(timestampMs, from, to);
+    json.text(',"avg":').column(avg, from, to).text(',"min":').column(min, from, to);
+    json.text(',"max":').column(max, from, to).text(',"count":').column(count, from, to).text('}');
+    from = to;
   }
   return json.text(`],"truncated":${truncated}}`).bytes();
 }

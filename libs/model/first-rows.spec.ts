@@ -14,8 +14,10 @@ function expected(series: readonly number[][], limit: number) {
   return { series: series.map((_, at) => kept.filter((row) => row.at === at).map((row) => row.timeMs)), truncated: rows.length > limit };
 }
 
+const first = new FirstRows(2);
+
 function selected(series: readonly number[][], limit: number, order: readonly number[]) {
-  const first = new FirstRows(limit, 2);
+  first.begin(limit);
   for (const at of order) {
     const times = Float64Array.from(series[at]!);
     const middle = times.length >> 1;

@@ -35,6 +35,9 @@ export interface SelectedRows {
   readonly truncated: boolean;
 }
 
+/** Rows whose memory is kept. */
+const mostKept = 128 * 1024;
+
 interface Part {
   readonly series: number;
   from: number;
@@ -51,15 +54,23 @@ export class FirstRows {
   #parts: Part[] = [];
   #columns: Float64Array[];
   #length = 0;
-  #pruneAt: number;
+  #limit = 0;
+  #pruneAt = 0;
 
   /** @param width columns of a row, the time included. */
-  constructor(
-    private readonly limit: number,
-    width: number,
-  ) {
+  constructor(private readonly width: number) {
+    this.#columns = this.#allocate(1024);
+  }
+
+  /** Forgets all rows and keeps the first `limit` of those that come now, in the memory that it has unless that is very much. */
+  begin(limit: number): this {
+    this.lastMs = Infinity;
+    this.#parts = [];
+    this.#length = 0;
+    this.#limit = limit;
     this.#pruneAt = 4 * limit + 1024;
-    this.#columns = Array.from({ length: width }, () => new Float64Array(1024));
+    if (this.#columns[0]!.length > mostKept) this.#columns = this.#allocate(1024);
+    return this;
   }
 
   /** Adds rows [from, to) of parallel columns, the time first. */
@@ -79,11 +90,11 @@ export class FirstRows {
 
   /** @param seriesCount how many series there are, those without rows included. */
   finish(seriesCount: number): SelectedRows {
-    const truncated = this.#length > this.limit;
+    const truncated = this.#length > this.#limit;
     this.#parts.sort((a, b) => a.series - b.series);
     if (truncated) this.#cut();
     const counts = new Uint32Array(seriesCount);
-    const columns = this.#columns.map(() => new Float64Array(Math.min(this.#length, this.limit)));
+    const columns = this.#columns.map(() => new Float64Array(Math.min(this.#length, this.#limit)));
     let at = 0;
     for (const { series, from, to } of this.#parts) {
       for (let which = 0; which < columns.length; which++) copy(this.#columns[which]!, from, to, columns[which]!, at);
@@ -96,8 +107,8 @@ export class FirstRows {
   /** Shortens the parts to the first `limit` rows of all: what is before the last time, and of what is at it the first series. */
   #cut(): void {
     const timeMs = this.#columns[0]!;
-    const lastMs = this.limit === 0 ? -Infinity : this.#nth(this.limit - 1);
-    let left = this.limit;
+    const lastMs = this.#limit === 0 ? -Infinity : this.#nth(this.#limit - 1);
+    let left = this.#limit;
     for (const part of this.#parts) {
       while (part.to > part.from && timeMs[part.to - 1]! > lastMs) part.to--;
       left -= part.to - part.from;
@@ -112,7 +123,7 @@ export class FirstRows {
 
   /** Drops what is later than the first row that is one too many. */
   #prune(): void {
-    this.lastMs = this.#nth(this.limit);
+    this.lastMs = this.#nth(this.#limit);
     const timeMs = this.#columns[0]!;
     let length = 0;
     for (const part of this.#parts) {
@@ -125,7 +136,7 @@ export class FirstRows {
       length += kept;
     }
     this.#length = length;
-    this.#pruneAt = Math.max(4 * this.limit + 1024, 2 * length);
+    this.#pruneAt = Math.max(4 * this.#limit + 1024, 2 * length);
   }
 
   #nth(nth: number): number {
@@ -135,10 +146,12 @@ export class FirstRows {
   #reserve(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#columns[0]!.length) return;
-    this.#columns = this.#columns.map((column) => {
-      const grown = new Float64Array(2 * needed);
-      grown.set(column.subarray(0, this.#length));
-      return grown;
-    });
+    const grown = this.#allocate(2 * needed);
+    for (const [at, column] of grown.entries()) column.set(this.#columns[at]!.subarray(0, this.#length));
+    this.#columns = grown;
+  }
+
+  #allocate(rows: number): Float64Array[] {
+    return Array.from({ length: this.width }, () => new Float64Array(rows));
   }
 }

@@ -57,8 +57,10 @@ export interface FleetQuery {
 }
 
 export interface FleetAnswer {
-  /** Every source with a bucket in the window, ordered by source id in UTF-8 bytes, with empty columns if none of its rows was kept. */
-  readonly sources: readonly (BucketColumns & { readonly sourceId: string })[];
+  /** Every source with a bucket in the window, ordered by source id in UTF-8 bytes, and how many of its rows were kept. */
+  readonly sources: readonly { readonly sourceId: string; readonly rows: number }[];
+  /** The rows of all sources, each source's after those of the one before it: columns of its own would cost more than its rows. */
+  readonly columns: BucketColumns;
   readonly truncated: boolean;
 }
 

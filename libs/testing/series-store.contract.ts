@@ -190,9 +190,8 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
       await store.write([placed([aRun('other', [[t, 1]])], 'x'), placed([aRun('m', [[1, 1]])], 'y')], forever);
       const window = { startMs: t, endMs: t + 10 * minute };
       const { sources, truncated } = await store.fleet({ orgId: org, metric: 'm', window, interval: '1m', limit });
-      expect(sources.map(({ sourceId }) => sourceId)).toEqual(['B', 'a', 'a.b', 'z9']);
-      expect(sources.map(({ count }) => count.length)).toEqual(
-        ['B', 'a', 'a.b', 'z9'].map((_, at) => Number(at < limit) + Number(at + 4 < limit)),
+      expect(sources).toEqual(
+        ['B', 'a', 'a.b', 'z9'].map((sourceId, at) => ({ sourceId, rows: Number(at < limit) + Number(at + 4 < limit) })),
       );
       expect(truncated).toBe(limit < 8);
     });
@@ -203,7 +202,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
       const query = { orgId: org, metric: 'm', window: everything, interval: '1m', limit: all } as const;
       const first = store.fleet(query);
       await store.write([add('a', 1), add('c', 3)], forever);
-      const values = ({ sources }: FleetAnswer): unknown[] => sources.map(({ sourceId, max }) => [sourceId, ...max]);
+      const values = (answer: FleetAnswer): unknown[] => bySource(answer).map(({ metric, max }) => [metric, ...max]);
       const later = await store.fleet(query);
       expect(values(later)).toEqual(Array.from('abcd', (id, at) => [id, at + 1]));
       const answer = await first;
@@ -294,6 +293,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>): 
       await expect(store.buckets({ ...query, interval: '1m' })).resolves.toEqual({ series: [], truncated: false });
       await expect(store.fleet({ orgId: org, metric: 'x', window: everything, interval: '1m', limit: all })).resolves.toEqual({
         sources: [],
+        columns: Object.fromEntries(['timestampMs', 'min', 'max', 'avg', 'count'].map((name) => [name, new Float64Array(0)])),
         truncated: false,
       });
       await expect(raw(all, everything, ['x', 'm', 'm', '__proto__'])).resolves.toMatchObject({ rows: [['m', t, 1]] });
@@ -399,10 +399,10 @@ async function compare(
     await expect(store.latest(orgId, sourceId, window)).resolves.toEqual(model.latest(orgId, sourceId, window));
     await expect(store.metricNames(orgId, sourceId)).resolves.toEqual(model.metricNames(orgId, sourceId));
     const fleet = { orgId, metric: random.pick(metrics), window, interval, limit };
-    const { sources, truncated } = await store.fleet(fleet);
+    const answer = await store.fleet(fleet);
     const expected = model.fleet(fleet);
-    expect(sources.map((source) => source.sourceId)).toEqual(expected.sources);
-    expectSame(bucketRows({ series: sources.map(named), truncated }), expected);
+    expect(answer.sources.map((source) => source.sourceId)).toEqual(expected.sources);
+    expectSame(bucketRows({ series: bySource(answer), truncated: answer.truncated }), expected);
   }
 }
 
@@ -424,14 +424,17 @@ function bucketRows({
   return { rows: inOrder(rows, ({ timestampMs }) => timestampMs), truncated };
 }
 
-const named = ({ sourceId, timestampMs, min, max, avg, count }: FleetAnswer['sources'][number]): BucketAnswer['series'][number] => ({
-  metric: sourceId,
-  timestampMs,
-  min,
-  max,
-  avg,
-  count,
-});
+/** The rows of each source of a fleet. */
+function bySource({ sources, columns }: FleetAnswer): BucketAnswer['series'] {
+  expect(sources.reduce((sum, { rows }) => sum + rows, 0)).toBe(columns.count.length);
+  let from = 0;
+  return sources.map(({ sourceId, rows }) => {
+    const [begin, end] = [from, (from += rows)];
+    const of = (column: Float64Array): Float64Array => column.subarray(begin, end);
+    const { timestampMs, min, max, avg, count } = columns;
+    return { metric: sourceId, timestampMs: of(timestampMs), min: of(min), max: of(max), avg: of(avg), count: of(count) };
+  });
+}
 
 /** Stable, so that rows of one time stay in the order of the answer's series. */
 const inOrder = <Row>(rows: readonly Row[], timeOf: (row: Row) => number): Row[] => rows.toSorted((a, b) => timeOf(a) - timeOf(b));

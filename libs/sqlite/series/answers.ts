@@ -14,52 +14,16 @@ export function spans<T>({ counts, columns }: SelectedRows, make: (columns: read
   });
 }
 
+/** Rows [from, to) of columns of buckets. */
 export function bucketColumns(columns: readonly Float64Array[], from: number, to: number): BucketColumns {
-  const { timestampMs, min, max, avg, count } = new BucketSpan(columns, from, to);
+  const [timestampMs, min, max, avg, count] = columns.map((column) => column.subarray(from, to)) as [
+    Column,
+    Column,
+    Column,
+    Column,
+    Column,
+  ];
   return { timestampMs, min, max, avg, count };
 }
 
-/** Rows [from, to) of columns of buckets, each made when it is asked for: a fleet has five columns of each of thousands of sources. */
-export class BucketSpan implements BucketColumns {
-  constructor(
-    private readonly columns: readonly Float64Array[],
-    private readonly from: number,
-    private readonly to: number,
-  ) {}
-
-  get timestampMs(): Float64Array {
-    return this.#column(0);
-  }
-
-  get min(): Float64Array {
-    return this.#column(1);
-  }
-
-  get max(): Float64Array {
-    return this.#column(2);
-  }
-
-  get avg(): Float64Array {
-    return this.#column(3);
-  }
-
-  get count(): Float64Array {
-    return this.#column(4);
-  }
-
-  #column(at: number): Float64Array {
-    return this.columns[at]!.subarray(this.from, this.to);
-  }
-}
-
-/** One source of a fleet. */
-export class SourceSpan extends BucketSpan {
-  constructor(
-    readonly sourceId: string,
-    columns: readonly Float64Array[],
-    from: number,
-    to: number,
-  ) {
-    super(columns, from, to);
-  }
-}
+type Column = Float64Array;

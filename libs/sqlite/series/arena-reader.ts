@@ -4,12 +4,34 @@ import type { PointStream } from './point-stream.js';
 import { Points } from './points.js';
 import { sortPoints } from './sort-points.js';
 
-/** An arena as a reader gets it: the newest piece of each series it asks for, in the order of the request. */
-export interface OpenArena {
+/** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
+export interface LentArena {
   readonly number: number;
-  readonly buffer: SharedArrayBuffer;
+  /** Undefined when the read before this one was lent the same arena: giving it away once more costs as much as a small read. */
+  readonly buffer: SharedArrayBuffer | undefined;
   readonly size: ArenaSize;
   readonly heads: Int32Array;
+}
+
+export interface OpenArena {
+  readonly number: number;
+  readonly columns: ArenaColumns;
+  readonly heads: Int32Array;
+}
+
+/** What a thread was lent last. */
+export class LentArenas {
+  #columns = new Map<number, ArenaColumns>();
+
+  /** To be called for every request, in the order in which they were made. */
+  open(lent: readonly LentArena[]): OpenArena[] {
+    const arenas = lent.map(({ number, buffer, size, heads }) => {
+      const columns = buffer ? new ArenaColumns(buffer, size) : this.#columns.get(number)!;
+      return { number, columns, heads };
+    });
+    this.#columns = new Map(arenas.map(({ number, columns }) => [number, columns]));
+    return arenas;
+  }
 }
 
 /** Memory that the reader of an arena needs, kept from one read to the next unless a read needs very much. */
@@ -32,14 +54,10 @@ const mostKept = 64 * 1024;
 
 /** Reads one arena; series are named by their position in the request. */
 export class ArenaReader {
-  readonly #columns: ArenaColumns;
-
   constructor(
     private readonly arena: OpenArena,
     private readonly scratch: ArenaScratch,
-  ) {
-    this.#columns = new ArenaColumns(arena.buffer, arena.size);
-  }
+  ) {}
 
   /** The points of a series with times in [fromMs, toMs). The next call takes the memory of this one's. */
   points(position: number, fromMs: number, toMs: number): PointStream {
@@ -61,15 +79,16 @@ export class ArenaReader {
   }
 
   #collect(position: number, fromMs: number, toMs: number): Points {
-    const { begin, before } = this.#columns;
+    const { columns, heads } = this.arena;
+    const { begin, before } = columns;
     const pieces: number[] = [];
     let count = 0;
-    for (let piece = this.arena.heads[position]!; piece >= 0; piece = before[piece]!) {
+    for (let piece = heads[position]!; piece >= 0; piece = before[piece]!) {
       pieces.push(piece);
       count += begin[piece + 1]! - begin[piece]!;
     }
     const { taken, spare } = this.scratch.room(count);
-    for (const piece of pieces.reverse()) this.#columns.copyPiece(piece, 0, fromMs, toMs, taken);
+    for (const piece of pieces.reverse()) columns.copyPiece(piece, 0, fromMs, toMs, taken);
     return sortPoints(taken, spare);
   }
 }

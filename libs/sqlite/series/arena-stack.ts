@@ -1,7 +1,7 @@
 import { TelemetryError } from '#model';
 import type { WorkerThread } from '../worker.js';
 import { Arena, ArenaColumns, type ArenaSize } from './arena.js';
-import type { OpenArena } from './arena-reader.js';
+import type { LentArena } from './arena-reader.js';
 import type { Directory } from './directory.js';
 import type { SealedArena } from './flush.js';
 import type { OpenedStore } from './writer.js';
@@ -32,6 +32,8 @@ export class ArenaStack {
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #ended = false;
+  /** Numbers of the arenas that were lent last. */
+  #lent = new Set<number>();
   /** By partition: the highest offset that was taken. */
   readonly #offsets: Map<number, number>;
 
@@ -85,14 +87,16 @@ export class ArenaStack {
     return new Promise((resolve, reject) => this.#waiting.push({ arena, resolve, reject }));
   }
 
-  /** Lends the arenas to a read of these series; `giveBack` ends that. */
-  lend(series: ArrayLike<number>): { arenas: OpenArena[]; giveBack: () => void } {
+  /** Lends the arenas to a read of these series, which is to be sent to the reader thread; `giveBack` ends that. */
+  lend(series: ArrayLike<number>): { arenas: LentArena[]; giveBack: () => void } {
     const arenas = [...this.#sealed.map(({ arena }) => arena), this.#active];
+    const before = this.#lent;
+    this.#lent = new Set(arenas.map(({ number }) => number));
     for (const arena of arenas) arena.readers++;
     return {
       arenas: arenas.map((arena) => ({
         number: arena.number,
-        buffer: arena.columns.buffer,
+        buffer: before.has(arena.number) ? undefined : arena.columns.buffer,
         size: arena.columns.size,
         heads: arena.heads(series),
       })),

@@ -81,7 +81,9 @@ export class Arena {
 
   /** The newest piece of each of these series. */
   heads(series: ArrayLike<number>): Int32Array {
-    return Int32Array.from(series, (it) => this.#heads[it] ?? -1);
+    const heads = new Int32Array(series.length);
+    for (let at = 0; at < heads.length; at++) heads[at] = this.#heads[series[at]!] ?? -1;
+    return heads;
   }
 
   /** Takes points of a series from position `from` on, as many as it has room for, and returns where it stopped. */

@@ -44,18 +44,38 @@ export class KnownSource {
   }
 }
 
-/** One metric of all sources of an organization: parallel, ordered by source id once they are read. */
-interface Fleet {
-  sources: KnownSource[];
-  ordered: boolean;
+/** One metric of all sources of an organization, ordered by source id: parallel, and never changed. */
+export interface Fleet {
+  readonly sourceIds: readonly string[];
+  readonly series: Uint32Array;
+  /** Positions, by series. */
+  readonly order: Uint32Array;
+}
+
+/** The sources of a fleet, and the fleet once it is read. */
+interface FleetSources {
+  readonly sources: KnownSource[];
+  fleet: Fleet | undefined;
 }
 
 interface Organization {
   readonly sources: Map<string, KnownSource>;
-  readonly fleets: Map<string, Fleet>;
+  readonly fleets: Map<string, FleetSources>;
 }
 
 const bySourceId = (a: KnownSource, b: KnownSource): number => compareUtf8(a.sourceId, b.sourceId);
+
+function makeFleet(sources: readonly KnownSource[], metric: string): Fleet {
+  const series = Uint32Array.from(sources, (source) => source.series(metric)!);
+  return { sourceIds: sources.map(({ sourceId }) => sourceId), series, order: positionsByValue(series) };
+}
+
+const nobody: Fleet = makeFleet([], '');
+
+/** Positions of values in the order of the values. */
+export function positionsByValue(values: Uint32Array): Uint32Array {
+  return Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
+}
 
 /** Numbers for sources, metrics and series, given out as they are first seen. */
 export class Directory {
@@ -88,17 +108,16 @@ export class Directory {
     return source.series(metric) ?? this.#makeSeries(source, metric);
   }
 
-  metric(name: string): number {
-    return this.#metrics.get(name)!;
+  metric(name: string): number | undefined {
+    return this.#metrics.get(name);
   }
 
-  /** The sources of an organization that ever reported a metric, ordered by id. */
-  fleet(orgId: string, metric: string): readonly KnownSource[] {
-    const fleet = this.#organizations.get(orgId)?.fleets.get(metric);
-    if (!fleet) return [];
-    if (!fleet.ordered) fleet.sources.sort(bySourceId);
-    fleet.ordered = true;
-    return fleet.sources;
+  /** The sources of an organization that ever reported a metric. */
+  fleet(orgId: string, metric: string): Fleet {
+    const known = this.#organizations.get(orgId)?.fleets.get(metric);
+    if (!known) return nobody;
+    known.fleet ??= makeFleet(known.sources.sort(bySourceId), metric);
+    return known.fleet;
   }
 
   /** The metrics and the sources that were made or got a series since the last call. */
@@ -112,7 +131,7 @@ export class Directory {
 
   #row(source: KnownSource): SourceRow {
     const { id, orgId, sourceId, metrics } = source;
-    return { id, orgId, sourceId, pairs: Uint32Array.from(metrics.flatMap((metric) => [this.metric(metric), source.series(metric)!])) };
+    return { id, orgId, sourceId, pairs: Uint32Array.from(metrics.flatMap((metric) => [this.metric(metric)!, source.series(metric)!])) };
   }
 
   #add(source: KnownSource): KnownSource {
@@ -137,11 +156,11 @@ export class Directory {
     source.add(metric, number);
     this.#lastSeries = Math.max(this.#lastSeries, number);
     const { fleets } = this.#organizations.get(source.orgId)!;
-    const fleet = fleets.get(metric);
-    if (!fleet) fleets.set(metric, { sources: [source], ordered: true });
+    const known = fleets.get(metric);
+    if (!known) fleets.set(metric, { sources: [source], fleet: undefined });
     else {
-      fleet.sources.push(source);
-      fleet.ordered = false;
+      known.sources.push(source);
+      known.fleet = undefined;
     }
     return number;
   }

@@ -1,8 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type SelectedRows, TelemetryError } from '#model';
 import { type Handlers, Moved } from '../worker.js';
+import { LentArenas } from './arena-reader.js';
 import { type ReadRequest, Reads } from './reads.js';
-import { type BlockSearch, blockSearch, type Run, readRuns } from './run.js';
+import { type BlockSearch, blockSearch, type Run, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
 
 /** What the store's reader thread does for the series store. */
@@ -23,27 +24,36 @@ const moved = (rows: SelectedRows): Moved =>
 
 /** Reads within what was committed when they begin. */
 class Snapshots {
-  #search: BlockSearch | undefined;
+  readonly #lent = new LentArenas();
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #runs: ReturnType<typeof runsReader>;
+  readonly #search: BlockSearch;
   #readers = new Map<number, RunReader>();
   #deadlineMs = 0;
 
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(db: DatabaseSync) {
+    this.#begin = db.prepare('BEGIN');
+    this.#commit = db.prepare('COMMIT');
+    this.#runs = runsReader(db);
+    this.#search = this.#timely(blockSearch(db));
+  }
 
   read<T>(request: ReadRequest, read: (reads: Reads) => T): T {
+    const arenas = this.#lent.open(request.arenas);
     this.#deadlineMs = request.deadlineMs;
     this.#checkDeadline();
-    this.db.exec('BEGIN');
+    this.#begin.run();
     try {
-      return read(new Reads(this.#runs(), request));
+      return read(new Reads(this.#openRuns(), arenas, request));
     } finally {
-      this.db.exec('COMMIT');
+      this.#commit.run();
     }
   }
 
-  #runs(): RunReader[] {
+  #openRuns(): RunReader[] {
     const known = new Map<number, Run>([...this.#readers].map(([id, { run }]) => [id, run]));
-    const search = (this.#search ??= this.#timely(blockSearch(this.db)));
-    const readers = readRuns(this.db, known).map((run) => this.#readers.get(run.id) ?? new RunReader(search, run));
+    const readers = this.#runs(known).map((run) => this.#readers.get(run.id) ?? new RunReader(this.#search, run));
     this.#readers = new Map(readers.map((reader) => [reader.run.id, reader]));
     return readers;
   }

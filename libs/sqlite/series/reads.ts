@@ -9,7 +9,7 @@ import {
   type SelectedRows,
   type Window,
 } from '#model';
-import { ArenaReader, ArenaScratch, type OpenArena } from './arena-reader.js';
+import { ArenaReader, ArenaScratch, type LentArena, type OpenArena } from './arena-reader.js';
 import { mergeRows, type Stale } from './merge-rows.js';
 import { lowerBound } from './points.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
@@ -19,10 +19,12 @@ import type { RunReader } from './run-reader.js';
 /** What to read: series in the order in which rows of one time are taken. */
 export interface ReadRequest {
   readonly series: Uint32Array;
+  /** Their positions by number, which is the order in which runs have them. */
+  readonly order: Uint32Array;
   /** The metric of each. */
   readonly metrics: Uint32Array;
   /** What may not be in a run yet, oldest first. */
-  readonly arenas: readonly OpenArena[];
+  readonly arenas: readonly LentArena[];
   readonly window: Window;
   readonly limit: number;
   /** Undefined means raw points. */
@@ -33,25 +35,19 @@ export interface ReadRequest {
   readonly deadlineMs: number;
 }
 
-/** Positions of a request by series, which is the order in which runs have them. */
-function bySeries({ series }: ReadRequest): Float64Array {
-  const scale = 2 ** 26;
-  const keys = new Float64Array(series.length);
-  for (let position = 0; position < keys.length; position++) keys[position] = series[position]! * scale + position;
-  return keys.sort().map((key) => key % scale);
-}
-
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
 /** What keeps any sum of doubles in range. */
 const downscale = 2 ** -64;
 
-/** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, and folded once more. */
+/** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, folded once more, and those of the answer. */
 const arenaScratch: ArenaScratch[] = [];
 const rowsScratch: RollupRows[] = [];
 const finest = new RollupRows();
 const coarse = new RollupRows();
 const again = new RollupRows();
+const firstPoints = new FirstRows(2);
+const firstBuckets = new FirstRows(5);
 
 /** Reads what the runs and arenas of one moment hold together. */
 export class Reads {
@@ -62,19 +58,20 @@ export class Reads {
   /** @param runs oldest first. */
   constructor(
     private readonly runs: readonly RunReader[],
+    arenas: readonly OpenArena[],
     private readonly request: ReadRequest,
   ) {
     const inRuns = runs.at(-1)?.run.lastArena ?? 0;
-    const arenas = request.arenas.filter(({ number }) => number > inRuns);
-    this.#arenas = arenas.map((arena, at) => new ArenaReader(arena, (arenaScratch[at] ??= new ArenaScratch())));
+    const others = arenas.filter(({ number }) => number > inRuns);
+    this.#arenas = others.map((arena, at) => new ArenaReader(arena, (arenaScratch[at] ??= new ArenaScratch())));
     this.#gathered = [...runs, ...this.#arenas].map((_, at) => (rowsScratch[at] ??= new RollupRows()));
   }
 
   /** Rows of (time, value). */
   raw(): SelectedRows {
-    const { series, window, limit } = this.request;
-    const first = new FirstRows(limit, 2);
-    for (const position of bySeries(this.request)) {
+    const { order, window, limit } = this.request;
+    const first = firstPoints.begin(limit);
+    for (const position of order) {
       let taken = 0;
       const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
       while (taken <= limit && stream.next()) {
@@ -84,18 +81,18 @@ export class Reads {
         taken += end - stream.at;
       }
     }
-    return first.finish(series.length);
+    return first.finish(order.length);
   }
 
   /** Rows of (start of the bucket, min, max, avg, count), and which series have a bucket in the window. */
   buckets(interval: RollupInterval): SelectedRows & { present: Uint8Array } {
-    const { series, limit, window } = this.request;
+    const { order, limit, window } = this.request;
     const sizeMs = intervalMs[interval];
     const { startMs } = bucketWindow(window, interval);
     const endMs = startMs + sizeMs * Math.ceil((window.endMs - startMs) / sizeMs);
-    const first = new FirstRows(limit, 5);
-    const present = new Uint8Array(series.length);
-    for (const position of bySeries(this.request)) {
+    const first = firstBuckets.begin(limit);
+    const present = new Uint8Array(order.length);
+    for (const position of order) {
       let fromMs = startMs;
       for (let taken = 0; taken <= limit && fromMs < endMs && fromMs <= first.lastMs;) {
         const toMs = Math.min(endMs, fromMs + sliceRows * intervalMs[levelOf[interval]], first.lastMs + sizeMs);
@@ -108,7 +105,7 @@ export class Reads {
       }
       if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
     }
-    const rows = first.finish(series.length);
+    const rows = first.finish(order.length);
     const [, , , sum, count] = rows.columns;
     for (let row = 0; row < sum!.length; row++) sum![row]! /= count![row]!;
     return { ...rows, present };

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { bucketStartMs, intervalMs, RollupRows } from '#model';
 import { Random } from '#testing';
 import { Points } from './points.js';
-import { blockInsert, blockSearch, insertRun, levels, type Level, readRuns } from './run.js';
+import { blockInsert, blockSearch, insertRun, levels, type Level, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
 import { RunWriter } from './run-writer.js';
 import { createSeriesTables } from './tables.js';
@@ -50,7 +50,7 @@ function written(all: ReadonlyMap<number, readonly Point[]>, random: Random, seg
     }
   }
   insertRun(db, { ...writer.finish(), level: 0, firstArena: 1, lastArena: 1, offsets: {} });
-  return new RunReader(blockSearch(db), readRuns(db)[0]!);
+  return new RunReader(blockSearch(db), runsReader(db)()[0]!);
 }
 
 function read(run: RunReader, series: number, fromMs: number, toMs: number): Point[] {

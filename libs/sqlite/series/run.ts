@@ -58,23 +58,31 @@ export function insertRun(db: DatabaseSync, run: Run): void {
   db.prepare('INSERT INTO newest(id, arena) VALUES (1, ?) ON CONFLICT DO UPDATE SET arena = max(arena, excluded.arena)').run(run.lastArena);
 }
 
-/** Reads the runs, oldest first; those in `known` are not parsed again. @throws TelemetryError `store_corrupt` */
-export function readRuns(db: DatabaseSync, known: ReadonlyMap<number, Run> = new Map()): Run[] {
+/** How the runs are read, oldest first; those in `known` are not parsed again. What it returns throws TelemetryError `store_corrupt`. */
+export function runsReader(db: DatabaseSync): (known?: ReadonlyMap<number, Run>) => Run[] {
+  const all = db.prepare('SELECT id FROM run');
+  const one = db.prepare('SELECT info, crc FROM run WHERE id = ?');
+  const last = db.prepare('SELECT arena FROM newest');
   const parse = (id: number): Run => {
-    const { info, crc } = db.prepare('SELECT info, crc FROM run WHERE id = ?').get(id) as { info: string; crc: number };
+    const { info, crc } = one.get(id) as { info: string; crc: number };
     checkRow(`run ${id}`, crc, info);
     return JSON.parse(info) as Run;
   };
-  const ids = db.prepare('SELECT id FROM run').all() as { id: number }[];
-  const runs = ids.map(({ id }) => known.get(id) ?? parse(id)).toSorted((a, b) => a.firstArena - b.firstArena);
-  const newest = (db.prepare('SELECT arena FROM newest').get() as { arena: number } | undefined)?.arena ?? 0;
+  return (known) => {
+    const ids = all.all() as { id: number }[];
+    const runs = ids.map(({ id }) => known?.get(id) ?? parse(id)).toSorted((a, b) => a.firstArena - b.firstArena);
+    checkNoneLost(runs, (last.get() as { arena: number } | undefined)?.arena ?? 0);
+    return runs;
+  };
+}
+
+function checkNoneLost(runs: readonly Run[], lastArena: number): void {
   let arena = 0;
-  for (const { firstArena, lastArena } of runs) {
-    if (firstArena !== arena + 1) throw lost(arena + 1);
-    arena = lastArena;
+  for (const run of runs) {
+    if (run.firstArena !== arena + 1) throw lost(arena + 1);
+    arena = run.lastArena;
   }
-  if (arena !== newest) throw lost(arena + 1);
-  return runs;
+  if (arena !== lastArena) throw lost(arena + 1);
 }
 
 const lost = (arena: number): TelemetryError =>

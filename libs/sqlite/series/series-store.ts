@@ -1,17 +1,17 @@
 import { compareUtf8, noTags, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
 import type { StoreThreads } from '../store-threads.js';
-import { bucketColumns, type BucketRows, SourceSpan, spans } from './answers.js';
+import { bucketColumns, type BucketRows, spans } from './answers.js';
 import type { ArenaSize } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
-import { Directory, type KnownSource } from './directory.js';
+import { Directory, type KnownSource, positionsByValue } from './directory.js';
 import type { ReadRequest } from './reads.js';
 import type { OpenedStore } from './writer.js';
 
 const readMs = 10_000;
 const maxReads = 1000;
 
-type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics' | 'fleet'>;
+type SeriesPairs = Pick<ReadRequest, 'series' | 'order' | 'metrics' | 'fleet'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
 
 /** The series store in the file of two storage threads. */
@@ -80,14 +80,15 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   async fleet({ orgId, metric, ...asked }: FleetQuery): Promise<FleetAnswer> {
-    const sources = [...this.directory.fleet(orgId, metric)];
-    const series = new Uint32Array(sources.length);
-    for (const [at, source] of sources.entries()) series[at] = source.series(metric)!;
-    const metrics = new Uint32Array(sources.length).fill(sources.length > 0 ? this.directory.metric(metric) : 0);
-    const rows = await this.#read<BucketRows>('series.buckets', { series, metrics, fleet: true }, asked);
-    let next = 0;
-    const all = spans(rows, (columns, from, to) => new SourceSpan(sources[next++]!.sourceId, columns, from, to));
-    return { sources: all.filter((_, at) => rows.present[at] === 1), truncated: rows.truncated };
+    const { sourceIds, series, order } = this.directory.fleet(orgId, metric);
+    const metrics = new Uint32Array(series.length).fill(this.directory.metric(metric) ?? 0);
+    const { columns, counts, present, truncated } = await this.#read<BucketRows>(
+      'series.buckets',
+      { series, order, metrics, fleet: true },
+      asked,
+    );
+    const sources = sourceIds.map((sourceId, at) => ({ sourceId, rows: counts[at]! })).filter((_, at) => present[at] === 1);
+    return { sources, columns: bucketColumns(columns, 0, columns[0]!.length), truncated };
   }
 
   /** Resolves when what was checkpointed is merged as far as it will be. */
@@ -127,12 +128,9 @@ export class SqliteSeriesStore implements SeriesStore {
   #seriesOf(orgId: string, sourceId: string, names?: readonly string[]): { metrics: readonly string[]; pairs: SeriesPairs } {
     const source = this.directory.find(orgId, sourceId);
     const metrics = sortedMetrics(source, names);
-    const pairs = {
-      series: Uint32Array.from(metrics, (metric) => source!.series(metric)!),
-      metrics: Uint32Array.from(metrics, (metric) => this.directory.metric(metric)),
-      fleet: false,
-    };
-    return { metrics, pairs };
+    const series = Uint32Array.from(metrics, (metric) => source!.series(metric)!);
+    const numbers = Uint32Array.from(metrics, (metric) => this.directory.metric(metric)!);
+    return { metrics, pairs: { series, order: positionsByValue(series), metrics: numbers, fleet: false } };
   }
 
   async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval }: Asked): Promise<T> {

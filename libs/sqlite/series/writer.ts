@@ -4,7 +4,7 @@ import type { Handlers } from '../worker.js';
 import { type DirectoryRows, readDirectory, type SourceRow } from './directory-rows.js';
 import { flushArena, type SealedArena } from './flush.js';
 import { Merge, mergeable, orphans, shrink, sweep } from './merge.js';
-import { readRuns, type Run } from './run.js';
+import { type Run, runsReader } from './run.js';
 import { createSeriesTables } from './tables.js';
 
 /** What a store holds when it is opened. */
@@ -43,7 +43,7 @@ class SeriesWriter {
   open(): OpenedStore {
     const directory = readDirectory(this.db);
     this.#note(directory.sources);
-    this.#runs = readRuns(this.db);
+    this.#runs = runsReader(this.db)();
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
     const newest = this.#runs.at(-1);
