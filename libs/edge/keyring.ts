@@ -16,12 +16,16 @@ import { apiKeys, organizations } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 
 const staleMs = 300_000;
+/** Secrets remembered at most. */
+const mostVerified = 10_000;
 
 /** Organizations and their API keys, as the log tells them. */
 @Injectable()
 export class Keyring {
   readonly #organizations: View<Organization>;
   readonly #keys: View<ApiKey>;
+  /** Who bears a secret, until any key changes: hashing it for every request costs more than the rest of the check. */
+  readonly #verified = new Map<string, Caller>();
 
   constructor(
     @Inject(VIEWS) views: Views,
@@ -30,6 +34,7 @@ export class Keyring {
   ) {
     this.#organizations = views.open(organizations);
     this.#keys = views.open(apiKeys);
+    this.#keys.changes(() => this.#verified.clear());
   }
 
   /** Resolves when all keys that exist are known. */
@@ -44,12 +49,19 @@ export class Keyring {
 
   /** Who bears this key; undefined when it is malformed, unknown or deleted. @throws TelemetryError when the log has been silent too long. */
   verify(key: string): Caller | undefined {
-    if (!isWellFormedKey(key)) return undefined;
+    if (!this.#verified.has(key) && !isWellFormedKey(key)) return undefined;
     if (this.isStale()) throw new TelemetryError('log_unavailable', 'The server cannot tell now which keys are valid.');
+    return this.#verified.get(key) ?? this.#verifyAfresh(key);
+  }
+
+  #verifyAfresh(key: string): Caller | undefined {
     const digest = sha256(key);
     const found = this.#keys.get(keyIdOf(digest));
     if (!found || !timingSafeEqual(Buffer.from(digest), Buffer.from(found.sha256))) return undefined;
-    return { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes };
+    const caller: Caller = { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes };
+    if (this.#verified.size >= mostVerified) this.#verified.clear();
+    this.#verified.set(key, caller);
+    return caller;
   }
 
   hasPaymentMethod(orgId: string): boolean {
