@@ -19,7 +19,8 @@ interface Row {
 
 /** Compressing fewer bytes costs more than writing them: a commit writes a page at least. */
 const compressFromBytes = 1024;
-const level1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Level 1 passes over the short repeats between runs of few points, for a byte a point; levels above 2 cost more than they save. */
+const level2 = { params: { [constants.ZSTD_c_compressionLevel]: 2 } };
 
 /** A read stops after the group that reaches one of these. */
 const readBytes = 1 << 20;
@@ -56,7 +57,7 @@ export class Batches {
     if (this.#last === undefined) this.end();
     const prev = this.#last!;
     const z = frames.length >= compressFromBytes ? 1 : 0;
-    const body = z === 1 ? zstdCompressSync(frames, level1) : frames;
+    const body = z === 1 ? zstdCompressSync(frames, level2) : frames;
     this.#insert.run(first, prev, n, ms, z, rowChecksum(body, first, prev, n, ms, z), body);
     this.#last = first;
   }
