@@ -16,6 +16,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** What our threads make lives short; Node's 48 MB for each would only stand idle. */
+const maxYoungGenerationSizeMb = 12;
+
 /** A result that moves array buffers to the caller instead of copying them. */
 export class Moved {
   constructor(
@@ -38,7 +41,7 @@ export class WorkerThread {
   /** @param lost the error code for calls that the thread can no longer answer. */
   constructor(file: URL, workerData: unknown, lost: ErrorCode) {
     this.#lost = lost;
-    this.#worker = new Worker(file, { workerData });
+    this.#worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
