@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
 import type { EventBatch, Lease, PointBatch, Source } from '#model';
-import { events, points, sourceKey, sources } from '#topics';
+import { events, points, sources } from '#topics';
 
 const writePauseMs = 2_000;
 const mostUnwritten = 10_000;
@@ -33,7 +33,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
     if (lease !== this.#lease) this.#begin(lease);
     await this.#shown;
     let isNew = false;
-    for (const { value } of records) if (value && bySource(value)) isNew = this.#hear(value) || isNew;
+    for (const { key, value } of records) if (value && bySource(value)) isNew = this.#hear(key, value) || isNew;
     if (isNew || this.#unwritten.size > mostUnwritten) await this.#write();
     else if (this.#unwritten.size > 0) this.#timer ??= setTimeout(() => void this.#write().catch(() => {}), writePauseMs);
   }
@@ -52,8 +52,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
   }
 
   /** Whether the source was never heard before. */
-  #hear({ orgId, sourceId, receivedMs }: PointBatch | EventBatch): boolean {
-    const key = sourceKey({ orgId, sourceId });
+  #hear(key: string, { orgId, sourceId, receivedMs }: PointBatch | EventBatch): boolean {
     const known = this.#unwritten.get(key) ?? this.#written.get(key) ?? this.#view.get(key);
     if (covers(known, { firstReceivedMs: receivedMs, lastReceivedMs: receivedMs })) return false;
     const firstReceivedMs = Math.min(receivedMs, known?.firstReceivedMs ?? Infinity);

@@ -96,9 +96,11 @@ describe('columns', () => {
     ]);
   });
 
-  it('are sized exactly', () => {
-    const { timestampMs, value } = acceptPoint({}).points[0]!.series[0]!;
-    expect([timestampMs.buffer.byteLength, value.buffer.byteLength]).toEqual([8, 8]);
+  it('of many bodies share memory, but no item of it', () => {
+    const bodies = Array.from({ length: 3_000 }, (_, at) => acceptPoints({ metric: 'm', value: at, timestamp: t + at }));
+    const series = bodies.map((accepted) => accepted.points[0]!.series[0]!);
+    expect(series.map(({ timestampMs, value }) => [[...timestampMs], [...value]])).toEqual(bodies.map((_, at) => [[t + at], [at]]));
+    expect(new Set(series.map(({ value }) => value.buffer)).size).toBeLessThan(10);
   });
 
   it('go to the source of each point, sources by first point', () => {

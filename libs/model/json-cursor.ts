@@ -1,5 +1,6 @@
 import { maxJsonDepth } from './json.js';
 import { nameAt, type Name } from './name-table.js';
+import { maxNameBytes } from './names.js';
 
 /** Thrown to give up a body that another way has to read. Made once: a stack would cost more than the reading. */
 export const unusual = new Error('the body has none of the usual shapes');
@@ -54,6 +55,18 @@ export class JsonCursor {
     if (!name) throw unusual;
     this.at += name.quoted.length;
     return name;
+  }
+
+  /** A string as `name` reads it, for one that hardly comes again: the table does not learn it. */
+  shortText(): string {
+    this.expect(quote);
+    const start = this.at;
+    let at = start;
+    for (let byte = this.bytes[at]!; byte !== quote; byte = this.bytes[++at]!) {
+      if (!(byte >= 0x20) || byte === backslash || at - start >= maxNameBytes) throw unusual;
+    }
+    this.at = at + 1;
+    return this.text(start, at);
   }
 
   atNumber(): boolean {

@@ -8,15 +8,10 @@ const runOf = new Uint16Array(maxPoints);
 const timestampMs = new Float64Array(maxPoints);
 const value = new Float64Array(maxPoints);
 
-/** The run that a metric of a source adds to. */
-interface OpenRun {
-  readonly run: number;
-  readonly tagsKey: string;
-}
-
 interface Run {
   readonly metric: string;
   readonly tags: Tags;
+  readonly tagsKey: string;
   points: number;
 }
 
@@ -24,7 +19,23 @@ interface SourceRuns {
   readonly sourceId: string;
   /** Positions of its runs in the order in which they began. */
   readonly runs: number[];
-  readonly open: Map<string, OpenRun>;
+  /** The run that each metric adds to. */
+  readonly open: Map<string, number>;
+}
+
+/** Room for the columns of many runs: one buffer each would weigh more than the few points that most of them have. */
+let room = new Float64Array(8 * 1024);
+let taken = 0;
+
+/** Zeros of its own. */
+function newColumn(length: number): Float64Array {
+  if (taken + length > room.length) {
+    room = new Float64Array(Math.max(room.length, length));
+    taken = 0;
+  }
+  const start = taken;
+  taken += length;
+  return new Float64Array(room.buffer, 8 * start, length);
 }
 
 /** Turns the points of one body, at most 10,000 in body order, into one batch of columns for each source. One is in use at a time. */
@@ -41,10 +52,10 @@ export class PointCollector {
     const source = this.#source(sourceId);
     const key = tagsKey(tags);
     const open = source.open.get(metric);
-    if (open?.tagsKey === key) return open.run;
-    const run = this.#runs.push({ metric, tags, points: 0 }) - 1;
+    if (open !== undefined && this.#runs[open]!.tagsKey === key) return open;
+    const run = this.#runs.push({ metric, tags, tagsKey: key, points: 0 }) - 1;
     source.runs.push(run);
-    source.open.set(metric, { run, tagsKey: key });
+    source.open.set(metric, run);
     return run;
   }
 
@@ -72,8 +83,8 @@ export class PointCollector {
     const columns = this.#runs.map(({ metric, tags, points }) => ({
       metric,
       tags,
-      timestampMs: new Float64Array(points),
-      value: new Float64Array(points),
+      timestampMs: newColumn(points),
+      value: newColumn(points),
     }));
     const ends = new Uint16Array(columns.length);
     for (let at = 0; at < this.#count; at++) {

@@ -5,6 +5,7 @@ import { EventCollector } from './event-collector.js';
 import { storedValue } from './event-value.js';
 import { closeBrace, closeBracket, colon, JsonCursor, openBrace, openBracket, parsed, unusual } from './json-cursor.js';
 import { field, type Name } from './name-table.js';
+import { isSourceId } from './names.js';
 import { maxPoints, PointCollector } from './point-collector.js';
 import { maxTimestampMs, toUnixMs } from './timestamp.js';
 
@@ -80,7 +81,9 @@ class BodyScanner {
   }
 
   #readBodySource(): void {
-    const sourceId = this.#readSource();
+    const sourceId = this.json.shortText();
+    if (!isSourceId(sourceId)) throw unusual;
+    this.#named.add(sourceId);
     if (this.#bodySource !== '' && this.#bodySource !== sourceId) throw unusual;
     this.#bodySource = sourceId;
     this.#isBodySourceRead = true;
@@ -163,10 +166,10 @@ class BodyScanner {
   }
 
   #readSource(): string {
-    const { text, isSourceId } = this.#name();
-    if (!isSourceId) throw unusual;
-    this.#named.add(text);
-    return text;
+    const name = this.#name();
+    if (!name.isSourceId) throw unusual;
+    this.#named.add(name.text);
+    return name.text;
   }
 
   #finishPoint(): void {

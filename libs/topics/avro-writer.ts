@@ -61,45 +61,47 @@ export class AvroWriter {
 
   stringMap(value: Tags): void {
     const keys = Object.keys(value);
-    this.#blockOf(keys.length, () => {
-      for (const key of keys) {
-        this.string(key);
-        this.string(value[key]!);
-      }
-    });
+    this.#begin(keys.length);
+    for (const key of keys) {
+      this.string(key);
+      this.string(value[key]!);
+    }
+    this.#finish();
   }
 
-  array<T>(items: readonly T[], write: (item: T) => void): void {
-    this.#blockOf(items.length, () => {
-      for (const item of items) write(item);
-    });
+  array<T>(items: readonly T[], write: (item: T, to: AvroWriter) => void): void {
+    this.#begin(items.length);
+    for (const item of items) write(item, this);
+    this.#finish();
   }
 
   /** @throws RangeError when an item is not a safe integer. */
   longs(items: Float64Array): void {
-    this.#blockOf(items.length, () => {
-      this.#reserve(longestVarint * items.length);
-      const bytes = this.#bytes;
-      let end = this.#end;
-      for (let at = 0; at < items.length; at++) end = putLong(bytes, end, items[at]!);
-      this.#end = end;
-    });
+    this.#begin(items.length);
+    this.#reserve(longestVarint * items.length);
+    const bytes = this.#bytes;
+    let end = this.#end;
+    for (let at = 0; at < items.length; at++) end = putLong(bytes, end, items[at]!);
+    this.#end = end;
+    this.#finish();
   }
 
   doubles(items: Float64Array): void {
-    this.#blockOf(items.length, () => {
-      this.#reserve(8 * items.length);
-      for (let at = 0; at < items.length; at++) this.#view.setFloat64(this.#end + 8 * at, items[at]!, true);
-      this.#end += 8 * items.length;
-    });
+    this.#begin(items.length);
+    this.#reserve(8 * items.length);
+    for (let at = 0; at < items.length; at++) this.#view.setFloat64(this.#end + 8 * at, items[at]!, true);
+    this.#end += 8 * items.length;
+    this.#finish();
   }
 
-  #blockOf(items: number, write: () => void): void {
-    if (items > 0) {
-      this.long(items);
-      write();
-    }
-    this.long(0);
+  /** Arrays and maps are one block of items, then one of none. */
+  #begin(items: number): void {
+    if (items > 0) this.long(items);
+  }
+
+  #finish(): void {
+    this.#reserve(1);
+    this.#bytes[this.#end++] = 0;
   }
 
   #reserve(bytes: number): void {

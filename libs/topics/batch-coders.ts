@@ -9,7 +9,7 @@ const pointBatchV1: BodyCoder<PointBatch> = {
     to.string(orgId);
     to.string(sourceId);
     to.long(receivedMs);
-    to.array(series, (run) => writeRun(run, to));
+    to.array(series, writeRun);
   },
   read: (body) =>
     whole(body, (from) => ({
@@ -43,7 +43,7 @@ const eventBatchV1: BodyCoder<EventBatch> = {
     to.string(sourceId);
     to.long(receivedMs);
     to.enumOf(origins, origin);
-    to.array(events, (event) => writeEvent(event, to));
+    to.array(events, writeEvent);
   },
   read: (body) =>
     whole(body, (from) => ({

@@ -111,10 +111,11 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   async #take({ orgId, sourceId, series: runs }: PointBatch): Promise<void> {
+    let source: KnownSource | undefined;
     for (const run of runs) {
       const { length } = run.timestampMs;
       if (length === 0) continue;
-      const source = this.directory.findOrMake(orgId, sourceId);
+      source ??= this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, run.metric);
       const tags = run.tags === noTags ? '' : tagsKey(run.tags);
       for (let from = 0; from < length;) {
