@@ -6,6 +6,9 @@ import { noTags, readTags } from './tags.js';
 /** How deep in the body the inside of a point is. */
 export const pointDepth = 3;
 
+/** More than 16 tags take when no character of them is escaped; what is longer is read in a way that stops at the 17th. */
+const mostTagsBytes = 16 * 1024;
+
 /** The tags of one body, each text of them read once and numbered; 0 is no tags. */
 export class BodyTags {
   readonly #numbers = new Map<string, number>();
@@ -29,6 +32,7 @@ export class BodyTags {
     this.#start = json.at;
     json.skip(pointDepth);
     this.#end = json.at;
+    if (this.#end - this.#start > mostTagsBytes) throw unusual;
     const text = json.text(this.#start, this.#end);
     this.#number = this.#numbers.get(text) ?? this.#add(text);
     return this.#number;

@@ -1,3 +1,4 @@
+import { JsonPasser } from './json-passer.js';
 import { maxJsonDepth } from './json.js';
 import { nameAt, type Name } from './name-table.js';
 import { maxNameBytes } from './names.js';
@@ -109,16 +110,10 @@ export class JsonCursor {
 
   /** Passes any value and checks it. @param depth of the object or array that holds it. */
   pass(depth: number): void {
-    if (this.atNumber()) this.number();
-    else this.value(depth);
-  }
-
-  /** Any value. @param depth of the object or array that holds it. */
-  value(depth: number): unknown {
-    this.peek();
+    if (this.atNumber()) return void this.number();
     const start = this.at;
     this.skip(depth);
-    return parsed(this.text(start, this.at));
+    if (!isOneValue(this.bytes.subarray(start, this.at))) throw unusual;
   }
 
   /** Passes anything that begins like a value: whether it is one shows when it is parsed. */
@@ -181,6 +176,17 @@ export function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw unusual;
+  }
+}
+
+/** Whether the bytes are one JSON value, which nothing is made of. They are nested no deeper than may be. */
+function isOneValue(bytes: Buffer): boolean {
+  try {
+    const passer = new JsonPasser(bytes);
+    passer.value();
+    return passer.peek() === undefined;
+  } catch {
+    return false;
   }
 }
 

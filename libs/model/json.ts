@@ -1,33 +1,30 @@
+import { isUtf8 } from 'node:buffer';
 import { TelemetryError } from './errors.js';
 
 /** How deep objects and arrays of a request may nest. */
 export const maxJsonDepth = 64;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const utf8 = new TextDecoder('utf-8');
 
 /**
  * One JSON value from its UTF-8; a byte order mark before it is skipped. Of equal keys in an object the last wins, and `__proto__` is an
  * own key like any other.
  *
+ * @param prune what to parse instead of bytes that are UTF-8 and not nested too deep.
  * @throws TelemetryError `invalid_json`; `json_too_deep` beyond 64 levels, found before anything recurses.
  */
-export function parseJson(bytes: Uint8Array): unknown {
-  const text = decodeUtf8(bytes);
+export function parseJson(bytes: Uint8Array, prune = (whole: Uint8Array) => whole): unknown {
+  if (!isUtf8(bytes)) throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
   if (isDeeperThan(maxJsonDepth, bytes)) throw new TelemetryError('json_too_deep', `Nest objects and arrays at most ${maxJsonDepth} deep.`);
+  const text = utf8.decode(prune(bytes));
   try {
     return JSON.parse(text);
   } catch {
-    throw new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
+    throw notJson();
   }
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
-  }
-}
+export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -27,6 +27,10 @@ const bodyDepth = 1;
 /** So many last bytes may hold the body's source behind its points. */
 const tailBytes = 600;
 
+/** Objects with more fields and values of events in more bytes are read in a way that passes by most of them. */
+const mostFields = 64;
+const mostValueBytes = 32 * 1024;
+
 let scans = 0;
 
 class BodyScanner {
@@ -61,8 +65,11 @@ class BodyScanner {
 
   body(): Accepted {
     this.json.expect(openBrace);
-    do this.#readBodyField(this.#field());
-    while (this.json.goesOn(closeBrace));
+    let fields = 0;
+    do {
+      if (++fields > mostFields) throw unusual;
+      this.#readBodyField(this.#field());
+    } while (this.json.goesOn(closeBrace));
     const isWhole = this.json.peek() === undefined && this.#count >= 0;
     if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
     const { orgId, receivedMs } = this.context;
@@ -108,8 +115,9 @@ class BodyScanner {
     this.#isEvent = false;
     this.#valueEnd = 0;
     this.json.expect(openBrace);
-    let seen = 0;
+    let [seen, fields] = [0, 0];
     do {
+      if (++fields > mostFields) throw unusual;
       const key = this.#field();
       if (seen & key) throw unusual;
       seen |= key;
@@ -192,6 +200,7 @@ class BodyScanner {
   }
 
   #addEvent(metric: string): void {
+    if (this.#valueEnd - this.#valueStart > mostValueBytes) throw unusual;
     const stored = storedValue(parsed(this.json.text(this.#valueStart, this.#valueEnd)));
     if (typeof stored === 'string') throw unusual;
     const tags = this.#tags.at(this.#tagNumber);

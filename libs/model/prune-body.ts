@@ -1,0 +1,158 @@
+import { maxEventValueBytes } from './event-value.js';
+import { notJson } from './json.js';
+import { JsonPasser } from './json-passer.js';
+import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-cursor.js';
+import { maxPoints } from './point-collector.js';
+import { maxTags } from './tags.js';
+
+/** Takes what stands behind a key, or passes it by when undefined. */
+type Take = (() => void) | undefined;
+
+/** In place of an object or array where none can be right, and of points that are an object. */
+const anArray = Buffer.from('[]');
+const anObject = Buffer.from('{}');
+/** In place of an event's value that is certainly too large. */
+const tooLarge = Buffer.from(JSON.stringify('x'.repeat(maxEventValueBytes + 1)));
+/** A key in bytes that is longer than this is none that means something, however many of its characters are escaped. */
+const mostKeyBytes = 60;
+
+/**
+ * An ingest body without what no answer depends on: fields that nobody knows, points and tags beyond those that already are too many,
+ * the inside of whatever is of a wrong kind or too large. What is left costs little to parse, and `acceptBody` says of it what it would
+ * say of all; only, an event's value of more than 4,096 values is too large even where most of them have one key.
+ *
+ * @param bytes valid UTF-8, nested at most 64 deep.
+ * @throws TelemetryError `invalid_json` when what is left out is not JSON; what is left may still be none.
+ */
+export function pruneBody(bytes: Uint8Array): Uint8Array {
+  return new Pruner(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)).body();
+}
+
+class Pruner {
+  readonly #json: JsonPasser;
+  readonly #out: Buffer;
+  #end = 0;
+
+  readonly #bodyFields: Readonly<Record<string, () => void>> = {
+    points: () => this.#array(),
+    source_id: () => this.#scalar(),
+  };
+  readonly #pointFields: Readonly<Record<string, () => void>> = {
+    metric: () => this.#scalar(),
+    value: () => this.#value(),
+    timestamp: () => this.#scalar(),
+    tags: () => this.#tags(),
+    class: () => this.#scalar(),
+    source_id: () => this.#scalar(),
+  };
+
+  constructor(bytes: Buffer) {
+    this.#json = new JsonPasser(bytes);
+    this.#out = Buffer.allocUnsafe(bytes.length + tooLarge.length);
+  }
+
+  body(): Uint8Array {
+    if (this.#json.peek() === openBrace) this.#object((start, end) => this.#fieldOf(this.#bodyFields, start, end));
+    else this.#scalar();
+    if (this.#json.peek() !== undefined) throw notJson();
+    return this.#out.subarray(0, this.#end);
+  }
+
+  #object(take: (start: number, end: number) => Take): void {
+    const json = this.#json;
+    json.expect(openBrace);
+    this.#put(openBrace);
+    const first = this.#end;
+    if (json.passedIf(closeBrace)) return this.#put(closeBrace);
+    do {
+      json.peek();
+      const start = json.at;
+      json.string();
+      const end = json.at;
+      json.expect(colon);
+      const taken = take(start, end);
+      if (taken) {
+        if (this.#end > first) this.#put(0x2c);
+        this.#copy(start, end);
+        this.#put(colon);
+        taken();
+      } else json.value();
+    } while (json.goesOn(closeBrace));
+    this.#put(closeBrace);
+  }
+
+  /** The points: one more than may be is as good as all. */
+  #array(): void {
+    const json = this.#json;
+    if (json.peek() !== openBracket) return this.#scalar(anObject);
+    json.expect(openBracket);
+    this.#put(openBracket);
+    if (json.passedIf(closeBracket)) return this.#put(closeBracket);
+    let count = 0;
+    do {
+      if (count > maxPoints) {
+        json.value();
+        continue;
+      }
+      if (count++ > 0) this.#put(0x2c);
+      if (json.peek() === openBrace) this.#object((start, end) => this.#fieldOf(this.#pointFields, start, end));
+      else this.#scalar();
+    } while (json.goesOn(closeBracket));
+    this.#put(closeBracket);
+  }
+
+  /** One key more than may be is as good as all. */
+  #tags(): void {
+    if (this.#json.peek() !== openBrace) return this.#scalar();
+    const keys = new Set<string>();
+    this.#object((start, end) => {
+      if (keys.size > maxTags) return undefined;
+      keys.add(this.#text(start, end));
+      return () => this.#scalar();
+    });
+  }
+
+  #value(): void {
+    const json = this.#json;
+    json.peek();
+    const [start, before] = [json.at, json.values];
+    json.value();
+    if (json.values - before > maxEventValueBytes) this.#putAll(tooLarge);
+    else this.#copy(start, json.at);
+  }
+
+  #scalar(instead = anArray): void {
+    const json = this.#json;
+    const byte = json.peek();
+    const start = json.at;
+    json.value();
+    if (byte === openBrace || byte === openBracket) this.#putAll(instead);
+    else this.#copy(start, json.at);
+  }
+
+  #fieldOf(fields: Readonly<Record<string, () => void>>, start: number, end: number): Take {
+    if (end - start > mostKeyBytes) return undefined;
+    const name = this.#text(start, end);
+    return Object.hasOwn(fields, name) ? fields[name] : undefined;
+  }
+
+  /** A string as the two quotes and what is between them say. */
+  #text(start: number, end: number): string {
+    const quoted = this.#json.bytes.toString('utf8', start, end);
+    return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+  }
+
+  #put(byte: number): void {
+    this.#out[this.#end++] = byte;
+  }
+
+  #copy(start: number, end: number): void {
+    this.#json.bytes.copy(this.#out, this.#end, start, end);
+    this.#end += end - start;
+  }
+
+  #putAll(bytes: Buffer): void {
+    bytes.copy(this.#out, this.#end);
+    this.#end += bytes.length;
+  }
+}
