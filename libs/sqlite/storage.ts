@@ -6,6 +6,7 @@ import { openDataFolder, type DataFolder } from './data-folder.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
+import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile } from './schema-file.js';
 import { openStores, type Stores } from './stores.js';
 
@@ -62,6 +63,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
 }
 
 export async function openLog(folder: DataFolder): Promise<SqliteLog> {
+  keepPartitionCounts(folder.path, topics);
   const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
   return SqliteLog.open(join(folder.path, logFileName), codec, topics);
 }

@@ -1,0 +1,41 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AnyTopic } from '#log';
+import { DataFolderError } from './data-folder.js';
+import { writeDurably } from './durable-file.js';
+
+/** Beside the log: into how many partitions each topic was cut when it was made. */
+const fileName = 'partitions.json';
+
+type Counts = Readonly<Record<string, number>>;
+
+/**
+ * Remembers how many partitions each topic has. Another number would send keys to other partitions than those that hold their records.
+ * @throws DataFolderError when the folder was made with another one, before anything in it is touched.
+ */
+export function keepPartitionCounts(folder: string, topics: readonly AnyTopic[]): void {
+  const path = join(folder, fileName);
+  const known = existsSync(path) ? parse(folder, readFileSync(path, 'utf8')) : {};
+  for (const { name, partitions } of topics) {
+    const made = known[name] ?? partitions;
+    if (made === partitions) continue;
+    throw new DataFolderError(
+      `The data folder ${folder} has ${name} in ${made} partitions and this version cuts it into ${partitions}: ` +
+        'start a version that agrees with the folder, or name another folder.',
+    );
+  }
+  if (topics.some(({ name }) => known[name] === undefined)) {
+    const counts = { ...known, ...Object.fromEntries(topics.map(({ name, partitions }) => [name, partitions])) };
+    writeDurably(path, `${JSON.stringify(counts, undefined, 1)}\n`);
+  }
+}
+
+function parse(folder: string, text: string): Counts {
+  try {
+    const counts = JSON.parse(text) as unknown;
+    if (typeof counts === 'object' && counts !== null && Object.values(counts).every(Number.isInteger)) return counts as Counts;
+  } catch {
+    // What is not JSON is as damaged as what is no count.
+  }
+  throw new DataFolderError(`The file ${fileName} of the data folder ${folder} is damaged: restore it from a copy of the folder.`);
+}
