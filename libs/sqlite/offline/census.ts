@@ -42,8 +42,9 @@ export interface Slice {
   readonly events: Set<SourceCensus>;
 }
 
-/** An event is held as some numbers and short texts. */
+/** What is held beside a point, in points: an event is some numbers and short texts, a series has columns and places in maps of its own. */
 const pointsPerEvent = 8;
+const pointsPerSeries = 32;
 
 /** Cuts everything into slices of at most `mostPoints` each; a series that is larger by itself is a slice. */
 export function slicesOf(census: Census, mostPoints: number): Slice[] {
@@ -59,7 +60,7 @@ export function slicesOf(census: Census, mostPoints: number): Slice[] {
   };
   for (const source of census.values()) {
     for (const [metric, size] of source.points) {
-      const { series } = sliceWith(size);
+      const { series } = sliceWith(size + pointsPerSeries);
       const metrics = series.get(source);
       if (metrics) metrics.add(metric);
       else series.set(source, new Set([metric]));

@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import { slicesOf, SourceCensus, type Census } from './census.js';
+
+/** Sources of as many series each, all of one size. */
+function censusOf(sources: number, series: number, points: number): Census {
+  const census = new Map<string, SourceCensus>();
+  for (let at = 0; at < sources; at++) {
+    const source = new SourceCensus('o', `s${at}`);
+    for (let metric = 0; metric < series; metric++) source.points.set(`m${metric}`, points);
+    census.set(`o/s${at}`, source);
+  }
+  return census;
+}
+
+const seriesIn = (census: Census, mostPoints: number): number[] =>
+  slicesOf(census, mostPoints).map(({ series }) => series.values().reduce((sum, { size }) => sum + size, 0));
+
+describe('a slice', () => {
+  it.each([
+    ['large series, by their points', censusOf(1, 4, 500), 1_100, [2, 2]],
+    ['a series that is larger than a slice, alone', censusOf(1, 2, 5_000), 1_000, [1, 1]],
+    ['small series, by what each takes however small it is', censusOf(100, 1, 1), 1_000, [30, 30, 30, 10]],
+  ])('takes %s', (_, census, mostPoints, expected) => {
+    expect(seriesIn(census, mostPoints)).toEqual(expected);
+  });
+});
