@@ -4,6 +4,7 @@ import { cutEvents, cutPoints, Histogram, parseIngest, TelemetryError, type Acce
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
+import { release } from './release.js';
 
 /** The answer to a body that is durable in the log. `source_id` only when the body named exactly one. */
 export interface Receipt {
@@ -48,10 +49,11 @@ export class Accept {
     );
   }
 
-  /** Resolves once every point of the body is durable. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
+  /** Resolves once every point of the body is durable; the bytes are given away. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
   async body(caller: Caller, bytes: Uint8Array | undefined, requestId: string, traceparent?: string): Promise<Receipt> {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
     const accepted = parseIngest(bytes, { orgId: caller.orgId, receivedMs: this.clock() });
+    release(bytes);
     const { count, sourceId } = accepted;
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
     if (count > 0) await this.#append(entries(accepted, headers));

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { TelemetryError } from '#model';
 import { maxBodyBytes, tooLarge } from './body-size.js';
 import { inflate, type Done } from './inflate.js';
+import { release } from './release.js';
 
 export const hasBody = (headers: IncomingHttpHeaders): boolean => headers['transfer-encoding'] !== undefined || contentLength(headers) > 0;
 
@@ -37,7 +38,7 @@ export function readBody(payload: IncomingMessage, hold: (bytes: number) => void
   const settle = (error: Error | null): void => {
     payload.off('data', take).off('end', finish).off('error', settle);
     if (!error) {
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+      const body = joined(chunks, length);
       if (encodingOf(payload.headers) === 'gzip' && length > 0) inflate(body, hold, done);
       else done(null, body);
       return;
@@ -57,4 +58,11 @@ export function readBody(payload: IncomingMessage, hold: (bytes: number) => void
     }
   };
   payload.on('data', take).on('end', finish).on('error', settle);
+}
+
+function joined(chunks: readonly Buffer[], length: number): Buffer {
+  if (chunks.length === 1) return chunks[0]!;
+  const body = Buffer.concat(chunks, length);
+  for (const chunk of chunks) release(chunk);
+  return body;
 }
