@@ -3,6 +3,7 @@ export * from './api-key.js';
 export * from './batch-flaws.js';
 export * from './cut.js';
 export * from './errors.js';
+export * from './event-digest.js';
 export * from './first-rows.js';
 export * from './flaws.js';
 export * from './ingest.js';

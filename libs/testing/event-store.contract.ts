@@ -30,8 +30,11 @@ const anEvent = (some: Partial<DeviceEvent> = {}): DeviceEvent => ({
 
 const anEntry = (some: Partial<LogEntry> = {}): LogEntry => ({ timestampMs: t, metric: 'door', value: 'open', tags: {}, ...some });
 
-/** Every promise of `EventStore`; any adapter must pass. */
-export function eventStoreContract(open: () => Promise<EventStoreUnderTest>): void {
+/**
+ * Every promise of `EventStore`; any adapter must pass.
+ * @param fewest histories that are lived through, unless the environment says how many.
+ */
+export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, fewest = 20): void {
   let subject: EventStoreUnderTest;
   let store: EventStore;
   let org = '';
@@ -208,7 +211,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>): vo
 
   describe('any history', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-    const histories = Number(process.env['HISTORIES'] ?? 20);
+    const histories = Number(process.env['HISTORIES'] ?? fewest);
 
     it(`gives what brute force gives (SEED=${seed}, ${histories} histories)`, async () => {
       for (let at = 0; at < histories; at++) {

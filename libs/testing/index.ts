@@ -4,6 +4,7 @@ export * from './eventually.js';
 export * from './log-consumer.js';
 export * from './memory-log.js';
 export * from './nearly-right-bodies.js';
+export * from './questdb-server.js';
 export * from './random.js';
 export * from './record-log.contract.js';
 export * from './runner.contract.js';

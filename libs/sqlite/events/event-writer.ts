@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { tagsKey, type EventBatch } from '#model';
+import { eventDigest, tagsKey, type EventBatch } from '#model';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { eventCheck, eventDigest } from './event-identity.js';
+import { eventCheck } from './event-identity.js';
 import { createEventTables } from './event-tables.js';
 import { NameIds } from './name-ids.js';
 

@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { compareUtf8, tagsKey, type DeviceEvent, type LogEntry } from '#model';
-import { eventDigest } from '../events/event-identity.js';
+import { eventDigest, compareUtf8, tagsKey, type DeviceEvent, type LogEntry } from '#model';
 
 /** An event as it is held for comparing: what orders it, and a checksum of what readers see. */
 export interface KeptEvent {

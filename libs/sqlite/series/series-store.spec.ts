@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { forever } from '#model';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
 import type { ArenaSize } from './arena.js';
@@ -29,6 +30,21 @@ const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-serie
 
 describe('SqliteSeriesStore', () => {
   seriesStoreContract(async () => openIn(await newFolder()));
+
+  it('remembers the place of a record behind a checkpoint, so that readers never see an older value again', async () => {
+    let subject = await openIn(await newFolder());
+    const timestampMs = Float64Array.of(1_700_000_000_000);
+    const [batch, later] = [1, 2].map((value, offset) => {
+      const series = [{ metric: 'm', tags: {}, timestampMs, value: Float64Array.of(value) }];
+      return { partition: 0, offset, value: { orgId: 'org', sourceId: 's', receivedMs: timestampMs[0]!, series } };
+    });
+    await subject.store.write([batch!, later!], forever);
+    await subject.store.checkpoint();
+    subject = await subject.crash();
+    await subject.store.write([batch!], forever);
+    await expect(subject.store.latest('org', 's', { startMs: 0, endMs: 1e15 })).resolves.toEqual([['m', 2]]);
+    await subject.close();
+  });
 });
 
 describe('SqliteSeriesStore with arenas that are soon full', () => {

@@ -1,0 +1,74 @@
+import { type Lease, TelemetryError } from '#model';
+import { NotAccepted, type LineSink } from './line-sink.js';
+import type { Outage } from './outage.js';
+import type { Signal } from './signal.js';
+import type { Visibility } from './visibility.js';
+
+const firstPauseMs = 100;
+const longestPauseMs = 3000;
+
+/** The parts that bring rows into tables. */
+export interface Way {
+  readonly sink: LineSink;
+  readonly visibility: Visibility;
+  readonly outage: Outage;
+  /** The tables that the rows are for. */
+  readonly tables: readonly string[];
+}
+
+/** Sends rows in order, each body again until it is accepted, as long as a lease is held. */
+export class Delivery {
+  #ended = false;
+
+  /** @param changed rung when somebody who waits should look again. */
+  constructor(
+    private readonly way: Way,
+    private readonly lease: Lease,
+    private readonly changed: Signal,
+  ) {}
+
+  /** Sends nothing any more. */
+  end(): void {
+    this.#ended = true;
+    this.changed.ring();
+  }
+
+  /** @throws TelemetryError `store_unavailable` when what is held here is to be dropped. */
+  check(): void {
+    if (this.#ended || !this.lease.held())
+      throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
+  }
+
+  /** Resolves when the body is accepted. Rejects once its rows are to be dropped, and when `giveUp` throws. */
+  send(body: Uint8Array, giveUp?: () => void): Promise<void> {
+    return this.untilItWorks(() => this.way.sink.send(body, this.lease), giveUp);
+  }
+
+  /** Resolves when readers see all that was accepted. Rejects as `send` does. */
+  visible(giveUp?: () => void): Promise<void> {
+    return this.untilItWorks(() => this.way.visibility.of(this.way.tables), giveUp);
+  }
+
+  /** Tries again until it works. Rejects as `send` does. */
+  async untilItWorks(attempt: () => Promise<void>, giveUp: () => void = () => undefined): Promise<void> {
+    const { outage } = this.way;
+    let unknown = false;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      this.check();
+      try {
+        // Nothing of an attempt with an unknown outcome may come later than what is sent next.
+        if (unknown) await this.way.visibility.of(this.way.tables);
+        this.check();
+        await attempt();
+        outage.over();
+        return;
+      } catch (cause) {
+        this.check();
+        outage.began(cause);
+        giveUp();
+        unknown ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
+      }
+      await this.changed.wait(pauseMs);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { compareUtf8, type LogEntry, tagsOf, type Window } from '#model';
+import { type Slices, sqlWindow } from './slices.js';
+import type { Sql, Value } from './sql.js';
+import type { Tables } from './tables.js';
+
+interface EventRow {
+  readonly timestampMs: number;
+  readonly metric: string;
+  readonly digest: string;
+  readonly place: number;
+  readonly value: string;
+  readonly tags: string;
+}
+
+/** Which entries are meant. */
+export interface EventQuery {
+  readonly orgId: string;
+  readonly sourceId: string;
+  readonly window: Window;
+  readonly limit: number;
+  /** True for the last `limit` of the window instead of the first. */
+  readonly last: boolean;
+  readonly name: string | undefined;
+}
+
+const columns = 'ts::long / 1000, name, digest, place, value, tags';
+
+/** Reads events of one generation, each once: an event that came in several bodies has a row for each of its places. */
+export class EventReads {
+  constructor(
+    private readonly sql: Sql,
+    private readonly tables: Tables,
+    private readonly slices: Slices,
+  ) {}
+
+  /** Oldest first. */
+  async entries(query: EventQuery): Promise<LogEntry[]> {
+    const slices = await this.slices.of('events', query.window);
+    const found: EventRow[] = [];
+    for (const slice of query.last ? slices.toReversed() : slices) {
+      for (let rest: Window | undefined = slice; rest && found.length < query.limit;) {
+        const { rows, left } = await this.#page(query, rest);
+        found.push(...rows);
+        rest = left;
+      }
+    }
+    const entries = found
+      .slice(0, query.limit)
+      .map(({ timestampMs, metric, value, tags }) => ({ timestampMs, metric, value, tags: tagsOf(tags) }));
+    return query.last ? entries.reverse() : entries;
+  }
+
+  /** Some entries from the beginning of the window (from its end for the last ones), in that order, and what is left of the window. */
+  async #page(query: EventQuery, window: Window): Promise<{ readonly rows: EventRow[]; readonly left: Window | undefined }> {
+    const pageRows = query.limit + 100;
+    const direction = query.last ? 'DESC' : 'ASC';
+    const rows = await this.#select(query, window, `SELECT ${columns}`, `ORDER BY ts ${direction} LIMIT ${pageRows}`);
+    if (rows.length < pageRows) return { rows: ordered(rows, query.last), left: undefined };
+    // The last time of a full page may have more rows.
+    const cutMs = rows.at(-1)!.timestampMs;
+    const whole = rows.filter(({ timestampMs }) => timestampMs !== cutMs);
+    const atCut = await this.#atOneTime(query, cutMs);
+    const left = query.last ? { startMs: window.startMs, endMs: cutMs } : { startMs: cutMs + 1, endMs: window.endMs };
+    return { rows: [...ordered(whole, query.last), ...ordered(atCut, query.last)], left };
+  }
+
+  #atOneTime(query: EventQuery, timestampMs: number): Promise<EventRow[]> {
+    const direction = query.last ? 'DESC' : 'ASC';
+    const least = 'SELECT ts::long / 1000, name, digest, min(place) AS least, value, tags';
+    const order = `GROUP BY ts, name, digest, value, tags ORDER BY least ${direction}, name::varchar ${direction}, digest ${direction}`;
+    return this.#select(query, { startMs: timestampMs, endMs: timestampMs + 1 }, least, `${order} LIMIT ${query.limit}`);
+  }
+
+  async #select({ orgId, sourceId, name }: EventQuery, window: Window, what: string, rest: string): Promise<EventRow[]> {
+    const values: Value[] = [orgId, sourceId, ...sqlWindow(window)];
+    if (name !== undefined) values.push(name);
+    const where = `org = $1 AND source = $2 AND ts >= $3 AND ts < $4${name === undefined ? '' : ' AND name = $5'}`;
+    const rows = await this.sql.rows(`${what} FROM ${this.tables.events} WHERE ${where} ${rest}`, values);
+    return (rows as [number, string, string, number, string, string][]).map(([timestampMs, metric, digest, place, value, tags]) => ({
+      timestampMs,
+      metric,
+      digest,
+      place,
+      value,
+      tags,
+    }));
+  }
+}
+
+/** Each event once, with its least place, in the order of answers or against it. */
+function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
+  const once = new Map<string, EventRow>();
+  for (const row of rows) {
+    const key = `${row.timestampMs}\0${row.metric}\0${row.digest}`;
+    const known = once.get(key);
+    if (!known || row.place < known.place) once.set(key, row);
+  }
+  const sorted = [...once.values()].sort(inOrder);
+  return backwards ? sorted.reverse() : sorted;
+}
+
+function inOrder(a: EventRow, b: EventRow): number {
+  if (a.timestampMs !== b.timestampMs) return a.timestampMs - b.timestampMs;
+  if (a.place !== b.place) return a.place - b.place;
+  return compareUtf8(a.metric, b.metric) || (a.digest < b.digest ? -1 : 1);
+}

@@ -1,0 +1,115 @@
+import type { Sender } from '@questdb/nodejs-client';
+import { eventDigest, forever, type EventBatch, tagsKey } from '#model';
+import type { Placed } from '#stores';
+import type { Client } from './client.js';
+import { Delivery } from './delivery.js';
+import type { LineSink } from './line-sink.js';
+import type { Outage } from './outage.js';
+import { Signal } from './signal.js';
+import type { Visibility } from './visibility.js';
+
+/** Of one commit, unless one record has more. */
+const mostRows = 5000;
+const mostBatches = 64;
+const lastMs = 253_402_300_799_999;
+
+interface Waiting {
+  readonly batches: readonly EventBatch[];
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/** Events on their way to their table: what comes while a commit is under way is the next commit. Their order does not matter. */
+export class EventWriter {
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  readonly #delivery: Delivery;
+
+  constructor(
+    private readonly client: Client,
+    visibility: Visibility,
+    private readonly outage: Outage,
+    private readonly table: string,
+  ) {
+    const sink: LineSink = { send: () => Promise.reject(new Error('events go through the client')) };
+    this.#delivery = new Delivery({ sink, visibility, outage, tables: [table] }, forever, new Signal());
+  }
+
+  /** Resolves when readers see the events. Rejects `store_unavailable`, and an Error for events that the store cannot hold. */
+  write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    const written = Promise.withResolvers<void>();
+    const values = batches.map(({ value }) => value);
+    for (const batch of values) check(batch);
+    this.#waiting.push({ batches: values, written });
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return written.promise;
+  }
+
+  /** Takes no more. */
+  async end(): Promise<void> {
+    this.#delivery.end();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#commit(group.flatMap(({ batches }) => batches));
+        for (const { written } of group) written.resolve();
+      } catch (cause) {
+        for (const { written } of group) written.reject(cause);
+      }
+    }
+  }
+
+  async #commit(batches: readonly EventBatch[]): Promise<void> {
+    const giveUp = (): void => this.outage.check();
+    for (const some of bySize(batches)) {
+      await this.#delivery.untilItWorks(
+        () =>
+          this.client.send(
+            (sender) => this.#build(sender, some),
+            () => this.#delivery.check(),
+          ),
+        giveUp,
+      );
+    }
+    await this.#delivery.visible(giveUp);
+  }
+
+  async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
+    for (const { orgId, sourceId, events } of batches) {
+      for (const event of events) {
+        const tags = tagsKey(event.tags);
+        sender.table(this.table).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
+        sender.stringColumn('value', event.value).stringColumn('tags', tags);
+        sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
+        await sender.at(event.timestampMs, 'ms');
+      }
+    }
+  }
+}
+
+function check({ orgId, sourceId, events }: EventBatch): void {
+  if (orgId === '' || sourceId === '') throw new Error('a batch of events names no organization or no source');
+  for (const { metric, timestampMs } of events) {
+    if (metric === '') throw new Error('an event names no metric');
+    if (!Number.isInteger(timestampMs) || timestampMs < 0 || timestampMs > lastMs)
+      throw new Error('an event has a time outside of 1970 to 9999');
+  }
+}
+
+function bySize(batches: readonly EventBatch[]): EventBatch[][] {
+  const groups: EventBatch[][] = [];
+  let rows = 0;
+  for (const batch of batches) {
+    if (groups.length === 0 || groups.at(-1)!.length === mostBatches || rows + batch.events.length > mostRows) {
+      groups.push([]);
+      rows = 0;
+    }
+    groups.at(-1)!.push(batch);
+    rows += batch.events.length;
+  }
+  return groups;
+}

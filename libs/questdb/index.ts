@@ -1,0 +1,2 @@
+export { openQuestDb, type QuestDb, type QuestDbOptions, type SettledSeriesStore } from './quest-db.js';
+export type { Partitioning } from './tables.js';

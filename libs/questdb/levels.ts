@@ -1,0 +1,31 @@
+import { intervalMs, type RollupInterval } from '#model';
+import type { Tables } from './tables.js';
+
+/** A stored rollup and what its rows are folded from. */
+export interface Level {
+  readonly interval: Exclude<RollupInterval, '10m'>;
+  readonly sizeMs: number;
+  readonly table: 'rollup1m' | 'rollup1h' | 'rollup1d';
+  readonly from: keyof Tables;
+  /** Stale windows that lie together in so much time are made in one question. */
+  readonly cellMs: number;
+}
+
+const dayMs = intervalMs['1d'];
+
+/** Finest first: each is folded from the one before, the first from the points. */
+export const levels: readonly Level[] = [
+  { interval: '1m', sizeMs: intervalMs['1m'], table: 'rollup1m', from: 'points', cellMs: intervalMs['1h'] },
+  { interval: '1h', sizeMs: intervalMs['1h'], table: 'rollup1h', from: 'rollup1m', cellMs: dayMs },
+  { interval: '1d', sizeMs: dayMs, table: 'rollup1d', from: 'rollup1h', cellMs: 32 * dayMs },
+];
+
+/** SQL for the columns of a bucket over rows of this table: min, max, sum, count. */
+export const foldOf = (from: keyof Tables): string =>
+  from === 'points' ? 'min(value), max(value), sum(value), count()' : 'min(min), max(max), sum(sum), sum(count)';
+
+/** Whether a sum of so many such values may have left the range of doubles, here or in a part. */
+export const mayOverflow = (min: number, max: number, count: number): boolean => Math.max(-min, max) * count > Number.MAX_VALUE;
+
+/** Put to values before they are summed, so that any sum stays in range; a power of two. */
+export const downscale = 2 ** -64;

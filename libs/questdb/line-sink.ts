@@ -1,0 +1,24 @@
+import type { Lease } from '#model';
+
+/** Where lines go. Bodies of one sink are sent one after the other. */
+export interface LineSink {
+  /**
+   * Sends a body as one transaction. Resolves when it is accepted: durable, and visible soon. Rejects `NotAccepted` once nothing will come
+   * of this attempt any more. The lease is asked in the tick in which sending begins.
+   */
+  send(body: Uint8Array, lease: Lease): Promise<void>;
+}
+
+/** A body that was not acknowledged. */
+export class NotAccepted extends Error {
+  override readonly name = 'NotAccepted';
+
+  /** @param outcome `none` when nothing of it is stored, `unknown` when all of it may be. */
+  constructor(
+    readonly outcome: 'none' | 'unknown',
+    why: string,
+    options?: ErrorOptions,
+  ) {
+    super(why, options);
+  }
+}

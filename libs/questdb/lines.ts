@@ -1,0 +1,112 @@
+const special = /[ ,=\\\n\r]/g;
+const space = ' '.charCodeAt(0);
+const newline = '\n'.charCodeAt(0);
+const zero = '0'.charCodeAt(0);
+/** What stands before the bytes of a double. */
+const doubleField = (name: string): Buffer => Buffer.from(`${name}==\x10`, 'latin1');
+const valueField = doubleField(' value');
+const minField = doubleField(' min');
+const maxField = doubleField(',max');
+const sumField = doubleField(',sum');
+
+/** A row of a rollup, its numbers finite. */
+export interface Bucket {
+  readonly startMs: number;
+  readonly min: number;
+  readonly max: number;
+  readonly sum: number;
+  readonly count: number;
+}
+
+/** Symbols of a line, as they stand behind the table's name. An empty value would be none at all and is left out. */
+export function symbolsText(symbols: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(symbols).filter(([, value]) => value !== '');
+  return parts.map(([name, value]) => `,${name}=${value.replace(special, '\\$&')}`).join('');
+}
+
+/** Rows in QuestDB's line protocol, as bytes that grow. Times are Unix milliseconds, whole and from 0 to the year 9999; doubles are finite. */
+export class Lines {
+  rows = 0;
+  #bytes: Buffer;
+  #view: DataView;
+  #end = 0;
+
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(capacity);
+    this.#view = viewOf(this.#bytes);
+  }
+
+  get length(): number {
+    return this.#end;
+  }
+
+  /** What is written so far; valid until the next row. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#end);
+  }
+
+  /** A row with a field `value`. */
+  point(table: Buffer, symbols: Buffer, value: number, timestampMs: number): void {
+    this.#begin(table, symbols, 40);
+    this.#field(valueField, value);
+    this.#bytes[this.#end++] = space;
+    this.#endRow(timestampMs);
+  }
+
+  /** A row with fields `min`, `max`, `sum` and `count`. */
+  bucket(table: Buffer, symbols: Buffer, { min, max, sum, count, startMs }: Bucket): void {
+    this.#begin(table, symbols, 110);
+    this.#field(minField, min);
+    this.#field(maxField, max);
+    this.#field(sumField, sum);
+    this.#end += this.#bytes.write(`,count=${count}i `, this.#end, 'latin1');
+    this.#endRow(startMs);
+  }
+
+  /** Adds all rows of another. */
+  append(other: Lines): void {
+    this.#reserve(other.length);
+    this.#bytes.set(other.bytes, this.#end);
+    this.#end += other.length;
+    this.rows += other.rows;
+  }
+
+  #begin(table: Buffer, symbols: Buffer, more: number): void {
+    this.#reserve(table.length + symbols.length + more);
+    this.#bytes.set(table, this.#end);
+    this.#bytes.set(symbols, this.#end + table.length);
+    this.#end += table.length + symbols.length;
+  }
+
+  #field(name: Buffer, value: number): void {
+    this.#bytes.set(name, this.#end);
+    this.#end += name.length;
+    // Minus zero is zero.
+    this.#view.setFloat64(this.#end, value + 0, true);
+    this.#end += 8;
+  }
+
+  #endRow(timestampMs: number): void {
+    let width = 1;
+    for (let least = 10; least <= timestampMs; least *= 10) width++;
+    let left = timestampMs;
+    for (let at = this.#end + width - 1; at >= this.#end; at--) {
+      const tenth = Math.floor(left / 10);
+      this.#bytes[at] = zero + left - 10 * tenth;
+      left = tenth;
+    }
+    this.#end += width;
+    this.#bytes[this.#end++] = newline;
+    this.rows++;
+  }
+
+  #reserve(more: number): void {
+    if (this.#end + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#end + more));
+    grown.set(this.bytes);
+    this.#bytes = grown;
+    this.#view = viewOf(grown);
+  }
+}
+
+const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,0 +1,118 @@
+import { bucketStartMs } from '#model';
+import type { Bucket } from './lines.js';
+
+const none = new Float64Array(0);
+const columns = ['startMs', 'count', 'min', 'max', 'sum'] as const;
+
+/** A series has no window yet; one that is folded here; one that is stale: its row comes from the raw points. */
+const state = { none: 0, live: 1, stale: 2 } as const;
+
+/** The one window of each series, of one size, that still grows. Series are numbers from 0 on. */
+export class OpenWindows {
+  /** Windows that are over and whose row is not sent, with their series. */
+  readonly closed: { readonly series: number; readonly bucket: Bucket }[] = [];
+  startMs = none;
+  count = none;
+  min = none;
+  max = none;
+  sum = none;
+  #state = new Uint8Array(0);
+  /** 1 when the window has changed since its row was sent. */
+  #changed = new Uint8Array(0);
+  #length = 0;
+
+  constructor(
+    readonly sizeMs: number,
+    /** Whether the store may hold a row of this window. */
+    private readonly mayHaveRow: (series: number, startMs: number) => boolean,
+    /** Hears of every point in a stale window. */
+    private readonly stale: (series: number, startMs: number) => void,
+  ) {}
+
+  /** How many series there are places for. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Makes places for series up to this number. */
+  reserve(length: number): void {
+    if (length > this.#state.length) this.#grow(2 * length);
+    this.#length = Math.max(this.#length, length);
+  }
+
+  /** Takes a point that is newer than all of its series before. */
+  fold(series: number, timestampMs: number, value: number): void {
+    const startMs = this.startMs[series]!;
+    if (this.#state[series] === state.none || timestampMs >= startMs + this.sizeMs) this.#begin(series, timestampMs);
+    if (this.#state[series] === state.stale) {
+      this.stale(series, this.startMs[series]!);
+      return;
+    }
+    this.count[series]! += 1;
+    this.sum[series]! += value;
+    if (value < this.min[series]!) this.min[series] = value;
+    if (value > this.max[series]!) this.max[series] = value;
+    this.#changed[series] = 1;
+  }
+
+  /** The window of this time has a point that is not newer than all before, or may have. */
+  spoil(series: number, timestampMs: number): void {
+    const startMs = bucketStartMs(timestampMs, this.sizeMs);
+    if (this.#state[series] === state.live && this.startMs[series] === startMs) this.#state[series] = state.stale;
+    this.stale(series, startMs);
+  }
+
+  /** The window of the series when its row is to be sent, which counts as done then. */
+  takeChanged(series: number): Bucket | undefined {
+    if (this.#changed[series] !== 1) return undefined;
+    this.#changed[series] = 0;
+    return this.#bucket(series);
+  }
+
+  /** Visits windows whose row is to be sent. */
+  *changed(): Generator<{ readonly series: number; readonly bucket: Bucket }> {
+    yield* this.closed;
+    for (let series = 0; series < this.#length; series++) {
+      if (this.#changed[series] === 1) yield { series, bucket: this.#bucket(series) };
+    }
+  }
+
+  #begin(series: number, timestampMs: number): void {
+    // Also one that has become stale meanwhile: until it is made anew, this is the row by which it is known to be there.
+    if (this.#changed[series] === 1) this.closed.push({ series, bucket: this.#bucket(series) });
+    const startMs = bucketStartMs(timestampMs, this.sizeMs);
+    this.startMs[series] = startMs;
+    this.count[series] = 0;
+    this.min[series] = Infinity;
+    this.max[series] = -Infinity;
+    this.sum[series] = 0;
+    this.#changed[series] = 0;
+    this.#state[series] = this.mayHaveRow(series, startMs) ? state.stale : state.live;
+  }
+
+  #bucket(series: number): Bucket {
+    return {
+      startMs: this.startMs[series]!,
+      min: this.min[series]!,
+      max: this.max[series]!,
+      sum: this.sum[series]!,
+      count: this.count[series]!,
+    };
+  }
+
+  #grow(capacity: number): void {
+    for (const column of columns) {
+      const grown = new Float64Array(capacity);
+      grown.set(this[column]);
+      this[column] = grown;
+    }
+    this.#state = copied(this.#state, capacity);
+    this.#changed = copied(this.#changed, capacity);
+  }
+}
+
+function copied(bytes: Uint8Array, capacity: number): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(capacity);
+  grown.set(bytes);
+  return grown;
+}

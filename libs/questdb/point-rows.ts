@@ -1,0 +1,165 @@
+import type { Lease } from '#model';
+import { Delivery, type Way } from './delivery.js';
+import { type LatePart, LateRows } from './late-rows.js';
+import { Lines } from './lines.js';
+import type { NameRows } from './name-rows.js';
+import type { Series } from './series-names.js';
+import { Signal } from './signal.js';
+
+/** Rows that are sent without waiting for their time. */
+const fullRows = 50_000;
+/** What may wait and be under way. */
+const mostBytes = 64 << 20;
+const liveMs = { least: 1000, most: 5000 } as const;
+const lateMs = { least: 5000, most: 30_000 } as const;
+/** A table that takes long to apply rows gets them more seldom. */
+const restPerApply = 5;
+const lookMs = 500;
+
+interface Flush {
+  readonly live: Lines;
+  readonly late: readonly LatePart[];
+}
+
+/** Rows of points under one lease, on their way to the table. */
+export class PointRows {
+  readonly #late: LateRows;
+  readonly #changed = new Signal();
+  readonly #delivery: Delivery;
+  readonly #table: Buffer;
+  readonly #running: Promise<void>;
+  #live = new Lines(1 << 16);
+  #lateBytes = 0;
+  #underWay: Flush | undefined;
+  #underWayBytes = 0;
+  #draining = 0;
+  #liveDueMs = 0;
+  #lateDueMs = 0;
+  /** Live rows taken in, and how many of them are visible. */
+  #added = 0;
+  #visible = 0;
+
+  constructor(
+    private readonly way: Way,
+    private readonly names: NameRows,
+    lease: Lease,
+    partitionMs: number,
+  ) {
+    this.#late = new LateRows(partitionMs);
+    this.#table = Buffer.from(way.tables[0]!);
+    this.#delivery = new Delivery(way, lease, this.#changed);
+    this.#running = this.#run().catch(() => this.#delivery.end());
+  }
+
+  /** What is held, bytes. */
+  get bytes(): number {
+    return this.#live.length + this.#lateBytes + this.#underWayBytes;
+  }
+
+  /** @param symbols of the series with its tags. */
+  add(series: Series, symbols: Buffer, value: number, timestampMs: number, isLate: boolean): void {
+    const waits = series.lateRound === this.#late.round;
+    // Behind a late row that may be of the same key it is late too: the newer one comes last.
+    if (!isLate && !(waits && timestampMs <= series.lateThroughMs)) {
+      this.#live.point(this.#table, symbols, value, timestampMs);
+      this.#added++;
+      return;
+    }
+    const lines = this.#late.lines(series.org, timestampMs);
+    const before = lines.length;
+    lines.point(this.#table, symbols, value, timestampMs);
+    this.#lateBytes += lines.length - before;
+    series.lateThroughMs = waits ? Math.max(series.lateThroughMs, timestampMs) : timestampMs;
+    series.lateRound = this.#late.round;
+  }
+
+  /** To be called after rows were added. */
+  added(): void {
+    if (this.#live.rows >= fullRows || this.bytes > mostBytes / 2) this.#changed.ring();
+  }
+
+  /** Resolves when more may be added. Rejects `store_unavailable` when that is not foreseeable. */
+  async room(): Promise<void> {
+    while (this.bytes >= mostBytes) await this.#look();
+  }
+
+  /** Resolves when readers see all that was added before. Rejects `store_unavailable` when that is not foreseeable. */
+  async drained(): Promise<void> {
+    const added = this.#added;
+    const parts = this.#late.parts();
+    for (const part of this.#underWay?.late ?? []) parts.add(part);
+    this.#draining++;
+    this.#changed.ring();
+    try {
+      while (this.#visible < added || this.#holdsAny(parts)) await this.#look();
+    } finally {
+      this.#draining--;
+    }
+  }
+
+  /** Drops what is held. Resolves when nothing is under way any more. */
+  async end(): Promise<void> {
+    this.#delivery.end();
+    await this.#running;
+  }
+
+  async #look(): Promise<void> {
+    this.#delivery.check();
+    this.way.outage.check();
+    await this.#changed.wait(lookMs);
+  }
+
+  #holdsAny(parts: Set<LatePart>): boolean {
+    return (
+      this.#late
+        .parts()
+        .values()
+        .some((part) => parts.has(part)) || (this.#underWay?.late ?? []).some((part) => parts.has(part))
+    );
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      this.#delivery.check();
+      const flush = this.#due(performance.now());
+      if (flush) await this.#flush(flush);
+      else await this.#changed.wait(lookMs);
+      this.#changed.ring();
+    }
+  }
+
+  /** Late rows are taken together with the live ones added before them, which are sent first. */
+  #due(nowMs: number): Flush | undefined {
+    const pressed = this.#draining > 0 || this.bytes > mostBytes / 2;
+    const late = !this.#late.empty && (pressed || nowMs >= this.#lateDueMs);
+    const live = this.#live.rows > 0 && (pressed || nowMs >= this.#liveDueMs || this.#live.rows >= fullRows);
+    if (!late && !live) return undefined;
+    const flush = { live: this.#live, late: late ? this.#late.take() : [] };
+    this.#live = new Lines(1 << 16);
+    return flush;
+  }
+
+  async #flush(flush: Flush): Promise<void> {
+    const { live, late } = flush;
+    const lines = new Lines(64);
+    for (const part of late) lines.append(part.lines);
+    this.#underWay = flush;
+    this.#lateBytes -= lines.length;
+    this.#underWayBytes = live.length + lines.length;
+    await this.names.write(this.#delivery);
+    if (live.rows > 0) await this.#delivery.send(live.bytes);
+    if (lines.rows > 0) await this.#delivery.send(lines.bytes);
+    const beganMs = performance.now();
+    await this.#delivery.visible();
+    this.#rest(performance.now() - beganMs, lines.rows > 0);
+    this.#visible += live.rows;
+    this.#underWay = undefined;
+    this.#underWayBytes = 0;
+  }
+
+  #rest(applyMs: number, late: boolean): void {
+    const pauseMs = ({ least, most }: typeof liveMs | typeof lateMs): number => Math.min(most, Math.max(least, restPerApply * applyMs));
+    this.#liveDueMs = performance.now() + (late ? liveMs.least : pauseMs(liveMs));
+    if (late) this.#lateDueMs = performance.now() + pauseMs(lateMs);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Metric } from '#model';
+import type { EventStore, SeriesStore } from '#stores';
+import { Client } from './client.js';
+import { EventReads } from './event-reads.js';
+import { QuestDbEventStore } from './event-store.js';
+import { EventWriter } from './event-writer.js';
+import { HttpSink } from './http-sink.js';
+import { Outage } from './outage.js';
+import { SeriesReads } from './series-reads.js';
+import { QuestDbSeriesStore } from './series-store.js';
+import { Slices } from './slices.js';
+import { Sql } from './sql.js';
+import { creating, type Partitioning, type Tables, tablesOf, viewing } from './tables.js';
+import { Visibility } from './visibility.js';
+
+export interface QuestDbOptions {
+  /** Base address of line protocol over HTTP, like `http://127.0.0.1:9000`. */
+  readonly httpUrl: string;
+  /** Address of the PostgreSQL protocol with user and password, like `postgres://admin:quest@127.0.0.1:8812/qdb`. */
+  readonly pgUrl: string;
+  /** Server time, Unix milliseconds. */
+  readonly clock: () => number;
+  /** How new tables are cut; by day unless told otherwise. */
+  readonly partitioning?: Partitioning;
+}
+
+/** The projections in QuestDB. Several generations may be there; readers and writers choose one. */
+export interface QuestDb {
+  /** The same object for the same generation. */
+  series(generation: number): SettledSeriesStore;
+  events(generation: number): EventStore;
+  /** Makes what is missing. Rejects `store_unavailable`. */
+  ensureTables(generation: number): Promise<void>;
+  dropTables(generation: number): Promise<void>;
+  /** Makes people's SQL see this generation. */
+  replaceViews(generation: number): Promise<void>;
+  /** Why rows do not come through, in words for the operator; undefined while they do. */
+  health(): string | undefined;
+  readonly metrics: readonly Metric[];
+  /** Takes no more. What was not checkpointed is only in the log. */
+  close(): Promise<void>;
+  /** Ends where it stands, as the death of the process would. For tests. */
+  crash(): Promise<void>;
+}
+
+/** A series store that can be told to show what it took. */
+export interface SettledSeriesStore extends SeriesStore {
+  /** Resolves when raw reads see what was written before the call. */
+  flush(): Promise<void>;
+}
+
+interface Generation {
+  readonly series: QuestDbSeriesStore;
+  readonly events: QuestDbEventStore;
+}
+
+/** Opens no connection before the first question, so it works while the server is down. */
+export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
+  const reading = new Sql(pgUrl, 24);
+  const writing = new Sql(pgUrl, 4);
+  const waiting = new Sql(pgUrl, 4);
+  const visibility = new Visibility(waiting);
+  const outage = new Outage();
+  const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
+  const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
+  const generations = new Map<number, Generation>();
+
+  const open = (generation: number): Generation => {
+    const tables = tablesOf(generation);
+    const slices = new Slices(reading, tables);
+    const parts = { tables, partitioning, pointSink: sinks[0], rollupSink: sinks[1], client: clients[0], sql: writing, visibility, outage };
+    const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
+    const writer = new EventWriter(clients[1], visibility, outage, tables.events);
+    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)) };
+  };
+  const generationOf = (generation: number): Generation => {
+    const known = generations.get(generation) ?? open(generation);
+    generations.set(generation, known);
+    return known;
+  };
+  const end = async (): Promise<void> => {
+    const ends = [...generations.values()].flatMap(({ series, events }) => [series.end(), events.end()]);
+    for (const sink of sinks) sink.close();
+    await Promise.all([...ends, ...clients.map((client) => client.close())]);
+    await Promise.all([reading, writing, waiting].map((sql) => sql.close()));
+  };
+  const whyNot = (): string | undefined => {
+    const [suspended] = visibility.suspended;
+    if (suspended) return `QuestDB has suspended the table ${suspended.table}: ${suspended.reason}`;
+    return outage.reason ?? (sinks.some(({ slow }) => slow) ? 'QuestDB does not answer.' : undefined);
+  };
+  const all = (tables: Tables): string[] => Object.values(tables) as string[];
+
+  return {
+    series: (generation) => generationOf(generation).series,
+    events: (generation) => generationOf(generation).events,
+    ensureTables: (generation) => writing.run(creating(tablesOf(generation), partitioning)),
+    dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
+    replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
+    health: whyNot,
+    metrics: [],
+    close: end,
+    crash: end,
+  };
+}

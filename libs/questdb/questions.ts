@@ -1,0 +1,89 @@
+import { bucketStartMs } from '#model';
+import type { Series } from './series-names.js';
+
+const mostSpans = 200;
+const mostSources = 200;
+const mostCells = 64;
+
+/** A span of time [fromMs, toMs). */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What to ask at once: some sources of an organization in some spans of time. */
+export interface Question {
+  readonly org: string;
+  readonly sources: readonly string[];
+  readonly spans: readonly Span[];
+}
+
+interface Sizes {
+  readonly sizeMs: number;
+  readonly cellMs: number;
+}
+
+/** For each cell of time the first and the last window in it. */
+type Cells = Map<number, Span>;
+
+/**
+ * Few questions that cover all of these windows, and little else: sources that have windows in the same cells of time are asked for
+ * together.
+ */
+export function questionsFor(windows: Iterable<readonly [Series, ReadonlySet<number>]>, sizes: Sizes): Question[] {
+  const groups = Map.groupBy(bySource(windows, sizes), ({ org, cells }) => `${org} ${together(cells)}`);
+  return [...groups.values()].flatMap((group) => {
+    const spans = joined(group.map(({ cells }) => cells));
+    const sources = group.map(({ source }) => source);
+    return chunks(sources, mostSources).flatMap((some) =>
+      chunks(spans, mostSpans).map((its) => ({ org: group[0]!.org, sources: some, spans: its })),
+    );
+  });
+}
+
+interface SourceCells {
+  readonly org: string;
+  readonly source: string;
+  readonly cells: Cells;
+}
+
+function bySource(windows: Iterable<readonly [Series, ReadonlySet<number>]>, { sizeMs, cellMs }: Sizes): Iterable<SourceCells> {
+  const sources = new Map<string, SourceCells>();
+  for (const [{ org, source }, starts] of windows) {
+    const key = `${org}\0${source}`;
+    const its = sources.get(key) ?? { org, source, cells: new Map() };
+    sources.set(key, its);
+    for (const startMs of starts) widen(its.cells, bucketStartMs(startMs, cellMs), { fromMs: startMs, toMs: startMs + sizeMs });
+  }
+  return sources.values();
+}
+
+function widen(cells: Cells, cell: number, { fromMs, toMs }: Span): void {
+  const span = cells.get(cell);
+  cells.set(cell, span ? { fromMs: Math.min(span.fromMs, fromMs), toMs: Math.max(span.toMs, toMs) } : { fromMs, toMs });
+}
+
+let alone = 0;
+
+/** Equal for sources that are asked for together. */
+function together(cells: Cells): string {
+  if (cells.size > mostCells) return `alone ${alone++}`;
+  return [...cells.keys()].sort((a, b) => a - b).join();
+}
+
+function joined(all: readonly Cells[]): Span[] {
+  const cells: Cells = new Map();
+  for (const each of all) for (const [cell, span] of each) widen(cells, cell, span);
+  const spans = [...cells.values()].sort((a, b) => a.fromMs - b.fromMs);
+  const result: Span[] = [];
+  for (const span of spans) {
+    const last = result.at(-1);
+    if (last?.toMs === span.fromMs) result[result.length - 1] = { fromMs: last.fromMs, toMs: span.toMs };
+    else result.push(span);
+  }
+  return result;
+}
+
+export function chunks<T>(values: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(values.length / size) }, (_, at) => values.slice(at * size, (at + 1) * size));
+}

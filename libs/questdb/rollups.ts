@@ -1,0 +1,236 @@
+import { setImmediate } from 'node:timers/promises';
+import { bucketStartMs, clampedSum, type Lease } from '#model';
+import { Delivery, type Way } from './delivery.js';
+import { KnownRows } from './known-rows.js';
+import { levels, type Level, mayOverflow } from './levels.js';
+import { Lines, type Bucket } from './lines.js';
+import { OpenWindows } from './open-windows.js';
+import { Recompute, type SeriesBucket } from './recompute.js';
+import { type Series, type SeriesNames, seriesKey } from './series-names.js';
+import { Signal } from './signal.js';
+import type { Sql } from './sql.js';
+import { StaleWindows } from './stale-windows.js';
+import { rollupPartitionMs, type Partitioning, type Tables } from './tables.js';
+
+const rowsPerBody = 20_000;
+const mostPartitions = 50;
+/** Beyond so many stale windows the next ones wait for a checkpoint. */
+const mostStale = 200_000;
+/** While a checkpoint waits for something, rows of live windows go on in this rhythm. */
+const liveRowsMs = 30_000;
+
+export interface RollupParts {
+  readonly sql: Sql;
+  readonly tables: Tables;
+  readonly names: SeriesNames;
+  readonly partitioning: Partitioning;
+}
+
+/** What is known of one level's windows. */
+interface State {
+  readonly level: Level;
+  readonly table: Buffer;
+  readonly open: OpenWindows;
+  readonly known: KnownRows;
+  stale: StaleWindows;
+  /** Those that the checkpoint under way makes anew. */
+  settling: StaleWindows;
+}
+
+/**
+ * The rollup rows that points of one lease change. A window is folded here while its points come in order and nothing of it was there
+ * before; any other is stale, and made anew from what is stored. At the end of a checkpoint every window that was touched before it has
+ * the row that its points give: so what begins anew after a crash and finds no row has all points of the window still to come.
+ */
+export class Rollups {
+  readonly #states: readonly State[];
+  readonly #recompute: Recompute;
+  readonly #delivery: Delivery;
+  readonly #changed = new Signal();
+  readonly #names: SeriesNames;
+  readonly #partitionMs: ReturnType<typeof rollupPartitionMs>;
+  /** The newest point that was folded of each series. */
+  #marks = new Float64Array(0);
+
+  constructor(
+    private readonly way: Way,
+    { sql, tables, names, partitioning }: RollupParts,
+    lease: Lease,
+  ) {
+    this.#names = names;
+    this.#partitionMs = rollupPartitionMs(partitioning);
+    this.#recompute = new Recompute(sql, tables, names);
+    this.#delivery = new Delivery(way, lease, this.#changed);
+    this.#states = levels.map((level): State => {
+      const known = new KnownRows(sql, tables, level);
+      const mayHaveRow = (series: number, startMs: number): boolean =>
+        state.stale.has(series, startMs) || state.settling.has(series, startMs) || known.mayHave(startMs, keyOf(names.all[series]!));
+      const open = new OpenWindows(level.sizeMs, mayHaveRow, (series, startMs) => state.stale.add(series, startMs));
+      const table = Buffer.from(tables[level.table]);
+      const state: State = { level, table, open, known, stale: new StaleWindows(), settling: new StaleWindows() };
+      return state;
+    });
+  }
+
+  /** Whether so much is stale that a checkpoint is due. */
+  get full(): boolean {
+    return this.#states[0]!.stale.size >= mostStale;
+  }
+
+  /** To be awaited before points of this time are added as live ones. */
+  async know(fromMs: number, toMs: number): Promise<void> {
+    for (const { level, known } of this.#states) {
+      const { sizeMs } = level;
+      for (let startMs = bucketStartMs(fromMs, sizeMs); startMs <= toMs; startMs += sizeMs) await known.load(startMs);
+    }
+  }
+
+  /** @param live whether the time is near its receive time. */
+  add(series: Series, timestampMs: number, value: number, live: boolean): void {
+    const { id } = series;
+    if (id >= this.#marks.length) this.#reserve(id + 1);
+    if (live && timestampMs > this.#marks[id]!) {
+      this.#marks[id] = timestampMs;
+      for (const { open } of this.#states) open.fold(id, timestampMs, value);
+    } else for (const { open } of this.#states) open.spoil(id, timestampMs);
+  }
+
+  /**
+   * Resolves when every window that was touched before the call has a row that readers see. Rejects `store_unavailable`; what was not
+   * done is then still to be done.
+   *
+   * @param pointsVisible resolves when the points of these windows are visible.
+   */
+  async settle(pointsVisible: () => Promise<void>): Promise<void> {
+    this.#begin();
+    try {
+      await this.#meanwhile(pointsVisible());
+      await this.#sendOpen();
+      await this.#delivery.visible(this.#giveUp);
+      for (const state of this.#states) await this.#meanwhile(this.#remake(state));
+      this.#delivery.check();
+      this.#done();
+    } catch (cause) {
+      for (const state of this.#states) {
+        state.stale.addAll(state.settling);
+        state.settling = new StaleWindows();
+      }
+      throw cause;
+    }
+  }
+
+  end(): void {
+    this.#delivery.end();
+  }
+
+  readonly #giveUp = (): void => this.way.outage.check();
+
+  #begin(): void {
+    for (const state of this.#states) {
+      for (const { series, bucket } of state.open.changed()) if (large(bucket)) state.stale.add(series, bucket.startMs);
+      state.settling = state.stale;
+      state.stale = new StaleWindows();
+    }
+  }
+
+  #done(): void {
+    for (const state of this.#states) {
+      for (const [series, starts] of state.settling.bySeries()) {
+        const key = keyOf(this.#names.all[series]!);
+        for (const startMs of starts) state.known.add(startMs, key);
+      }
+      state.settling = new StaleWindows();
+    }
+  }
+
+  /** Sends rows of live windows now and then until the work is done, however long that takes. */
+  async #meanwhile(work: Promise<void>): Promise<void> {
+    const done = work.then(() => true).finally(() => this.#changed.ring());
+    // Also when the rows fail first.
+    done.catch(() => undefined);
+    try {
+      while (!(await Promise.race([done, this.#changed.wait(liveRowsMs).then(() => false)]))) await this.#sendOpen();
+    } finally {
+      await done.catch(() => undefined);
+    }
+  }
+
+  /** Sends the rows of all windows that are folded here and have changed. */
+  async #sendOpen(): Promise<void> {
+    for (const state of this.#states) {
+      for (let from = 0; from < state.open.length; from += rowsPerBody) {
+        await this.#sendSome(state, this.#takeOpen(state, from));
+        await setImmediate();
+      }
+      while (state.open.closed.length > 0) await this.#sendSome(state, this.#takeClosed(state));
+    }
+  }
+
+  #takeOpen({ open }: State, from: number): SeriesBucket[] {
+    const rows: SeriesBucket[] = [];
+    for (let series = from; series < Math.min(from + rowsPerBody, open.length); series++) {
+      const bucket = open.takeChanged(series);
+      if (bucket) rows.push({ series: this.#names.all[series]!, bucket });
+    }
+    return rows;
+  }
+
+  #takeClosed({ open }: State): SeriesBucket[] {
+    return open.closed.splice(0, rowsPerBody).map(({ series, bucket }) => ({ series: this.#names.all[series]!, bucket }));
+  }
+
+  async #sendSome(state: State, rows: readonly SeriesBucket[]): Promise<void> {
+    const mine = rows.filter(({ series, bucket }) => !state.settling.has(series.id, bucket.startMs));
+    for (const { series, bucket } of mine) if (large(bucket)) state.stale.add(series.id, bucket.startMs);
+    try {
+      await this.#send(state, mine);
+    } catch (cause) {
+      for (const { series, bucket } of mine) state.stale.add(series.id, bucket.startMs);
+      throw cause;
+    }
+  }
+
+  /** Makes the stale windows of a level anew; its rows are visible afterwards. */
+  async #remake(state: State): Promise<void> {
+    let waiting: SeriesBucket[] = [];
+    for await (const rows of this.#recompute.rows(state.level, state.settling)) {
+      waiting = waiting.concat(rows);
+      if (waiting.length < rowsPerBody) continue;
+      await this.#sendInParts(state, waiting);
+      waiting = [];
+    }
+    await this.#sendInParts(state, waiting);
+  }
+
+  /** A commit touches a bounded number of partitions. */
+  async #sendInParts(state: State, rows: readonly SeriesBucket[]): Promise<void> {
+    for (const some of byPartitions(rows, this.#partitionMs[state.level.table])) {
+      await this.#send(state, some);
+      await this.#delivery.visible(this.#giveUp);
+    }
+  }
+
+  async #send({ table }: State, rows: readonly SeriesBucket[]): Promise<void> {
+    if (rows.length === 0) return;
+    const lines = new Lines(rows.length * 160);
+    for (const { series, bucket } of rows) lines.bucket(table, series.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
+    await this.#delivery.send(lines.bytes, this.#giveUp);
+  }
+
+  #reserve(length: number): void {
+    const grown = new Float64Array(2 * length);
+    grown.set(this.#marks);
+    this.#marks = grown;
+    for (const { open } of this.#states) open.reserve(this.#marks.length);
+  }
+}
+
+const keyOf = ({ org, source, metric }: Series): string => seriesKey(org, source, metric);
+const large = ({ min, max, count }: Bucket): boolean => mayOverflow(min, max, count);
+
+/** Rows of a bounded number of partitions each. */
+function* byPartitions(rows: readonly SeriesBucket[], partitionMs: number): Generator<SeriesBucket[]> {
+  const partitions = Map.groupBy(rows, ({ bucket }) => bucketStartMs(bucket.startMs, partitionMs));
+  const all = [...partitions.values()];
+  for (let from = 0; from < all.length; from += mostPartitions) yield all.slice(from, from + mostPartitions).flat();
+}

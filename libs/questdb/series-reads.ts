@@ -1,0 +1,228 @@
+import { bucketStartMs, bucketWindow, clampedSum, compareUtf8, intervalMs, type RollupInterval, type Window } from '#model';
+import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
+import { downscale, foldOf, levels, mayOverflow } from './levels.js';
+import { type Slices, sqlWindow } from './slices.js';
+import type { Row, Sql, Value } from './sql.js';
+import type { Tables } from './tables.js';
+
+/** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
+const settledAfterMs = 600_000;
+const mostMetrics = 2000;
+
+/** Which rows are meant, as conditions with places for values. */
+interface Filter {
+  readonly where: string;
+  readonly values: readonly Value[];
+  /** The column that tells series of the answer apart. */
+  readonly name: 'metric' | 'source';
+}
+
+/** A row of an answer: the name is that of a metric or of a source. */
+interface NamedBucket {
+  readonly startMs: number;
+  readonly name: string;
+  min: number;
+  max: number;
+  sum: number;
+  count: number;
+}
+
+/** A part of the window that is read from one table. */
+interface Piece {
+  readonly from: keyof Tables;
+  readonly window: Window;
+}
+
+/** Answers from the tables of one generation. */
+export class SeriesReads {
+  constructor(
+    private readonly sql: Sql,
+    private readonly tables: Tables,
+    private readonly slices: Slices,
+    private readonly clock: () => number,
+  ) {}
+
+  async metricNames(orgId: string, sourceId: string): Promise<string[]> {
+    const rows = await this.sql.rows(`SELECT DISTINCT metric FROM ${this.tables.metrics} WHERE org = $1 AND source = $2`, [
+      orgId,
+      sourceId,
+    ]);
+    return rows.map(([metric]) => metric as string).sort(compareUtf8);
+  }
+
+  async latest(orgId: string, sourceId: string, window: Window): Promise<[string, number][]> {
+    const newest = new Map<string, number>();
+    for (const slice of await this.slices.of('points', window)) {
+      const rows = await this.sql.rows(
+        `SELECT metric, last(value) FROM ${this.tables.points} WHERE org = $1 AND source = $2 AND ts >= $3 AND ts < $4`,
+        [orgId, sourceId, ...sqlWindow(slice)],
+      );
+      for (const [metric, value] of rows) newest.set(metric as string, value as number);
+    }
+    return [...newest].sort(([a], [b]) => compareUtf8(a, b));
+  }
+
+  async raw(query: SeriesQuery): Promise<RawAnswer> {
+    const filter = filterOf(query);
+    if (!filter) return { series: [], truncated: false };
+    const rows: Row[] = [];
+    for (const slice of await this.slices.of('points', query.window)) {
+      const left = query.limit + 1 - rows.length;
+      if (left === 0) break;
+      const { where, values } = withWindow(filter, slice);
+      const select = `SELECT ts::long / 1000, metric, value FROM ${this.tables.points} WHERE ${where}`;
+      rows.push(...(await this.sql.rows(`${select} ORDER BY ts, metric::varchar LIMIT ${left}`, values)));
+    }
+    const kept = Map.groupBy(rows.slice(0, query.limit), ([, metric]) => metric as string);
+    const series = [...kept].map(([metric, its]) => ({
+      metric,
+      timestampMs: Float64Array.from(its, (row) => row[0] as number),
+      value: Float64Array.from(its, (row) => row[2] as number),
+    }));
+    return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
+  }
+
+  async buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
+    const filter = filterOf(query);
+    if (!filter) return { series: [], truncated: false };
+    const rows = await this.#rows(filter, query);
+    const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
+    const series = [...kept].map(([metric, its]) => ({ metric, ...columnsOf(its) }));
+    return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
+  }
+
+  async fleet(query: FleetQuery): Promise<FleetAnswer> {
+    const filter: Filter = { where: 'org = $1 AND metric = $2', values: [query.orgId, query.metric], name: 'source' };
+    const rows = await this.#rows(filter, query);
+    const truncated = rows.length > query.limit;
+    const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
+    const names = (truncated ? await this.#names(filter, query) : [...kept.keys()]).sort(compareUtf8);
+    const ordered = names.flatMap((name) => kept.get(name) ?? []);
+    const sources = names.map((sourceId) => ({ sourceId, rows: kept.get(sourceId)?.length ?? 0 }));
+    return { sources, columns: columnsOf(ordered), truncated };
+  }
+
+  /** The first rows, one more than the limit if there are more, ordered by time and name. */
+  async #rows(filter: Filter, { window, interval, limit }: Asked): Promise<NamedBucket[]> {
+    const rows: NamedBucket[] = [];
+    for (const piece of await this.#pieces(window, interval)) {
+      const startMs = bucketStartMs(piece.window.startMs, intervalMs[interval]);
+      if (rows.length > limit && rows[limit]!.startMs < startMs) break;
+      add(rows, await this.#fold(filter, piece, interval, limit + 1));
+    }
+    const kept = rows.slice(0, limit + 1);
+    await this.#sumAgain(filter, interval, kept.filter(isLarge));
+    return kept;
+  }
+
+  async #fold(filter: Filter, { from, window }: Piece, interval: RollupInterval, limit: number): Promise<NamedBucket[]> {
+    const { where, values } = withWindow(filter, window);
+    const isStored = levels.some((level) => level.table === from && level.interval === interval);
+    const name = filter.name === 'metric' ? 'metric::varchar' : 'source::varchar';
+    const rows = isStored
+      ? `SELECT ts::long / 1000 AS b, ${filter.name}, min, max, sum, count FROM ${this.tables[from]} WHERE ${where} ORDER BY ts, ${name} LIMIT ${limit}`
+      : `SELECT timestamp_floor('${interval}', ts)::long / 1000 AS b, ${filter.name}, ${foldOf(from)} FROM ${this.tables[from]}
+         WHERE ${where} GROUP BY b, ${filter.name} ORDER BY b, ${name} LIMIT ${limit}`;
+    const answer = await this.sql.rows<[number, string, number, number, number | null, number]>(rows, values);
+    return answer.map(([startMs, its, min, max, sum, count]) => ({ startMs, name: its, min, max, sum: sum ?? Number.NaN, count }));
+  }
+
+  /** Sums of parts that may have left the range of doubles, or been clamped, are made again from the points. */
+  async #sumAgain(filter: Filter, interval: RollupInterval, large: readonly NamedBucket[]): Promise<void> {
+    if (large.length === 0) return;
+    const sums = new Map<string, number>();
+    const window = { startMs: large[0]!.startMs, endMs: large.at(-1)!.startMs + intervalMs[interval] };
+    for (const slice of await this.slices.of('points', window)) {
+      const { where, values } = withWindow(filter, slice);
+      const rows = await this.sql.rows<[number, string, number]>(
+        `SELECT timestamp_floor('${interval}', ts)::long / 1000 AS b, ${filter.name}, sum(value * ${downscale})
+         FROM ${this.tables.points} WHERE ${where} GROUP BY b, ${filter.name}`,
+        values,
+      );
+      for (const [startMs, name, sum] of rows) sums.set(`${startMs} ${name}`, clampedSum(sum / downscale));
+    }
+    for (const row of large) row.sum = sums.get(`${row.startMs} ${row.name}`) ?? clampedSum(row.sum);
+  }
+
+  async #names(filter: Filter, { window, interval }: Asked): Promise<string[]> {
+    const names = new Set<string>();
+    for (const piece of await this.#pieces(window, interval)) {
+      const { where, values } = withWindow(filter, piece.window);
+      const rows = await this.sql.rows(`SELECT DISTINCT ${filter.name} FROM ${this.tables[piece.from]} WHERE ${where}`, values);
+      for (const [name] of rows) names.add(name as string);
+    }
+    return [...names];
+  }
+
+  /** The coarsest rows that are settled, then finer ones, then points; in order of time. */
+  async #pieces(asked: Window, interval: RollupInterval): Promise<Piece[]> {
+    const { startMs } = bucketWindow(asked, interval);
+    const endMs = startMs + intervalMs[interval] * Math.ceil((asked.endMs - startMs) / intervalMs[interval]);
+    const settledMs = this.clock() - settledAfterMs;
+    const usable = levels.filter(({ sizeMs }) => sizeMs <= intervalMs[interval]).toReversed();
+    const pieces: Piece[] = [];
+    let fromMs = startMs;
+    for (const { table, sizeMs } of usable) {
+      const toMs = Math.min(endMs, bucketStartMs(settledMs, sizeMs));
+      pieces.push({ from: table, window: { startMs: fromMs, endMs: toMs } });
+      fromMs = Math.max(fromMs, toMs);
+    }
+    pieces.push({ from: 'points', window: { startMs: fromMs, endMs } });
+    const sliced = pieces
+      .filter(({ window }) => window.startMs < window.endMs)
+      .map(async ({ from, window }) => (await this.slices.of(from, window)).map((slice) => ({ from, window: slice })));
+    return (await Promise.all(sliced)).flat();
+  }
+}
+
+type Asked = Pick<FleetQuery, 'window' | 'interval' | 'limit'>;
+
+/** Undefined when nothing is asked for. */
+function filterOf({ orgId, sourceId, metrics }: SeriesQuery): Filter | undefined {
+  const where = 'org = $1 AND source = $2';
+  if (!metrics) return { where, values: [orgId, sourceId], name: 'metric' };
+  const names = [...new Set(metrics)].slice(0, mostMetrics);
+  if (names.length === 0) return undefined;
+  const places = names.map((_, at) => `$${at + 3}`).join();
+  return { where: `${where} AND metric IN (${places})`, values: [orgId, sourceId, ...names], name: 'metric' };
+}
+
+function withWindow({ where, values }: Filter, window: Window): { where: string; values: Value[] } {
+  const at = values.length;
+  return { where: `${where} AND ts >= $${at + 1} AND ts < $${at + 2}`, values: [...values, ...sqlWindow(window)] };
+}
+
+/** Adds rows that come after these, but for a bucket in which both have rows. */
+function add(rows: NamedBucket[], more: readonly NamedBucket[]): void {
+  const sharedMs = more[0]?.startMs;
+  const from = rows.findIndex(({ startMs }) => startMs === sharedMs);
+  if (from < 0) {
+    rows.push(...more);
+    return;
+  }
+  const shared = new Map(rows.splice(from).map((row) => [row.name, row]));
+  const rest = more.filter((row) => !(row.startMs === sharedMs && combined(shared, row)));
+  rows.push(...[...shared.values(), ...rest].sort((a, b) => a.startMs - b.startMs || compareUtf8(a.name, b.name)));
+}
+
+function combined(shared: Map<string, NamedBucket>, { name, min, max, sum, count }: NamedBucket): boolean {
+  const row = shared.get(name);
+  if (!row) return false;
+  row.min = Math.min(row.min, min);
+  row.max = Math.max(row.max, max);
+  row.sum += sum;
+  row.count += count;
+  return true;
+}
+
+const isLarge = ({ min, max, count }: NamedBucket): boolean => mayOverflow(min, max, count);
+
+function columnsOf(rows: readonly NamedBucket[]): BucketColumns {
+  return {
+    timestampMs: Float64Array.from(rows, ({ startMs }) => startMs),
+    min: Float64Array.from(rows, ({ min }) => min),
+    max: Float64Array.from(rows, ({ max }) => max),
+    avg: Float64Array.from(rows, ({ sum, count }) => sum / count),
+    count: Float64Array.from(rows, ({ count }) => count),
+  };
+}

@@ -1,0 +1,95 @@
+import type { Lease, PointBatch, RollupInterval, Window } from '#model';
+import { TelemetryError } from '#model';
+import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import type { SeriesReads } from './series-reads.js';
+import { SeriesWriter, type WriterParts } from './series-writer.js';
+
+/** Points and rollups in tables of one generation. */
+export class QuestDbSeriesStore implements SeriesStore {
+  #writer: SeriesWriter | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #ended = false;
+
+  constructor(
+    private readonly parts: WriterParts,
+    private readonly reads: SeriesReads,
+  ) {}
+
+  /** What waits and is under way, bytes. */
+  get heldBytes(): number {
+    return this.#writer?.heldBytes ?? 0;
+  }
+
+  /**
+   * Readers see the points after the next flush: a second later, some seconds when they are late. After a crash everything since the last
+   * commit comes again in order; until it has, readers may see an older value of a point than before.
+   */
+  write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void> {
+    return this.#inTurn(async () => {
+      const writer = await this.#writerUnder(lease);
+      for (const batch of batches) {
+        if (!lease.held()) return;
+        await writer.write(batch);
+      }
+    });
+  }
+
+  /** Rejects `store_unavailable` also when the lease was lost. */
+  async checkpoint(): Promise<void> {
+    if (this.#ended) throw ended();
+    await this.#inTurn(() => Promise.resolve());
+    await this.#writer?.checkpoint();
+  }
+
+  /** Resolves when readers see the points that were written before the call. */
+  async flush(): Promise<void> {
+    await this.#inTurn(() => Promise.resolve());
+    await this.#writer?.flush();
+  }
+
+  metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
+    return this.reads.metricNames(orgId, sourceId);
+  }
+
+  latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
+    return this.reads.latest(orgId, sourceId, window);
+  }
+
+  raw(query: SeriesQuery): Promise<RawAnswer> {
+    return this.reads.raw(query);
+  }
+
+  buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
+    return this.reads.buckets(query);
+  }
+
+  fleet(query: FleetQuery): Promise<FleetAnswer> {
+    return this.reads.fleet(query);
+  }
+
+  /** Takes no more, and drops what is held: that is only in the log. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#writer?.end();
+  }
+
+  /** What came under another lease comes again: here or elsewhere. */
+  async #writerUnder(lease: Lease): Promise<SeriesWriter> {
+    if (this.#writer?.lease !== lease) {
+      await this.#writer?.end();
+      this.#writer = new SeriesWriter(this.parts, lease);
+    }
+    return this.#writer;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(() => {
+      if (this.#ended) throw ended();
+      return work();
+    });
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+const ended = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is closed.');

@@ -1,0 +1,119 @@
+import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun } from '#model';
+import type { Placed } from '#stores';
+import { checkedTimes, type Times } from './check-batch.js';
+import type { Client } from './client.js';
+import type { LineSink } from './line-sink.js';
+import { NameRows } from './name-rows.js';
+import type { Outage } from './outage.js';
+import { PointRows } from './point-rows.js';
+import { Rollups } from './rollups.js';
+import { SeriesNames, type Source, symbolsWith } from './series-names.js';
+import type { Sql } from './sql.js';
+import { partitionMs, type Partitioning, type Tables } from './tables.js';
+import type { Visibility } from './visibility.js';
+
+const minuteMs = intervalMs['1m'];
+/** How far a clock may be ahead for its points to be live. */
+const aheadMs = 600_000;
+
+/** What writers of one store share. */
+export interface WriterParts {
+  readonly tables: Tables;
+  readonly partitioning: Partitioning;
+  readonly pointSink: LineSink;
+  readonly rollupSink: LineSink;
+  readonly client: Client;
+  readonly sql: Sql;
+  readonly visibility: Visibility;
+  readonly outage: Outage;
+}
+
+/** Writes what came under one lease. */
+export class SeriesWriter {
+  readonly #names = new SeriesNames();
+  readonly #nameRows: NameRows;
+  readonly #points: PointRows;
+  readonly #rollups: Rollups;
+  /** The last offset that was taken, by partition. */
+  readonly #taken = new Map<number, number>();
+  #settling: Promise<void> = Promise.resolve();
+
+  constructor(
+    parts: WriterParts,
+    readonly lease: Lease,
+  ) {
+    const { tables, sql, visibility, outage, partitioning } = parts;
+    this.#nameRows = new NameRows(parts.client, visibility, tables.metrics);
+    this.#points = new PointRows(
+      { sink: parts.pointSink, visibility, outage, tables: [tables.points] },
+      this.#nameRows,
+      lease,
+      partitionMs[partitioning],
+    );
+    const rollupTables = [tables.rollup1m, tables.rollup1h, tables.rollup1d];
+    this.#rollups = new Rollups(
+      { sink: parts.rollupSink, visibility, outage, tables: rollupTables },
+      { sql, tables, names: this.#names, partitioning },
+      lease,
+    );
+  }
+
+  /** What waits and is under way, bytes. */
+  get heldBytes(): number {
+    return this.#points.bytes;
+  }
+
+  /** Takes a batch as a whole or not at all. */
+  async write({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
+    if (offset <= (this.#taken.get(partition) ?? -1)) return;
+    const times = checkedTimes(value);
+    await this.#points.room();
+    if (this.#rollups.full) await this.checkpoint();
+    const live = liveTimes(value.receivedMs);
+    await this.#rollups.know(Math.max(live.firstMs, times.firstMs), Math.min(live.lastMs, times.lastMs));
+    const source = this.#names.source(value.orgId, value.sourceId);
+    for (const run of value.series) this.#take(value, source, run, live);
+    this.#taken.set(partition, offset);
+    this.#points.added();
+  }
+
+  /** Resolves when all that was taken before the call is in the store for good. Rejects `store_unavailable`. */
+  checkpoint(): Promise<void> {
+    const settled = this.#settling.catch(() => undefined).then(() => this.#rollups.settle(() => this.#points.drained()));
+    this.#settling = settled;
+    return settled;
+  }
+
+  /** Resolves when readers see the points taken before the call. */
+  flush(): Promise<void> {
+    return this.#points.drained();
+  }
+
+  /** Drops what is held. Resolves when nothing is under way any more. */
+  async end(): Promise<void> {
+    this.#rollups.end();
+    await this.#points.end();
+    await this.#settling.catch(() => undefined);
+  }
+
+  #take({ orgId, sourceId }: PointBatch, source: Source, { metric, tags, timestampMs, value }: SeriesRun, live: Times): void {
+    if (value.length === 0) return;
+    let series = source.get(metric);
+    if (!series) {
+      series = this.#names.make(source, orgId, sourceId, metric);
+      this.#nameRows.add(series);
+    }
+    const symbols = symbolsWith(series, tags);
+    for (let at = 0; at < value.length; at++) {
+      const time = timestampMs[at]!;
+      const isLive = time >= live.firstMs && time <= live.lastMs;
+      this.#points.add(series, symbols, value[at]!, time, !isLive);
+      this.#rollups.add(series, time, value[at]!, isLive);
+    }
+  }
+}
+
+/** From the minute before the receive time on. */
+function liveTimes(receivedMs: number): Times {
+  return { firstMs: bucketStartMs(receivedMs, minuteMs) - minuteMs, lastMs: receivedMs + aheadMs };
+}

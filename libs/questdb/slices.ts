@@ -1,0 +1,69 @@
+import type { Window } from '#model';
+import type { Sql } from './sql.js';
+import type { Tables } from './tables.js';
+
+/** A question opens every partition in its window, at about 8 memory maps each, of which a process has 65,530. */
+const mostPartitions = 200;
+const freshMs = 60_000;
+/** A window that cannot hold too many partitions of an hour is not cut. */
+const shortMs = mostPartitions * 3_600_000;
+
+const latestMs = 253_402_300_800_000;
+
+/** Cuts windows so that no question opens too many partitions at once. */
+export class Slices {
+  readonly #cuts = new Map<keyof Tables, { readonly cutsMs: Promise<number[]>; readonly askedMs: number }>();
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly tables: Tables,
+  ) {}
+
+  /** In order of time, without a gap. */
+  async of(table: keyof Tables, { startMs, endMs }: Window): Promise<Window[]> {
+    const from = Math.max(0, Math.ceil(startMs));
+    const to = Math.min(latestMs, Math.ceil(endMs));
+    if (from >= to) return [];
+    if (to - from <= shortMs) return [{ startMs: from, endMs: to }];
+    const cutsMs = (await this.#cutsOf(table)).filter((cutMs) => cutMs > from && cutMs < to);
+    return [...cutsMs, to].map((end, at) => ({ startMs: at === 0 ? from : cutsMs[at - 1]!, endMs: end }));
+  }
+
+  /** Partitions that have come since only make a slice a little larger. */
+  #cutsOf(table: keyof Tables): Promise<number[]> {
+    const known = this.#cuts.get(table);
+    if (known && performance.now() - known.askedMs < freshMs) return known.cutsMs;
+    const cutsMs = this.#ask(table);
+    this.#cuts.set(table, { cutsMs, askedMs: performance.now() });
+    cutsMs.catch(() => this.#cuts.delete(table));
+    return cutsMs;
+  }
+
+  async #ask(table: keyof Tables): Promise<number[]> {
+    const rows = await this.sql.rows(
+      `SELECT name, minTimestamp::long / 1000 AS first FROM table_partitions('${this.tables[table]}') ORDER BY first`,
+    );
+    const starts = rows.filter(([, first]) => first !== null).map(([name]) => startOf(name as string));
+    return starts.filter((_, at) => at > 0 && at % mostPartitions === 0);
+  }
+}
+
+/** Partitions are named by their start, as far as it matters: `2023`, `2023-11`, `2023-11-14`, `2023-11-14T22`, and a week as `2023-W46`. */
+function startOf(name: string): number {
+  const week = /^(\d+)-W(\d+)/.exec(name);
+  if (week) return mondayMs(Number(week[1]), Number(week[2]));
+  const [, year, month = '01', day = '01', hour = '00'] = /^(\d+)(?:-(\d\d))?(?:-(\d\d))?(?:T(\d\d))?/.exec(name)!;
+  return Date.parse(`${year}-${month}-${day}T${hour}:00:00Z`);
+}
+
+function mondayMs(year: number, week: number): number {
+  const dayMs = 86_400_000;
+  const fourth = Date.UTC(year, 0, 4);
+  const weekday = (new Date(fourth).getUTCDay() + 6) % 7;
+  return fourth + ((week - 1) * 7 - weekday) * dayMs;
+}
+
+/** A window as values for `ts >= … AND ts < …`: microseconds, of which a double has too few digits. */
+export function sqlWindow({ startMs, endMs }: Window): [string, string] {
+  return [`${Math.max(0, Math.ceil(startMs))}000`, `${Math.min(latestMs, Math.ceil(endMs))}000`];
+}

@@ -1,0 +1,74 @@
+import { DatabaseError, Pool } from 'pg';
+import { TelemetryError } from '#model';
+
+export type Value = string | number | null;
+export type Row = readonly unknown[];
+
+const connectMs = 900;
+const longestMs = 10_000;
+/** How long nobody asks after an attempt that got no answer. */
+const restMs = 1000;
+/** Beyond 64 connections the server answers no more of them. */
+const mostConnections = 32;
+const mostWaiting = 1000;
+
+/** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */
+const int8 = 20;
+const float8 = 701;
+const numbers = new Set([int8, 21, 23, 700, float8]);
+const types = { getTypeParser: (oid: number) => (numbers.has(oid) ? Number : (text: string) => text) };
+
+/** Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering. */
+export class Sql {
+  readonly #pool: Pool;
+  #restUntilMs = 0;
+  #waiting = 0;
+  #closed = false;
+
+  constructor(url: string, connections = mostConnections) {
+    this.#pool = new Pool({
+      connectionString: url,
+      max: Math.min(connections, mostConnections),
+      connectionTimeoutMillis: connectMs,
+      query_timeout: longestMs,
+      keepAlive: true,
+      allowExitOnIdle: true,
+    });
+    // A connection that dies while nobody uses it: the pool makes another.
+    this.#pool.on('error', () => undefined);
+  }
+
+  /** Rows as arrays of numbers and text, in the order of the columns. */
+  async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = longestMs): Promise<R[]> {
+    if (this.#closed || this.#waiting >= mostWaiting || performance.now() < this.#restUntilMs) throw unavailable();
+    this.#waiting++;
+    try {
+      const query = { text, values: [...values], rowMode: 'array' as const, types: types as never, query_timeout: patienceMs };
+      const { rows } = await this.#pool.query(query);
+      return rows as unknown[] as R[];
+    } catch (cause) {
+      if (isSilence(cause)) this.#restUntilMs = performance.now() + restMs;
+      throw unavailable(cause);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Statements one after the other. */
+  async run(statements: readonly string[]): Promise<void> {
+    for (const statement of statements) await this.rows(statement, [], 60_000);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#pool.end();
+  }
+}
+
+/** The server is there no more, or says nothing; not that it refuses a statement. */
+const isSilence = (cause: unknown): boolean => !(cause instanceof DatabaseError);
+
+function unavailable(cause?: unknown): TelemetryError {
+  return new TelemetryError('store_unavailable', 'The store does not answer.', { cause, retryAfterS: 1 });
+}

@@ -1,0 +1,25 @@
+/** Windows by series and start. */
+export class StaleWindows {
+  size = 0;
+  readonly #starts = new Map<number, Set<number>>();
+
+  has(series: number, startMs: number): boolean {
+    return this.#starts.get(series)?.has(startMs) ?? false;
+  }
+
+  add(series: number, startMs: number): void {
+    let starts = this.#starts.get(series);
+    if (!starts) this.#starts.set(series, (starts = new Set()));
+    const before = starts.size;
+    starts.add(startMs);
+    this.size += starts.size - before;
+  }
+
+  addAll(other: StaleWindows): void {
+    for (const [series, starts] of other.bySeries()) for (const startMs of starts) this.add(series, startMs);
+  }
+
+  bySeries(): Iterable<readonly [series: number, starts: ReadonlySet<number>]> {
+    return this.#starts;
+  }
+}

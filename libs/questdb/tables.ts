@@ -1,0 +1,88 @@
+/** The tables of one generation of the projections. */
+export interface Tables {
+  readonly points: string;
+  readonly rollup1m: string;
+  readonly rollup1h: string;
+  readonly rollup1d: string;
+  readonly metrics: string;
+  readonly events: string;
+}
+
+/** How points and their minutes are cut into files; the coarser levels follow. */
+export type Partitioning = 'HOUR' | 'DAY' | 'WEEK' | 'MONTH';
+
+/** At least the time of one partition of points. */
+export const partitionMs: Readonly<Record<Partitioning, number>> = {
+  HOUR: 3_600_000,
+  DAY: 86_400_000,
+  WEEK: 7 * 86_400_000,
+  MONTH: 28 * 86_400_000,
+};
+
+/** The time of one partition of each rollup, at least. */
+export function rollupPartitionMs(by: Partitioning): Readonly<Record<'rollup1m' | 'rollup1h' | 'rollup1d', number>> {
+  const { DAY, MONTH } = partitionMs;
+  return { rollup1m: by === 'HOUR' ? DAY : partitionMs[by], rollup1h: by === 'MONTH' ? 12 * MONTH : MONTH, rollup1d: 12 * MONTH };
+}
+
+export function tablesOf(generation: number): Tables {
+  const name = (table: string): string => `${table}_g${generation}`;
+  return {
+    points: name('points'),
+    rollup1m: name('rollup_1m'),
+    rollup1h: name('rollup_1h'),
+    rollup1d: name('rollup_1d'),
+    metrics: name('metrics'),
+    events: name('events'),
+  };
+}
+
+const series = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, metric SYMBOL';
+const seriesKeys = 'ts, org, source, metric';
+const rollup = `${series}, min DOUBLE, max DOUBLE, sum DOUBLE, count LONG`;
+const event = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, name SYMBOL, value VARCHAR, tags VARCHAR, digest VARCHAR, place INT';
+
+/**
+ * Statements that make the tables where they are missing. A row of `metrics` stands at time 0, so that one that comes again is the same
+ * row; the place is part of an event's key, so that no order of arrival gives another least place.
+ */
+export function creating(tables: Tables, by: Partitioning): string[] {
+  const hours = by === 'MONTH' ? 'YEAR' : 'MONTH';
+  return [
+    create(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, seriesKeys),
+    create(tables.rollup1m, rollup, by === 'HOUR' ? 'DAY' : by, seriesKeys),
+    create(tables.rollup1h, rollup, hours, seriesKeys),
+    create(tables.rollup1d, rollup, 'YEAR', seriesKeys),
+    create(tables.metrics, series, 'YEAR', seriesKeys),
+    create(tables.events, event, by, 'ts, org, source, name, digest, place'),
+  ];
+}
+
+function create(table: string, columns: string, by: string, keys: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${by} WAL DEDUP UPSERT KEYS(${keys})`;
+}
+
+/** Statements that make people's SQL see these tables. */
+export function viewing(tables: Tables): string[] {
+  const view = (name: string, select: string): string => `CREATE OR REPLACE VIEW ${name} AS (${select})`;
+  return [
+    view('points', `SELECT ts, org, source, metric, value, tags FROM ${tables.points}`),
+    view('rollup_1m', buckets(tables.rollup1m)),
+    view('rollup_10m', tenMinutes(tables.rollup1m)),
+    view('rollup_1h', buckets(tables.rollup1h)),
+    view('rollup_1d', buckets(tables.rollup1d)),
+    view('events', `SELECT ts, org, source, name, value, tags, place FROM (${once(tables.events)})`),
+  ];
+}
+
+const buckets = (table: string): string => `SELECT ts, org, source, metric, min, max, sum / count AS avg, sum, count FROM ${table}`;
+
+const tenMinutes = (table: string): string => `
+  SELECT timestamp_floor('10m', ts) AS ts, org, source, metric,
+    min(min) AS min, max(max) AS max, sum(sum) / sum(count) AS avg, sum(sum) AS sum, sum(count) AS count
+  FROM ${table} GROUP BY timestamp_floor('10m', ts), org, source, metric`;
+
+/** An event that came in several bodies has a row for each place: the least counts. */
+const once = (table: string): string => `
+  SELECT ts, org, source, name, digest, value, tags, min(place) AS place
+  FROM ${table} GROUP BY ts, org, source, name, digest, value, tags`;
