@@ -6,7 +6,7 @@ export default {
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 90_000,
-  globalSetup: '<rootDir>/dist/libs/testing/run/open-folder.js',
-  globalTeardown: '<rootDir>/dist/libs/testing/run/close-folder.js',
+  globalSetup: '<rootDir>/dist/libs/testing/run/open-run.js',
+  globalTeardown: '<rootDir>/dist/libs/testing/run/close-run.js',
   reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],
 };

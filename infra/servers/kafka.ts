@@ -95,6 +95,9 @@ function properties(folder: string, { id, port, controllerPort }: Node, all: rea
     'broker.session.timeout.ms': 1000 * all.length,
     'broker.heartbeat.interval.ms': 200,
     'auto.create.topics.enable': false,
+    // Many small topics that come and go.
+    'log.segment.delete.delay.ms': 1000,
+    'log.index.size.max.bytes': 1048576,
     'log.cleaner.dedupe.buffer.size': 33554432,
   };
   return Object.entries(lines)

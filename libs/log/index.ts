@@ -1,3 +1,4 @@
+export * from './map-view.js';
 export * from './partition.js';
 export * from './processor.js';
 export * from './record-log.js';

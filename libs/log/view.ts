@@ -13,7 +13,7 @@ export interface View<V> {
   get(key: string): V | undefined;
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
   scan(prefix: string): Iterable<readonly [key: string, value: V]>;
-  /** Calls `listener` for each change after the call, in log order, after the view shows it. Returns how to end that. */
+  /** Calls `listener` for each change after the call, those of a key in log order, after the view shows it. Returns how to end that. */
   changes(listener: (change: Change<V>) => void): () => void;
   /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
   readonly ready: Promise<void>;

@@ -10,6 +10,8 @@ export * from './record-log.contract.js';
 export * from './runner.contract.js';
 export * from './series-history.js';
 export * from './series-store.contract.js';
+export * from './server-variables.js';
+export * from './servers.js';
 export * from './start-embedded.js';
 export * from './until.js';
 export * from './views.contract.js';

@@ -149,6 +149,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
       saver.before = () => gate.promise;
       const runner = await run(saver);
       await append('a');
+      await until('it is being processed', () => saver.calls.length > 0);
       const stopped = runner.stop();
       gate.resolve();
       await stopped;
@@ -166,14 +167,15 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
       ['because the store is damaged', damaged],
     ])('%s comes again until it works, and nothing is parked', async (_, error) => {
       const saver = new Saver();
-      saver.before = async () => {
-        if (saver.calls.length < 4) throw error();
+      const ofA = (): string[][] => saver.calls.filter((call) => call.includes('a'));
+      saver.before = async (records) => {
+        if (ids(records).includes('a') && ofA().length < 4) throw error();
       };
       const runner = await run(saver);
       await append('a');
       await append('b');
       await processed(runner, 2);
-      expect(saver.calls.slice(0, 4)).toEqual([['a'], ['a'], ['a'], ['a']]);
+      expect(ofA()).toEqual([['a'], ['a'], ['a'], ['a']]);
       expect(saver.held.toSorted()).toEqual(['a', 'b']);
       expect(runner.figures()).toMatchObject({ parked: 0, failures: 3, stoppedBy: undefined });
       expect(reports.length).toBe(3);

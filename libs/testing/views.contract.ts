@@ -135,7 +135,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>): void {
   });
 
   describe('changes', () => {
-    it('come in log order, after the view shows them, until one has enough', async () => {
+    it('of a key come in log order, after the view shows them, until one has enough', async () => {
       await append(put('before'));
       const view = await openView();
       const heard: (Change<Source> & { readonly shown: Source | undefined })[] = [];
@@ -144,12 +144,12 @@ export function viewsContract(open: () => Promise<LogUnderTest>): void {
       await append(put('a', 2), put('b', 1));
       await append(tombstone(sources, 'o/a'));
       await until('four changes came', () => heard.length === 4);
-      expect(heard).toEqual([
+      expect(heard.filter(({ key }) => key === 'o/a')).toEqual([
         { key: 'o/a', value: aSource('a', 1), shown: aSource('a', 1) },
         { key: 'o/a', value: aSource('a', 2), shown: expect.anything() },
-        { key: 'o/b', value: aSource('b', 1), shown: aSource('b', 1) },
         { key: 'o/a', value: null, shown: undefined },
       ]);
+      expect(heard.filter(({ key }) => key === 'o/b')).toEqual([{ key: 'o/b', value: aSource('b', 1), shown: aSource('b', 1) }]);
       end();
       await append(put('a', 3));
       await shows(view, 'o/a', 3);

@@ -1,7 +1,6 @@
-import type { AnyTopic, StreamRecord, Topic, Unreadable, View, Views } from '#log';
+import { MapView, type AnyTopic, type StreamRecord, type Topic, type Unreadable, type View, type Views } from '#log';
 import { TelemetryError } from '#model';
 import type { Follower, Receiver } from './follower.js';
-import { MapView } from './map-view.js';
 import type { SqliteLog } from './sqlite-log.js';
 
 /** All compacted topics followed together: they lie in one table, so one pass loads every view. */
@@ -45,7 +44,9 @@ export class SqliteViews implements Views, Receiver {
     // Whoever waits for it hears of a failure; where nobody does, the view's age tells.
     loaded.promise.catch(() => undefined);
     const caughtUp = (): Promise<void> => this.#follower!.reached(this.log.head);
-    const options = { ready: loaded.promise, caughtUp, ageMs: () => this.log.ageMs(), shownFrom: this.log.head };
+    const { head } = this.log;
+    const isChange = ({ offset }: StreamRecord): boolean => offset >= head;
+    const options = { ready: loaded.promise, caughtUp, ageMs: () => this.log.ageMs(), isChange };
     for (const topic of compacted) this.#views.set(topic.name, new MapView(options));
     this.#follower = this.log.follow(compacted, this);
     caughtUp().then(loaded.resolve, loaded.reject);

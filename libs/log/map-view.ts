@@ -1,15 +1,16 @@
-import type { Change, StreamRecord, View } from '#log';
 import { SortedKeys } from './sorted-keys.js';
+import type { StreamRecord } from './topic.js';
+import type { Change, View } from './view.js';
 
 export interface MapViewOptions {
   readonly ready: Promise<void>;
   readonly caughtUp: () => Promise<void>;
   readonly ageMs: () => number;
-  /** Records before this offset were there when the view was opened: they are no changes. */
-  readonly shownFrom: number;
+  /** Whether a record came after the view was opened: those that were there before are no changes. */
+  readonly isChange: (record: StreamRecord) => boolean;
 }
 
-/** The newest value of each key of one topic. */
+/** The newest value of each key of one topic, for adapters that apply its records in their order. */
 export class MapView implements View<unknown> {
   readonly ready: Promise<void>;
   readonly #values = new Map<string, unknown>();
@@ -47,14 +48,15 @@ export class MapView implements View<unknown> {
     return this.#failedMs === undefined ? this.options.ageMs() : performance.now() - this.#failedMs;
   }
 
-  apply({ key, value, offset }: StreamRecord): void {
+  apply(record: StreamRecord): void {
+    const { key, value } = record;
     if (value === null) {
       if (this.#values.delete(key)) this.#keys?.delete(key);
     } else {
       if (!this.#values.has(key)) this.#keys?.add(key);
       this.#values.set(key, value);
     }
-    if (offset >= this.options.shownFrom) for (const listener of this.#listeners) tell(listener, { key, value });
+    if (this.options.isChange(record)) for (const listener of this.#listeners) tell(listener, { key, value });
   }
 
   /** It shows no more changes: it ages from now on. */

@@ -1,0 +1,49 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Kafka, KafkaConfig } from 'kafkajs';
+import { kafkajs } from './kafkajs.js';
+import { Line } from './line.js';
+
+/** Where Kafka is and how to get in. */
+export interface KafkaAddress {
+  /** `host:port` of some of its brokers; the others are found through them. */
+  readonly brokers: readonly string[];
+  /** Stands before the name of every topic, group and subject, so that several installations can share one Kafka. */
+  readonly prefix?: string;
+  readonly ssl?: KafkaConfig['ssl'];
+  readonly sasl?: KafkaConfig['sasl'];
+}
+
+/** A Kafka client with connections of its own. */
+export interface Client {
+  readonly kafka: Kafka;
+  /** Ends all its connections for good, at once. */
+  cut(): void;
+}
+
+const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+  compress: async ({ buffer }: { buffer: Buffer }) => zstdCompressSync(buffer, level),
+  decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
+});
+
+/** About ten seconds of attempts; whoever needs more begins anew, with a new client. */
+const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2, retries: 12 };
+
+export function newClient({ brokers, ssl, sasl }: KafkaAddress): Client {
+  const line = new Line();
+  const kafka = new kafkajs.Kafka({
+    clientId: 'headwater',
+    brokers: [...brokers],
+    ...(ssl && { ssl }),
+    ...(sasl && { sasl }),
+    socketFactory: line.open,
+    connectionTimeout: 3_000,
+    authenticationTimeout: 5_000,
+    requestTimeout: 5_000,
+    retry,
+    // What goes wrong for us comes as errors and events; the rest is how kafkajs gets along.
+    logLevel: kafkajs.logLevel.NOTHING,
+  });
+  return { kafka, cut: () => line.cut() };
+}

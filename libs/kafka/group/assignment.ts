@@ -1,0 +1,64 @@
+import type { MemberLease } from './member-lease.js';
+import type { Lane } from './lane.js';
+
+/** A partition of a topic, as Kafka calls it. */
+export interface Place {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** The partitions that the group has given to its member, until it takes them back. */
+export class Assignment {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #ended = new AbortController();
+  #isOpen = false;
+
+  constructor(
+    readonly places: readonly Place[],
+    readonly lease: MemberLease,
+    /** Resolves when what was handed over under the assignment before this one has been dealt with. */
+    readonly before: Promise<void>,
+  ) {}
+
+  /** Aborted when nothing more is to be handed over. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Whether it has a lane for each of its places. */
+  get isOpen(): boolean {
+    return this.#isOpen && !this.ended.aborted;
+  }
+
+  get lanes(): Iterable<Lane> {
+    return this.#lanes.values();
+  }
+
+  open(laneOf: (place: Place) => Lane): void {
+    for (const place of this.places) this.#lanes.set(placeName(place), laneOf(place));
+    this.#isOpen = true;
+  }
+
+  lane(place: Place): Lane | undefined {
+    return this.isOpen ? this.#lanes.get(placeName(place)) : undefined;
+  }
+
+  /** Hands over nothing more; what was handed over is not ours any more. */
+  end(): void {
+    this.lease.lose();
+    this.#ended.abort();
+  }
+
+  /** Hands over nothing more, and resolves when the receiver is done. The lease stands. */
+  async finish(): Promise<void> {
+    this.#ended.abort();
+    await this.settled();
+  }
+
+  async settled(): Promise<void> {
+    await this.before;
+    await Promise.all([...this.lanes].map((lane) => lane.settled()));
+  }
+}
+
+export const placeName = ({ topic, partition }: Place): string => `${partition} ${topic}`;

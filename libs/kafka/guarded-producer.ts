@@ -1,0 +1,103 @@
+import type { Message, Producer } from 'kafkajs';
+import { newClient, type Client, type KafkaAddress } from './client.js';
+import { kafkajs } from './kafkajs.js';
+import { within } from './trouble.js';
+
+/** Records of one partition, in order. */
+export interface Sending {
+  /** As Kafka calls it. */
+  readonly topic: string;
+  readonly partition: number;
+  readonly messages: readonly Message[];
+}
+
+interface Connected {
+  readonly client: Client;
+  readonly producer: Producer;
+}
+
+/** Below this, compressing costs more than it saves. */
+const smallBytes = 1_024;
+const connectMs = 10_000;
+const sendMs = 20_000;
+
+/**
+ * An idempotent producer that loses nothing. kafkajs swallows records in three ways, and each has its guard here:
+ * a send over several brokers may resolve although a partition was never written: the answer is compared with what was sent;
+ * after a refusal the next records of that producer vanish: a producer that failed is never used again;
+ * of several sends at once some vanish when a broker restarts: the caller sends one thing at a time.
+ */
+export class GuardedProducer {
+  #connected: Connected | undefined;
+
+  constructor(private readonly address: KafkaAddress) {}
+
+  /**
+   * Resolves with what is not in the log, which may be sent again at once. When it rejects, any of it may be there; nothing of it comes
+   * there later. To be called again only when it has settled.
+   */
+  async send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
+    try {
+      const { producer } = (this.#connected ??= await this.#connect());
+      const answer = await within(sendMs, producer.sendBatch(request(sendings)));
+      if (!answer) throw new Error('no broker has answered');
+      const written = new Set(answer.map(({ topicName, partition }) => placeName(topicName, partition)));
+      return sendings.filter(({ topic, partition }) => !written.has(placeName(topic, partition)));
+    } catch (cause) {
+      this.cut();
+      throw cause;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connected?.producer.disconnect().catch(() => undefined);
+    this.cut();
+  }
+
+  /** What is under way does not come to an end. */
+  cut(): void {
+    this.#connected?.client.cut();
+    this.#connected = undefined;
+  }
+
+  async #connect(): Promise<Connected> {
+    const client = newClient(this.address);
+    const producer = client.kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner:
+        () =>
+        ({ message }) =>
+          message.partition!,
+    });
+    try {
+      const done = await within(
+        connectMs,
+        producer.connect().then(() => true),
+      );
+      if (!done) throw new Error('no broker has answered');
+      return { client, producer };
+    } catch (cause) {
+      client.cut();
+      throw cause;
+    }
+  }
+}
+
+const placeName = (topic: string, partition: number): string => `${partition} ${topic}`;
+
+function request(sendings: readonly Sending[]): Parameters<Producer['sendBatch']>[0] {
+  const byTopic = Map.groupBy(sendings, ({ topic }) => topic);
+  return {
+    acks: -1,
+    compression: isSmall(sendings) ? kafkajs.CompressionTypes.None : kafkajs.CompressionTypes.ZSTD,
+    topicMessages: [...byTopic].map(([topic, parts]) => ({ topic, messages: parts.flatMap(({ messages }) => [...messages]) })),
+  };
+}
+
+function isSmall(sendings: readonly Sending[]): boolean {
+  let bytes = 0;
+  for (const { messages } of sendings) for (const { value } of messages) bytes += value?.length ?? 0;
+  return bytes < smallBytes;
+}

@@ -1,0 +1,15 @@
+import { describeOnKafka, recordLogContract, runnerContract, viewsContract } from '#testing';
+import { apiKeys, sources } from '#topics';
+import { openTestLog } from './open-test-log.js';
+
+describeOnKafka('the log in Kafka', () => {
+  recordLogContract(() => openTestLog());
+});
+
+describeOnKafka('its views', () => {
+  viewsContract(() => openTestLog({ topics: [sources, apiKeys] }));
+});
+
+describeOnKafka('a runner on it', () => {
+  runnerContract(() => openTestLog({ topics: [sources] }));
+});

@@ -1,0 +1,112 @@
+import { partitionOf, type AnyTopic, type ConsumerOptions, type Entry, type Headers, type RecordLog, type StreamRecord } from '#log';
+import type { AvroCodec } from '#topics';
+import type { Asker } from './asker.js';
+import type { KafkaAddress } from './client.js';
+import { GroupSubscription } from './group/group-subscription.js';
+import { GuardedProducer } from './guarded-producer.js';
+import { KafkaRecord } from './kafka-record.js';
+import { SendQueue, type Outgoing } from './send-queue.js';
+import { isDeadLetters, partitionsOf } from './topic-names.js';
+import { logUnavailable, within } from './trouble.js';
+
+export interface KafkaLogOptions {
+  readonly address: KafkaAddress;
+  readonly topics: readonly AnyTopic[];
+  /** Resolves when the topics are there and their schemas known. */
+  readonly codec: Promise<AvroCodec>;
+  readonly asker: Asker;
+  readonly sessionMs: number;
+  /** How long an append may take before it is told that the log cannot be reached. */
+  readonly waitMs: number;
+}
+
+/** A broker takes a little more, and dead letters may be twice as large, for they have more headers than what they were. */
+const recordBytes = 1_000_000;
+const overheadBytes = 100;
+const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
+
+/** The log in Kafka. */
+export class KafkaLog implements RecordLog {
+  readonly #producer: GuardedProducer;
+  readonly queue: SendQueue;
+  readonly #subscriptions = new Set<GroupSubscription>();
+  readonly #prefix: string;
+  #codec: AvroCodec | undefined;
+
+  constructor(private readonly options: KafkaLogOptions) {
+    this.#prefix = options.address.prefix ?? '';
+    this.#producer = new GuardedProducer(options.address);
+    this.queue = new SendQueue(this.#producer, options.waitMs);
+    options.codec.then(
+      (codec) => (this.#codec = codec),
+      () => undefined,
+    );
+  }
+
+  async append(entries: readonly Entry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const codec = this.#codec ?? (await this.#opened());
+    await this.queue.add(
+      entries.map(({ topic, key, value, headers }) =>
+        this.#outgoing(topic.name, topic.partitions, key, value === null ? null : codec.encode(topic, value), headers),
+      ),
+    );
+  }
+
+  async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
+    if (!this.#codec) await this.#opened();
+    const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    await this.queue.add([this.#outgoing(topic, partitionsOf(topic, this.options.topics), key, value, headers)]);
+  }
+
+  encoded(record: StreamRecord): Uint8Array {
+    if (record instanceof KafkaRecord) return record.encoded;
+    return record.value === null ? new Uint8Array() : this.#codec!.encode(record.topic, record.value);
+  }
+
+  async consume(options: ConsumerOptions): Promise<GroupSubscription> {
+    const { address, asker, sessionMs } = this.options;
+    const subscription = new GroupSubscription({ address, asker, sessionMs, codec: await this.options.codec }, options);
+    this.#subscriptions.add(subscription);
+    await subscription.join();
+    return subscription;
+  }
+
+  /** Sends what waits, as far as it can be sent, and leaves all groups. */
+  async close(): Promise<void> {
+    await within(this.options.waitMs, this.queue.close(stopping()));
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.stop()));
+    this.queue.crash(stopping());
+    await within(1_000, this.#producer.close());
+    this.#producer.cut();
+  }
+
+  /** Ends where it stands. The groups are told, so that nobody waits for the end of a session. */
+  async crash(): Promise<void> {
+    this.queue.crash(stopping());
+    this.#producer.cut();
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.crash()));
+  }
+
+  async #opened(): Promise<AvroCodec> {
+    const codec = await within(
+      this.options.waitMs,
+      this.options.codec.catch(() => undefined),
+    );
+    if (!codec) throw logUnavailable('The log cannot be reached yet.');
+    return codec;
+  }
+
+  #outgoing(topic: string, partitions: number, key: string, value: Buffer | null, headers: Headers = {}): Outgoing {
+    const keyBytes = keyBuffer.write(key);
+    const bytes = (value?.length ?? 0) + keyBytes + sizeOf(headers) + overheadBytes;
+    if (bytes > recordBytes * (isDeadLetters(topic) ? 2 : 1)) throw new RangeError(`a record of ${topic} has ${bytes} bytes: too many`);
+    const partition = partitionOf(keyBuffer.subarray(0, keyBytes), partitions);
+    return { topic: this.#prefix + topic, partition, bytes, message: { key, value, partition, headers } };
+  }
+}
+
+const sizeOf = (headers: Headers): number =>
+  Object.entries(headers).reduce((sum, [name, value]) => sum + 3 * (name.length + value.length), 0);
+
+const stopping = (): ReturnType<typeof logUnavailable> => logUnavailable('The log is being closed.');

@@ -1,0 +1,49 @@
+import type { IHeaders, KafkaMessage } from 'kafkajs';
+import type { AnyTopic, Headers, StreamRecord, Unreadable } from '#log';
+import type { AvroCodec } from '#topics';
+
+const noBytes = new Uint8Array();
+
+/** A record as consumers get it, with its bytes. */
+export class KafkaRecord implements StreamRecord {
+  constructor(
+    readonly topic: AnyTopic,
+    readonly partition: number,
+    readonly offset: number,
+    readonly key: string,
+    readonly value: unknown,
+    readonly appendedMs: number,
+    readonly headers: Headers,
+    readonly encoded: Uint8Array,
+  ) {}
+
+  get bytes(): number {
+    return this.encoded.length;
+  }
+
+  /** @throws Error when the bytes are not a record of the topic. */
+  static decode(codec: AvroCodec, topic: AnyTopic, partition: number, message: KafkaMessage): KafkaRecord {
+    const { offset, value, timestamp, headers } = message;
+    const key = textOf(message.key);
+    const decoded = value && codec.decode(topic, key, value);
+    return new KafkaRecord(topic, partition, Number(offset), key, decoded, Number(timestamp), labels(headers), value ?? noBytes);
+  }
+}
+
+/** What the codec refused. */
+export function unreadable(topic: AnyTopic, partition: number, message: KafkaMessage, reason: string): Unreadable {
+  const { offset, key, value, headers } = message;
+  return { topic, partition, offset: Number(offset), key: textOf(key), bytes: value ?? noBytes, headers: labels(headers), reason };
+}
+
+const textOf = (bytes: Buffer | null): string => bytes?.toString() ?? '';
+
+/** The first of each name: a foreign writer may repeat one. */
+function labels(headers: IHeaders | undefined): Headers {
+  const found: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) found[name] = first.toString();
+  }
+  return found;
+}

@@ -1,0 +1,135 @@
+import type { AnyTopic, RecordLog, Views } from '#log';
+import { TelemetryError, type Metric } from '#model';
+import { AvroCodec, topics as allTopics } from '#topics';
+import { Asker } from './asker.js';
+import type { KafkaAddress } from './client.js';
+import { ensureTopics, type TopicSettings } from './ensure-topics.js';
+import { KafkaLog } from './kafka-log.js';
+import { KafkaViews } from './kafka-views.js';
+import { kafkaMetrics } from './metrics.js';
+import { Pulse } from './pulse.js';
+import { ConfluentRegistry } from './registry/confluent-registry.js';
+import type { RegistryAddress } from './registry/registry-api.js';
+import { pause, reasonOf, within } from './trouble.js';
+
+export interface KafkaOptions extends KafkaAddress, TopicSettings {
+  readonly registry: RegistryAddress;
+  /** Keeps what the registry has answered; with it a process starts while the registry is away. */
+  readonly schemaCacheFile?: string;
+  /** Those that this process works with; all when left out. */
+  readonly topics?: readonly AnyTopic[];
+  /** How long a group waits for a member that it does not hear, milliseconds. */
+  readonly sessionMs?: number;
+  /** How long an append may take before it is told that the log cannot be reached, milliseconds. */
+  readonly waitMs?: number;
+  /** Hears what an operator should know. */
+  readonly report: (message: string) => void;
+}
+
+/** The log of a cluster. */
+export interface KafkaStorage {
+  readonly log: RecordLog;
+  readonly views: Views;
+  readonly metrics: readonly Metric[];
+  /** Why the log cannot be used now, in words for the operator; undefined while it can. */
+  health(): string | undefined;
+  /** Sends what waits and leaves all groups. */
+  close(): Promise<void>;
+  /** Ends where it stands, as the death of the process would. For tests. */
+  crash(): Promise<void>;
+}
+
+const defaults = { sessionMs: 10_000, waitMs: 8_000 };
+const pauseMs = { first: 200, longest: 2_000 };
+
+/**
+ * Opens the log: makes the topics that are missing and registers the schemas. While Kafka or the registry is away it goes on trying, and
+ * resolves after `waitMs` all the same: what is appended meanwhile is refused, and `health` says why.
+ * Rejects with a sentence for the operator when a topic or a schema does not fit the contract.
+ */
+export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
+  const { topics = allTopics, sessionMs, waitMs } = { ...defaults, ...options };
+  const asker = new Asker(options);
+  const opening = new Opening(asker, topics, options);
+  const pulse = new Pulse(asker);
+  const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, waitMs });
+  const views = new KafkaViews({ address: options, topics, codec: opening.codec, asker });
+  const end = async (how: 'close' | 'crash'): Promise<void> => {
+    opening.stop();
+    pulse.stop();
+    await views.close();
+    await log[how]();
+    await asker.close();
+  };
+  const storage: KafkaStorage = {
+    log,
+    views,
+    metrics: kafkaMetrics(log.queue),
+    health: () => opening.waitsFor ?? pulse.health() ?? queueHealth(log),
+    close: () => end('close'),
+    crash: () => end('crash'),
+  };
+  try {
+    await within(waitMs, opening.codec);
+    return storage;
+  } catch (cause) {
+    await storage.close();
+    throw cause;
+  }
+}
+
+/** Tries until the topics are there and the schemas known. */
+class Opening {
+  readonly codec: Promise<AvroCodec>;
+  /** What it waits for, or why it never opens; undefined once it is open. */
+  waitsFor: string | undefined = 'Kafka has not answered yet';
+  readonly #stopping = new AbortController();
+
+  constructor(
+    private readonly asker: Asker,
+    private readonly topics: readonly AnyTopic[],
+    private readonly options: KafkaOptions,
+  ) {
+    this.codec = this.#open();
+    // Whoever waits for it hears of it, and `waitsFor` says it too.
+    this.codec.catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #open(): Promise<AvroCodec> {
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
+      try {
+        const codec = await this.#attempt();
+        this.waitsFor = undefined;
+        return codec;
+      } catch (error) {
+        this.#tell(reasonOf(error));
+        if (!(error instanceof TelemetryError && error.retryable) || this.#stopping.signal.aborted) throw error;
+        await pause(ms, this.#stopping.signal);
+      }
+    }
+  }
+
+  async #attempt(): Promise<AvroCodec> {
+    const { prefix = '', registry, schemaCacheFile, report } = this.options;
+    const differing = await ensureTopics(this.asker, prefix, this.topics, this.options);
+    const cache = schemaCacheFile === undefined ? {} : { cacheFile: schemaCacheFile };
+    const codec = await AvroCodec.open(new ConfluentRegistry({ ...registry, prefix, ...cache }), this.topics);
+    for (const sentence of differing) report(sentence);
+    return codec;
+  }
+
+  #tell(reason: string): void {
+    if (reason !== this.waitsFor) this.options.report(`the log cannot be opened: ${reason}`);
+    this.waitsFor = reason;
+  }
+}
+
+const patienceMs = 5_000;
+
+function queueHealth({ queue: { failure } }: KafkaLog): string | undefined {
+  return failure && performance.now() - failure.sinceMs > patienceMs ? `Kafka takes no records: ${reasonOf(failure.error)}` : undefined;
+}

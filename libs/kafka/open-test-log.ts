@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import type { RecordLog, Views } from '#log';
+import { apiKeys, events, points, sources } from '#topics';
+import { Asker } from './asker.js';
+import { openKafka, type KafkaOptions } from './open-kafka.js';
+import { deadLettersOf } from './topic-names.js';
+
+export interface TestLog {
+  readonly log: RecordLog;
+  readonly views: Views;
+  health(): string | undefined;
+  reopen(): Promise<TestLog>;
+  crash(): Promise<TestLog>;
+  close(): Promise<void>;
+}
+
+export const testTopics = [events, points, sources, apiKeys];
+
+/** A Kafka log on topics of its own, for tests. */
+export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<TestLog> {
+  const options: KafkaOptions = {
+    brokers: process.env['HEADWATER_TEST_KAFKA']!.split(','),
+    registry: { url: process.env['HEADWATER_TEST_REGISTRY']! },
+    prefix: `t${randomBytes(6).toString('hex')}.`,
+    topics: testTopics,
+    replicationFactor: 1,
+    minInsyncReplicas: 1,
+    report: () => undefined,
+    ...more,
+  };
+  const kafka = await openKafka(options);
+  return {
+    log: kafka.log,
+    views: kafka.views,
+    health: () => kafka.health(),
+    reopen: () => kafka.close().then(() => openTestLog(options)),
+    crash: () => kafka.crash().then(() => openTestLog(options)),
+    close: () => kafka.close().then(() => deleteTopics(options)),
+  };
+}
+
+/** A broker that is shared by many tests has room for few topics. */
+async function deleteTopics(options: KafkaOptions): Promise<void> {
+  const asker = new Asker(options);
+  const names = options.topics!.flatMap(({ name }) => [name, deadLettersOf(name)]).map((name) => options.prefix + name);
+  await asker.ask((admin) => admin.deleteTopics({ topics: names })).catch(() => undefined);
+  await asker.close();
+}

@@ -1,0 +1,72 @@
+import { logUnavailable, reasonOf } from '../trouble.js';
+
+export interface RegistryAddress {
+  /** Base of the Confluent-compatible API, such as `http://127.0.0.1:8081`. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+interface Refusal {
+  readonly error_code?: number;
+  readonly message?: string;
+}
+
+const answerMs = 5_000;
+
+/** An answer of the registry that another attempt would get again. */
+export class RegistryRefusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The Confluent-compatible API of a schema registry, as far as we need it. Rejects `log_unavailable` when the registry does not answer. */
+export class RegistryApi {
+  readonly #headers: Record<string, string>;
+
+  constructor(private readonly address: RegistryAddress) {
+    const { username, password } = address;
+    const login = username === undefined ? undefined : Buffer.from(`${username}:${password ?? ''}`).toString('base64');
+    this.#headers = { 'content-type': 'application/vnd.schemaregistry.v1+json', ...(login && { authorization: `Basic ${login}` }) };
+  }
+
+  async setCompatibility(subject: string, level: string): Promise<void> {
+    await this.#call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level });
+  }
+
+  /** The id of the schema, made at the first call. */
+  async register(subject: string, schema: string): Promise<number> {
+    const { id } = await this.#call<{ id: number }>('POST', `/subjects/${encodeURIComponent(subject)}/versions`, { schema });
+    return id;
+  }
+
+  /** The text of a schema; undefined when there is none with this id. */
+  async schema(id: number): Promise<string | undefined> {
+    try {
+      return (await this.#call<{ schema: string }>('GET', `/schemas/ids/${id}`)).schema;
+    } catch (error) {
+      if (error instanceof RegistryRefusal && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async #call<T>(method: string, path: string, body?: object): Promise<T> {
+    const request = { method, headers: this.#headers, signal: AbortSignal.timeout(answerMs), ...(body && { body: JSON.stringify(body) }) };
+    let response: Response;
+    let answer: T & Refusal;
+    try {
+      response = await fetch(this.address.url.replace(/\/$/, '') + path, request);
+      answer = (await response.json()) as T & Refusal;
+    } catch (cause) {
+      throw logUnavailable(`The schema registry does not answer: ${reasonOf(cause)}.`, cause);
+    }
+    if (response.ok) return answer;
+    const said = answer.message ?? response.statusText;
+    if (response.status >= 500 || response.status === 429) throw logUnavailable(`The schema registry is in trouble: ${said}.`);
+    throw new RegistryRefusal(response.status, `the schema registry refuses ${method} ${path}: ${said}`);
+  }
+}

@@ -1,0 +1,16 @@
+import type { AnyTopic } from '#log';
+
+const deadLetters = '.dlq';
+
+/** The topic for what a group could not use of a topic. */
+export const deadLettersOf = (topic: string): string => topic + deadLetters;
+
+export const isDeadLetters = (topic: string): boolean => topic.endsWith(deadLetters);
+
+/** How many partitions a topic has; dead letters are few and have one. */
+export function partitionsOf(name: string, topics: readonly AnyTopic[]): number {
+  if (isDeadLetters(name)) return 1;
+  const topic = topics.find((it) => it.name === name);
+  if (!topic) throw new Error(`there is no topic ${name}`);
+  return topic.partitions;
+}

@@ -1,0 +1,56 @@
+import { setTimeout } from 'node:timers/promises';
+import { TelemetryError } from '#model';
+
+/** What went wrong: our own words, else the innermost of the errors that kafkajs and Node wrap in each other. */
+export function reasonOf(error: unknown): string {
+  const errors = chain(error);
+  const ours = errors.find((it) => it instanceof TelemetryError);
+  const innermost = (ours ?? errors.at(-1)) as { readonly message?: string; readonly code?: string } | undefined;
+  return (innermost?.message || innermost?.code) ?? String(error);
+}
+
+/** Kafka's name for what went wrong, such as `MESSAGE_TOO_LARGE`; undefined when it is not an answer of a broker. */
+export function kafkaErrorOf(error: unknown): string | undefined {
+  return chain(error)
+    .map((it) => (it as { readonly type?: string } | undefined)?.type)
+    .find((type) => type !== undefined);
+}
+
+function chain(error: unknown): readonly unknown[] {
+  const errors = [error];
+  for (let cause = error; cause instanceof Error && cause.cause !== undefined && errors.length < 8;) errors.push((cause = cause.cause));
+  return errors;
+}
+
+export function logUnavailable(detail: string, cause?: unknown): TelemetryError {
+  return new TelemetryError('log_unavailable', detail, { cause, retryAfterS: 1 });
+}
+
+const pauseMs = { first: 100, longest: 5_000 };
+
+/** Resolves after that time, or at once when the signal says so */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
+}
+
+/** Tries until it works, after ever longer pauses; undefined once `signal` says that nobody wants it any more. */
+export async function untilDone<T>(signal: AbortSignal, work: () => Promise<T>, longestMs = pauseMs.longest): Promise<T | undefined> {
+  for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, longestMs)) {
+    try {
+      return await work();
+    } catch {
+      await pause(ms, signal);
+    }
+  }
+  return undefined;
+}
+
+/** Resolves with what the promise does, or with undefined when that takes longer. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  const done = new AbortController();
+  try {
+    return await Promise.race([promise, setTimeout(ms, undefined, { signal: done.signal }).catch(() => undefined)]);
+  } finally {
+    done.abort();
+  }
+}
