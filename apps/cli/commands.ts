@@ -8,12 +8,17 @@ interface Entry {
 /** Every command there is, in the order of the help. The file of a command is loaded when it is called. */
 export const commands: Readonly<Record<string, Entry>> = {
   serve: { summary: 'Start the server; the same as `npm start`', load: () => import('./serve.js') },
-  init: { summary: 'Store the URL and the API key of a server for the other commands', load: () => import('./init.js') },
+  init: {
+    summary: 'Store the URL and the API key of a server for the other commands; or make what all roles need',
+    load: () => import('./init.js'),
+  },
   import: { summary: 'Send the points of a CSV file', load: () => import('./import.js') },
   export: { summary: 'Write the points or rollups of a source as CSV', load: () => import('./export.js') },
   'keys create': { summary: 'Create an API key and print it once', load: () => import('./keys-create.js') },
   'keys list': { summary: 'List the API keys of the organization', load: () => import('./keys-list.js') },
   'keys delete': { summary: 'Delete an API key', load: () => import('./keys-delete.js') },
+  topics: { summary: 'List the topics of the data plane and how far each consumer group is', load: () => import('./topics.js') },
+  replay: { summary: 'Let a consumer group of the data plane begin again from somewhere', load: () => import('./replay.js') },
   verify: { summary: 'Compare all that a stopped server would answer with its log', load: () => import('./verify.js') },
-  rebuild: { summary: 'Make the projections of a stopped server anew from its log', load: () => import('./rebuild.js') },
+  rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

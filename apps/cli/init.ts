@@ -2,6 +2,8 @@ import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFile, connectionFlags, defaultUrl, headerValue, serverUrl, writeConnection } from './connection.js';
 import { ask, askSecret, firstLineOfInput } from './ask.js';
+import { onDataPlane } from './data-plane.js';
+import type { Io } from './io.js';
 
 interface Verified {
   readonly org_id: string;
@@ -12,10 +14,13 @@ export const body = command({
   about:
     'Asks for what is not given, checks the key with the server, and writes both to a file that only you can read: ' +
     'headwater/config.json in $XDG_CONFIG_HOME or ~/.config. The key comes from --api-key, HEADWATER_API_KEY, a question on the ' +
-    'terminal, or the first line of stdin.',
-  flags: connectionFlags,
-  examples: ['headwater init', 'headwater init --url https://telemetry.example.com < key.txt'],
-  async run(flags, io) {
+    'terminal, or the first line of stdin. With --data-plane it makes topics, schemas and tables instead, in the Kafka, the registry ' +
+    'and the QuestDB that HEADWATER_KAFKA_BROKERS and its like name, and the first organization with its key, which is printed once; ' +
+    'what is there already stays as it is.',
+  flags: { ...connectionFlags, dataPlane: { about: 'make what all roles need' } },
+  examples: ['headwater init', 'headwater init --url https://telemetry.example.com < key.txt', 'headwater init --data-plane'],
+  async run({ dataPlane, ...flags }, io) {
+    if (dataPlane) return makeDataPlane(flags.url, io);
     const url = serverUrl(flags.url || process.env['HEADWATER_URL'] || (await ask('Address of the server', defaultUrl)));
     const apiKey = headerValue(flags.apiKey || process.env['HEADWATER_API_KEY'] || (await givenKey()));
     const { scopes } = (await new Api({ url, apiKey }).request('/api/auth/verify-key')) as Verified;
@@ -23,5 +28,14 @@ export const body = command({
     io.note(`The key works (scopes: ${scopes.join(', ')}). Wrote ${connectionFile()}.`);
   },
 });
+
+async function makeDataPlane(url: string | undefined, io: Io): Promise<void> {
+  const base = serverUrl(url || process.env['HEADWATER_URL'] || defaultUrl);
+  await onDataPlane(async ({ initDataPlane, welcome }, config) => {
+    const firstKey = await initDataPlane(config, (line) => io.note(line));
+    if (firstKey) await io.data(welcome(base, firstKey));
+    else io.note('The data plane is there, with its first organization and key.');
+  });
+}
 
 const givenKey = (): Promise<string> => (process.stdin.isTTY ? askSecret('API key (not shown)') : firstLineOfInput());

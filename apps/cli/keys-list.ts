@@ -1,3 +1,4 @@
+import { aligned } from './aligned.js';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
@@ -31,18 +32,4 @@ function table(keys: readonly ListedKey[]): string {
     key.name,
   ]);
   return aligned([['ID', 'KEY', 'SCOPES', 'CREATED', 'NAME'], ...rows]);
-}
-
-/** Lines of cells, each column as wide as its widest cell. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => cell.padEnd(widths[at]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }

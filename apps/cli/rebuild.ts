@@ -1,18 +1,34 @@
 import { command } from './command.js';
 import { counted } from './counted.js';
 import { dataFlag, offline, shownProgress } from './data-folder.js';
+import { onDataPlane } from './data-plane.js';
+import type { Io } from './io.js';
 
 export const body = command({
   about:
-    'Reads the whole log and writes new projections beside the old ones, which they replace at the end: ended in the middle, the old ones ' +
-    'stand. Nothing is ever taken from the log itself.',
-  flags: { data: { ...dataFlag, required: true }, json: { about: 'print what was done as JSON' } },
-  examples: ['headwater rebuild --data data', 'headwater rebuild --data /var/lib/headwater --json'],
-  async run({ data, json }, io) {
-    const [{ rebuild }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);
-    const { records, unreadable } = await offline(data, () => rebuild(data, processorsOf, shownProgress(io)));
-    io.note(`Rebuilt the projections from ${counted(records, 'record')}.`);
-    if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
-    if (json) await io.data(`${JSON.stringify({ records, unreadable })}\n`);
-  },
+    'With --data: reads the whole log of a stopped server and writes new projections beside the old ones, which they replace at the end; ' +
+    'ended in the middle, the old ones stand. Without it: has the running processors make the projections again in new tables of the ' +
+    'QuestDB that HEADWATER_QUESTDB_URL names, moves all readers once nothing lags, and drops the old tables; ended in the middle, the ' +
+    'processors go on, and the same command waits for them again. Nothing is ever taken from the log itself.',
+  flags: { data: dataFlag, json: { about: 'print what was done as JSON' } },
+  examples: ['headwater rebuild --data data', 'headwater rebuild --data /var/lib/headwater --json', 'headwater rebuild'],
+  run: ({ data, json }, io) => (data === undefined ? besideTheLiveOnes(json, io) : inFolder(data, json, io)),
 });
+
+async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
+  const [{ rebuild }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);
+  const { records, unreadable } = await offline(data, () => rebuild(data, processorsOf, shownProgress(io)));
+  io.note(`Rebuilt the projections from ${counted(records, 'record')}.`);
+  if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
+  if (json) await io.data(`${JSON.stringify({ records, unreadable })}\n`);
+}
+
+async function besideTheLiveOnes(json: boolean, io: Io): Promise<void> {
+  const live = await onDataPlane(({ rebuildDataPlane }, config) =>
+    rebuildDataPlane(config, {
+      told: (line) => io.note(line),
+      lags: (records) => io.progress(() => `${counted(records, 'record')} to go`),
+    }),
+  );
+  if (json) await io.data(`${JSON.stringify({ generation: live })}\n`);
+}

@@ -34,6 +34,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    await this.generations.ready;
     this.generations.changes(() => this.#follow());
     this.#last = this.#run();
     await this.#last;

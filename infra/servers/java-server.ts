@@ -105,8 +105,8 @@ export class JavaServer {
   }
 }
 
-/** A shell waits for the end of our pipe, which comes even when we are killed, and then ends the server. */
-function endWithUs(child: ChildProcess): void {
+/** Ends a process when this one has ended, however: a shell waits for the end of our pipe, which comes even when we are killed. */
+export function endWithUs(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const watcher = spawn('sh', ['-c', `read -r _; kill -9 ${child.pid}`], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   watcher.unref();

@@ -34,6 +34,11 @@ export class KafkaViews implements Views {
     return followed.view as View<unknown> as View<V>;
   }
 
+  /** Records that each view has not taken yet, by topic. Rejects `log_unavailable`. */
+  async lags(): Promise<readonly (readonly [topic: string, records: number])[]> {
+    return Promise.all(Array.from(this.#open, async ([topic, followed]) => [topic, await followed.lag()] as const));
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((followed) => followed.close()));
   }
@@ -66,6 +71,14 @@ class FollowedTopic {
       ageMs: () => performance.now() - this.#heardMs,
       isChange: ({ partition, offset }) => offset >= (this.#shown.get(this.#name)?.[partition]?.high ?? 0),
     });
+  }
+
+  async lag(): Promise<number> {
+    const extents = (await this.#extents()).get(this.#name) ?? [];
+    const left = extents.map(
+      ({ low, high }, partition) => high - Math.max(low, this.#next.get(placeName({ topic: this.#name, partition })) ?? 0),
+    );
+    return left.reduce((sum, records) => sum + Math.max(0, records), 0);
   }
 
   async close(): Promise<void> {

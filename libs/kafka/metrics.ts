@@ -1,8 +1,9 @@
 import type { Metric } from '#model';
+import type { KafkaViews } from './kafka-views.js';
 import type { SendQueue } from './send-queue.js';
 
-/** The figures of what is on its way into the log. */
-export function kafkaMetrics(queue: SendQueue): readonly Metric[] {
+/** The figures of what is on its way into the log and into the views. */
+export function kafkaMetrics(queue: SendQueue, views: KafkaViews): readonly Metric[] {
   return [
     {
       name: 'headwater_log_queue_bytes',
@@ -31,6 +32,13 @@ export function kafkaMetrics(queue: SendQueue): readonly Metric[] {
       unit: 'seconds',
       help: 'Time that a send took until every record in it was durable.',
       read: () => queue.sendSeconds,
+    },
+    {
+      name: 'headwater_view_lag_records',
+      kind: 'gauge',
+      unit: '',
+      help: 'Records of a compacted topic that its view does not show yet.',
+      read: async () => (await views.lags()).map(([topic, value]) => ({ labels: { topic }, value })),
     },
   ];
 }

@@ -4,6 +4,7 @@ import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { ensureTopics, type TopicSettings } from './ensure-topics.js';
+import { Groups } from './groups.js';
 import { KafkaLog } from './kafka-log.js';
 import { KafkaViews } from './kafka-views.js';
 import { kafkaMetrics } from './metrics.js';
@@ -30,6 +31,7 @@ export interface KafkaOptions extends KafkaAddress, TopicSettings {
 export interface KafkaStorage {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly groups: Groups;
   readonly metrics: readonly Metric[];
   /** Why the log cannot be used now, in words for the operator; undefined while it can. */
   health(): string | undefined;
@@ -64,7 +66,8 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const storage: KafkaStorage = {
     log,
     views,
-    metrics: kafkaMetrics(log.queue),
+    groups: new Groups(asker, options.prefix ?? ''),
+    metrics: kafkaMetrics(log.queue, views),
     health: () => opening.waitsFor ?? pulse.health() ?? queueHealth(log),
     close: () => end('close'),
     crash: () => end('crash'),

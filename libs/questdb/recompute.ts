@@ -3,7 +3,7 @@ import { downscale, foldOf, type Level, mayOverflow } from './levels.js';
 import type { Bucket } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import type { Series, SeriesNames } from './series-names.js';
-import type { Sql } from './sql.js';
+import { oneOf, type Sql } from './sql.js';
 import { StaleWindows } from './stale-windows.js';
 import type { Tables } from './tables.js';
 
@@ -35,10 +35,9 @@ export class Recompute {
 
   async #ask(level: Level, question: Question, from: keyof Tables, fold: string, windows: StaleWindows): Promise<Asked[]> {
     const { org, sources, spans } = question;
-    const places = sources.map((_, at) => `$${at + 2}`).join();
     const rows = await this.sql.rows<AskedRow>(
       `SELECT timestamp_floor('${level.interval}', ts)::long / 1000 AS b, source, metric, ${fold} FROM ${this.tables[from]}
-       WHERE org = $1 AND source IN (${places}) AND (${spans.map(inSpan).join(' OR ')}) GROUP BY b, source, metric`,
+       WHERE org = $1 AND ${oneOf('source', 2, sources)} AND (${spans.map(inSpan).join(' OR ')}) GROUP BY b, source, metric`,
       [org, ...sources],
       60_000,
     );

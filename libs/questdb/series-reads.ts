@@ -2,7 +2,7 @@ import { bucketStartMs, bucketWindow, clampedSum, compareUtf8, intervalMs, type 
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
 import { downscale, foldOf, levels, mayOverflow } from './levels.js';
 import { type Slices, sqlWindow } from './slices.js';
-import type { Row, Sql, Value } from './sql.js';
+import { oneOf, type Row, type Sql, type Value } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
@@ -183,8 +183,7 @@ function filterOf({ orgId, sourceId, metrics }: SeriesQuery): Filter | undefined
   if (!metrics) return { where, values: [orgId, sourceId], name: 'metric' };
   const names = [...new Set(metrics)].slice(0, mostMetrics);
   if (names.length === 0) return undefined;
-  const places = names.map((_, at) => `$${at + 3}`).join();
-  return { where: `${where} AND metric IN (${places})`, values: [orgId, sourceId, ...names], name: 'metric' };
+  return { where: `${where} AND ${oneOf('metric', 3, names)}`, values: [orgId, sourceId, ...names], name: 'metric' };
 }
 
 function withWindow({ where, values }: Filter, window: Window): { where: string; values: Value[] } {

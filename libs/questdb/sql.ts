@@ -18,6 +18,12 @@ const float8 = 701;
 const numbers = new Set([int8, 21, 23, 700, float8]);
 const types = { getTypeParser: (oid: number) => (numbers.has(oid) ? Number : (text: string) => text) };
 
+/** The condition that a column is one of some values, which stand at the places from `first` on. A lone one in a list would be taken for an array. */
+export function oneOf(column: string, first: number, values: readonly string[]): string {
+  const places = values.map((_, at) => `$${first + at}`);
+  return places.length === 1 ? `${column} = ${places[0]}` : `${column} IN (${places.join()})`;
+}
+
 /** Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering. */
 export class Sql {
   readonly #pool: Pool;

@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import type { Clock } from '#edge';
+import type { Check, Clock } from '#edge';
 import type { Metric } from '#model';
 import type { Config } from './settings.js';
 
@@ -7,8 +7,8 @@ import type { Config } from './settings.js';
 export interface OpenBackend {
   readonly providers: readonly Provider[];
   readonly metrics: readonly Metric[];
-  /** What the operator should know and need not mend before the start, as sentences. */
-  readonly warnings: readonly string[];
+  /** Why a role should not be sent requests, as far as its ports know. */
+  readonly checks: readonly Check[];
   /** Everything durable and visible, files closed. */
   close(): Promise<void>;
   /** Ends where it stands, as a crash would. */
@@ -17,8 +17,13 @@ export interface OpenBackend {
 
 /** A shape: where the log and the stores are. */
 export interface Backend {
-  /** @throws Error with a sentence for the operator. */
-  open(config: Config, clock: Clock): Promise<OpenBackend>;
+  /**
+   * Rejects StartError where the operator can mend it.
+   * @param report hears what an operator should know, from now on.
+   */
+  open(config: Config, clock: Clock, report: (message: string) => void): Promise<OpenBackend>;
   /** Whether the first start makes an organization and a key. */
   readonly makesFirstKey: boolean;
+  /** How often every consumer group takes a checkpoint, milliseconds. */
+  checkpointMs(config: Config): number;
 }

@@ -12,11 +12,14 @@ const defaults = {
   trustedProxies: [],
   logLevel: 'info',
   brokers: ['localhost:9092'],
+  topicPrefix: '',
+  sessionS: 10,
   replication: 1,
   registryUrl: 'http://localhost:8085/apis/ccompat/v7',
   cacheDir: resolve('data/cache'),
   questDbUrl: 'http://localhost:9000',
   questDbPg: 'postgres://admin:quest@localhost:8812/qdb',
+  checkpointS: 60,
 };
 
 describe('the configuration', () => {
@@ -33,11 +36,14 @@ describe('the configuration', () => {
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,::1,fd00::/8',
       HEADWATER_LOG_LEVEL: 'warn',
       HEADWATER_KAFKA_BROKERS: 'a:9092, b.example:1',
+      HEADWATER_KAFKA_PREFIX: 'two.',
+      HEADWATER_SESSION_SECONDS: '2',
       HEADWATER_KAFKA_REPLICATION: '3',
       HEADWATER_REGISTRY_URL: 'https://registry/',
       HEADWATER_CACHE: '/c',
       HEADWATER_QUESTDB_URL: 'http://q:9000',
       HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb',
+      HEADWATER_CHECKPOINT_SECONDS: '5',
     };
     expect(readConfig(env)).toEqual({
       dataDir: '/d',
@@ -47,11 +53,14 @@ describe('the configuration', () => {
       trustedProxies: ['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8'],
       logLevel: 'warn',
       brokers: ['a:9092', 'b.example:1'],
+      topicPrefix: 'two.',
+      sessionS: 2,
       replication: 3,
       registryUrl: 'https://registry',
       cacheDir: '/c',
       questDbUrl: 'http://q:9000',
       questDbPg: 'postgres://u:p@q:8812/qdb',
+      checkpointS: 5,
     });
     expect(Object.keys(env).toSorted()).toEqual(
       Object.values(settings)

@@ -6,11 +6,13 @@ import { StartError } from './config.js';
 /** One process, one data folder, nothing else to install. */
 export const embedded: Backend = {
   makesFirstKey: true,
-  async open({ dataDir }) {
+  checkpointMs: () => 10_000,
+  async open({ dataDir }, _clock, report) {
     const { DataFolderError, openStorage } = await import('#sqlite');
     const storage = await openStorage(dataDir).catch((cause: unknown) => {
       throw cause instanceof DataFolderError ? new StartError(cause.message, { cause }) : cause;
     });
+    for (const warning of storage.warnings) report(warning);
     return {
       providers: [
         { provide: RECORD_LOG, useValue: storage.log },
@@ -20,7 +22,7 @@ export const embedded: Backend = {
         { provide: GENERATIONS, useValue: onlyGeneration(storage.series, storage.events) },
       ],
       metrics: [],
-      warnings: storage.warnings,
+      checks: [],
       close: () => storage.close(),
       crash: () => storage.crash(),
     };

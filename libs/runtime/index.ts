@@ -1,6 +1,11 @@
+export * from './adapters.js';
 export * from './backend.js';
+export * from './cluster.js';
 export * from './config.js';
+export * from './data-plane.js';
+export * from './data-plane-groups.js';
 export * from './embedded.js';
+export { welcome } from './first-key.js';
 export * from './health.controller.js';
 export * from './logger.js';
 export * from './roles.js';

@@ -4,7 +4,7 @@ import type { EventStore, Generation, Generations, SeriesStore } from '#stores';
 import { projections } from '#topics';
 
 /** The name of the projection that points, rollups and events are together. */
-const telemetry = 'telemetry';
+export const telemetry = 'telemetry';
 
 /** The stores of one generation, as an adapter opens them; the same at each call with one number. */
 export interface GenerationStores {
@@ -26,6 +26,10 @@ export class LiveGenerations implements Generations {
     this.events = liveEvents(() => stores.events(this.#live()));
   }
 
+  get ready(): Promise<void> {
+    return this.view.ready;
+  }
+
   get current(): Projection | undefined {
     return this.view.get(telemetry);
   }
@@ -39,6 +43,11 @@ export class LiveGenerations implements Generations {
 
   changes(listener: () => void): () => void {
     return this.view.changes(() => listener());
+  }
+
+  /** Why nothing can be read; undefined when something can. */
+  whyNot(): string | undefined {
+    return this.current ? undefined : 'There are no projections yet: run `headwater init --data-plane`.';
   }
 
   #live(): number {

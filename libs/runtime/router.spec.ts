@@ -62,6 +62,7 @@ describe('a router before the roles', () => {
     for (let key = 0; key < 20; key++) expect(await tries('127.0.0.2', `10.0.0.${key}`)).toBe(401);
     expect(await tries('127.0.0.2', '10.0.1.1')).toBe(429);
     expect(await tries('127.0.0.3')).toBe(401);
+    expect(await tries('127.0.0.1', '127.0.0.2')).toBe(401);
   });
 
   it('joins the connections of an upgrade', async () => {

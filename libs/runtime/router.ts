@@ -24,8 +24,8 @@ const requestTimeout = 35_000;
 const ofThisConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade']);
 
 /**
- * Puts the roles behind one address. Target, headers and bodies pass as they were sent, but for the client's address in `x-forwarded-for`, so
- * that a client sees what it would see at the role itself.
+ * Puts the roles behind one address. Target, headers and bodies pass as they were sent, but for `x-forwarded-for`, which is the client's
+ * address whatever the client says, so that a client sees what it would see at the role itself.
  */
 export async function startRouter({ targets, host, port }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
@@ -61,10 +61,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, { hostname
       name,
       values.map(([, value]) => value),
     );
-  outgoing.setHeader(
-    'x-forwarded-for',
-    [incoming.headers['x-forwarded-for'] ?? [], incoming.socket.remoteAddress ?? 'unknown'].flat().join(', '),
-  );
+  outgoing.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? 'unknown');
   // Without a length there is no body, and none is made up.
   outgoing.useChunkedEncodingByDefault = false;
   outgoing.once('response', (answer) => {
@@ -104,7 +101,9 @@ function refuse(response: ServerResponse, cause: Error): void {
 /** Joins the two connections; what the role answers to the upgrade is its own. */
 function tunnel({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer, target: URL): void {
   const far = connect(Number(target.port), target.hostname);
-  const lines = Array.from({ length: rawHeaders.length / 2 }, (_, at) => `${rawHeaders[2 * at]}: ${rawHeaders[2 * at + 1]}\r\n`);
+  const lines = Array.from({ length: rawHeaders.length / 2 }, (_, at) =>
+    rawHeaders[2 * at]!.toLowerCase() === 'x-forwarded-for' ? '' : `${rawHeaders[2 * at]}: ${rawHeaders[2 * at + 1]}\r\n`,
+  );
   far.write(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join('')}x-forwarded-for: ${socket.remoteAddress ?? 'unknown'}\r\n\r\n`);
   far.write(head);
   socket.pipe(far).pipe(socket);

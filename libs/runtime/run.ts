@@ -34,7 +34,8 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     process.on('SIGTERM', stop).on('SIGINT', stop);
 
     if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
-    logger.info({ data: config.dataDir, metrics: `${running.adminUrl}/metrics` }, `listening on ${running.url}`);
+    const places = { ...(backend.makesFirstKey && { data: config.dataDir }), metrics: `${running.adminUrl}/metrics` };
+    logger.info(places, `listening on ${running.url}`);
     if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
   } catch (error) {
     process.stderr.write(`${reason(error)}\n`);

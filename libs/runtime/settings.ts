@@ -102,6 +102,22 @@ export const settings = {
     about: 'Kafka: some of its brokers, with commas between',
     shape: 'cluster',
   }),
+  topicPrefix: setting({
+    variable: 'HEADWATER_KAFKA_PREFIX',
+    otherwise: '',
+    parse: (given) => (/^[\w.-]{0,100}$/.test(given) ? given : undefined),
+    expected: 'at most 100 of A-Z a-z 0-9 . _ -',
+    about: 'stands before the name of every topic, group and subject, so that several installations can share one Kafka',
+    shape: 'cluster',
+  }),
+  sessionS: setting({
+    variable: 'HEADWATER_SESSION_SECONDS',
+    otherwise: '10',
+    parse: whole(1, 300),
+    expected: 'a whole number from 1 to 300',
+    about: 'seconds after which a processor that is silent is replaced by the others',
+    shape: 'cluster',
+  }),
   replication: setting({
     variable: 'HEADWATER_KAFKA_REPLICATION',
     otherwise: '1',
@@ -140,6 +156,15 @@ export const settings = {
     parse: url('postgres:', 'postgresql:'),
     expected: 'a URL that begins with postgres://',
     about: 'QuestDB over the PostgreSQL protocol, for reading',
+    shape: 'cluster',
+  }),
+  checkpointS: setting({
+    variable: 'HEADWATER_CHECKPOINT_SECONDS',
+    otherwise: '60',
+    parse: whole(1, 3600),
+    expected: 'a whole number from 1 to 3600',
+    about:
+      'seconds between checkpoints of the processors: so long may late points take to reach the rollups, and so much is read again after a crash',
     shape: 'cluster',
   }),
 } satisfies Record<string, Setting<unknown>>;

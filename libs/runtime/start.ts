@@ -38,10 +38,9 @@ export async function start(
   backend: Backend,
   config: Config,
   logger: Logger,
-  { clock = Date.now, checkpointMs = 10_000, ...limits }: StartOptions = {},
+  { clock = Date.now, checkpointMs = backend.checkpointMs(config), ...limits }: StartOptions = {},
 ): Promise<Running> {
-  const open = await backend.open(config, clock);
-  for (const warning of open.warnings) logger.warn(warning);
+  const open = await backend.open(config, clock, (message) => logger.warn(message));
   const requestMetrics = new RequestMetrics();
   const requestLog = new RequestLog(logger);
   const observer = (answered: Answered): void => {
@@ -89,6 +88,7 @@ async function listen(
   const keyring = app.get(Keyring);
   const traffic = app.get(Traffic);
   const readiness = app.get(Readiness);
+  for (const check of open.checks) readiness.add(check);
   readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
   readiness.add(() => (keyring.isStale() ? 'The log has been silent for minutes.' : undefined));
   await Promise.all([app.init(), keyring.ready()]);

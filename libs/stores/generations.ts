@@ -13,6 +13,8 @@ export interface Generation {
 
 /** The generations to keep up to date. */
 export interface Generations {
+  /** Resolves when `wanted` knows what there was when this was opened; that is no change. */
+  readonly ready: Promise<void>;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
   /** Calls `listener` after what is wanted has changed. Returns how to end that. */
@@ -22,5 +24,5 @@ export interface Generations {
 /** One generation for good. */
 export function onlyGeneration(series: SeriesStore, events: EventStore): Generations {
   const wanted = [{ suffix: '', series, events }];
-  return { wanted: () => wanted, changes: () => () => {} };
+  return { ready: Promise.resolve(), wanted: () => wanted, changes: () => () => {} };
 }

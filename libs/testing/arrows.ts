@@ -26,10 +26,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   control: faces,
   console: ['model'],
   embedded: [...faces, ...apps],
-  // A stopped server's data folder is opened by the command line itself.
-  cli: [...faces, ...apps, 'sqlite'],
-  // The bench and the build scripts are what a stand-alone client is: they know the vocabulary, and everything else goes over HTTP.
-  infra: ['model', 'testing'],
+  // A stopped server's data folder is opened by the command line itself, the data plane by runtime.
+  cli: [...faces, ...apps, 'sqlite', 'runtime'],
+  // The bench and the build scripts are what a stand-alone client is: they know the vocabulary, and everything else goes over HTTP. Which
+  // roles and settings there are, runtime knows.
+  infra: ['model', 'testing', 'runtime'],
 };
 
 /** Which of ours may import a client library. What is not listed may be imported anywhere but in `model`. */

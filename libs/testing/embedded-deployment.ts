@@ -1,13 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Keyring } from '#edge';
-import { scopes } from '#model';
 import type { Running } from '#runtime';
 import { openStorage, rebuild, verify } from '#sqlite';
 import type { Deployment, Keys, Urls } from './deployment.js';
 import { eventually } from './eventually.js';
 import { send } from './http/send.js';
+import { makeKeysIn } from './make-keys.js';
 import { startEmbedded } from './start-embedded.js';
 
 /** The embedded shape in this process, on a data folder of its own that goes away with it. */
@@ -73,13 +72,7 @@ export class EmbeddedDeployment implements Deployment {
 /** Makes three organizations in a data folder that no server has open. */
 export async function makeKeys(dataDir: string): Promise<Keys & { readonly unpaid: string }> {
   const storage = await openStorage(dataDir);
-  const keyring = new Keyring(storage.views, storage.log, Date.now);
-  await keyring.ready();
-  const make = async (name: string, paid: boolean): Promise<string> => {
-    const { orgId } = await keyring.createOrganization(name, paid);
-    return (await keyring.create(orgId, 'tests', scopes)).secret;
-  };
-  const keys = { own: await make('First', true), other: await make('Second', true), unpaid: await make('Unpaid', false) };
+  const keys = await makeKeysIn(storage);
   await storage.close();
   return keys;
 }

@@ -1,5 +1,20 @@
 import { describe } from '@jest/globals';
 import { serverVariables } from './server-variables.js';
 
+const { env } = process;
+const describeWith = (...variables: readonly string[]): typeof describe =>
+  variables.every((name) => env[name]) ? describe : (describe.skip as typeof describe);
+
 /** `describe` for suites that need Kafka and a registry; where there are none the suite is named as not run. */
-export const describeOnKafka = process.env[serverVariables.kafka] ? describe : describe.skip;
+export const describeOnKafka = describeWith(serverVariables.kafka);
+
+/** `describe` for suites that need QuestDB too. */
+export const describeOnServers = describeWith(...Object.values(serverVariables));
+
+/** How roles are told of the servers. */
+export const serverEnvironment = (): Readonly<Record<string, string>> => ({
+  HEADWATER_KAFKA_BROKERS: env[serverVariables.kafka]!,
+  HEADWATER_REGISTRY_URL: env[serverVariables.registry]!,
+  HEADWATER_QUESTDB_URL: env[serverVariables.questDbUrl]!,
+  HEADWATER_QUESTDB_PG: env[serverVariables.questDbPg]!,
+});

@@ -19,8 +19,9 @@ export const identifiers: Section = (stage) => {
       await stage().own.accepted({ source_id: id, points: [{ metric: 'm', value: 1, timestamp: at }] });
       await stage().reads<DeviceJson>(id, '', (device) => expect(device.source_id).toBe(id));
       await stage().reads<string[]>(id, '/metrics', (names) => expect(names).toContain('m'));
-      const { devices } = await stage().own.json<{ devices: DeviceJson[] }>('/v1/sources');
-      expect(devices.map(({ source_id }) => source_id)).toContain(id);
+      await stage().finds<{ devices: DeviceJson[] }>('/v1/sources', ({ devices }) =>
+        expect(devices.map(({ source_id }) => source_id)).toContain(id),
+      );
     });
 
     it('two ids that differ in case are two sources', async () => {
@@ -87,7 +88,7 @@ export const identifiers: Section = (stage) => {
       const id = stage().id('a+b@c:d');
       await stage().own.accepted({ source_id: id, points: [{ metric: 'm', value: 1, timestamp: at }] });
       await stage().reads(id, '/metrics', (names) => expect(names).toEqual(['m']));
-      expect(await stage().own.json(`/v1/sources/${encodeURIComponent(id)}/metrics`)).toEqual(['m']);
+      await stage().finds(`/v1/sources/${encodeURIComponent(id)}/metrics`, (names) => expect(names).toEqual(['m']));
     });
   });
 
@@ -146,9 +147,10 @@ export const identifiers: Section = (stage) => {
       await stage().reads<EntryJson[]>(id(), `/logs${query({ tail: 10, name: metric })}`, (entries) =>
         expect(entries).toEqual([{ timestamp_ms: at, metric, value: `event ${value}`, tags: {} }]),
       );
-      const fleet = await stage().own.json<FleetJson>(`/v1/fleet/metrics${query({ metric, ...window })}`);
-      expect(fleet.metric).toBe(metric);
-      expect(fleet.sources.find(({ source_id }) => source_id === id())).toMatchObject({ min: [value], count: [1] });
+      await stage().finds<FleetJson>(`/v1/fleet/metrics${query({ metric, ...window })}`, (fleet) => {
+        expect(fleet.metric).toBe(metric);
+        expect(fleet.sources.find(({ source_id }) => source_id === id())).toMatchObject({ min: [value], count: [1] });
+      });
     });
 
     it.each([

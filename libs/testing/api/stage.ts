@@ -96,13 +96,18 @@ export class Stage {
    * @param path below `/v1/sources/<id>`, for example `/metrics`.
    */
   async reads<T>(sourceId: string, path: string, attempt: (json: T) => void): Promise<T> {
-    const json = await eventually(async () => {
-      const answer = await this.own.json<T>(`/v1/sources/${sourceId}${path}`);
+    const json = await this.finds(`/v1/sources/${sourceId}${path}`, attempt);
+    await this.hides(sourceId, path);
+    return json;
+  }
+
+  /** What the first organization reads at any path, once `attempt` accepts it: what was accepted is readable within seconds. */
+  finds<T>(path: string, attempt: (json: T) => void): Promise<T> {
+    return eventually(async () => {
+      const answer = await this.own.json<T>(path);
       attempt(answer);
       return answer;
     });
-    await this.hides(sourceId, path);
-    return json;
   }
 
   /** To the second organization the first one's source is as one that nobody has. */

@@ -7,8 +7,8 @@ const perChapter = 20;
 const atOnce = 3;
 
 /** What to run, from the environment: one chapter of before, or so many histories from a seed. */
-function chapters(env: Readonly<Record<string, string | undefined>>): readonly Chapter[] {
-  const { EXACTNESS_SEED: seed, EXACTNESS_NOW: nowMs, EXACTNESS_HISTORIES: histories = seed === undefined ? '300' : `${perChapter}` } = env;
+function chapters(env: Readonly<Record<string, string | undefined>>, most: number): readonly Chapter[] {
+  const { EXACTNESS_SEED: seed, EXACTNESS_NOW: nowMs, EXACTNESS_HISTORIES: histories = seed === undefined ? most : perChapter } = env;
   const first = Number(seed ?? Math.floor(Math.random() * 1e9));
   return Array.from({ length: Math.ceil(Number(histories) / perChapter) }, (_, at) => ({
     seed: first + at * perChapter,
@@ -29,8 +29,8 @@ function groups(all: readonly Chapter[]): (readonly Chapter[])[] {
   return Array.from({ length: Math.ceil(all.length / atOnce) }, (_, at) => all.slice(at * atOnce, (at + 1) * atOnce));
 }
 
-/** Every answer about random histories equals a brute-force fold over the points that were accepted. */
-export function exactnessSuite(start: () => Promise<Deployment>): void {
+/** Every answer about so many random histories equals a brute-force fold over the points that were accepted. */
+export function exactnessSuite(start: () => Promise<Deployment>, histories = 300): void {
   async function failure(chapter: Chapter): Promise<string | undefined> {
     const deployment = await start();
     try {
@@ -44,7 +44,7 @@ export function exactnessSuite(start: () => Promise<Deployment>): void {
   }
 
   describe('answers equal the fold over what was accepted, after any mix of late, repeated and reordered bodies, crashes and a rebuild', () => {
-    it.each(groups(chapters(process.env)).map((group) => [command(group), group] as const))(
+    it.each(groups(chapters(process.env, histories)).map((group) => [command(group), group] as const))(
       '%s',
       async (_, group) => {
         const failures = await Promise.all(group.map(failure));

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { startKafka, startRegistry } from '../../../infra/servers/index.js';
-import { serverVariables } from '../server-variables.js';
+import { startKafka, startQuestDb, startRegistry } from '../../../infra/servers/index.js';
+import { needServers, serverVariables } from '../server-variables.js';
 
 /** What jest tells about a run, as far as it matters here. */
 export interface Run {
@@ -19,16 +19,20 @@ let running: readonly Stoppable[] = [];
 export async function startServers(run: Run, folder: string): Promise<void> {
   if (process.env[serverVariables.kafka] || !wanted(run)) return;
   try {
-    const [kafka, registry] = await Promise.all([
+    const [kafka, registry, questDb] = await Promise.all([
       startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
       startRegistry({ folder: join(folder, 'registry') }),
+      startQuestDb({ folder: join(folder, 'questdb') }),
     ]);
-    running = [kafka, registry];
+    running = [kafka, registry, questDb];
     process.env[serverVariables.kafka] = kafka.brokers.join();
     process.env[serverVariables.registry] = registry.url;
-    process.stderr.write('suites that need Kafka run on servers from jars\n');
+    process.env[serverVariables.questDbUrl] = questDb.httpUrl;
+    process.env[serverVariables.questDbPg] = questDb.pgUrl;
+    process.stderr.write('suites that need Kafka or QuestDB run on servers from jars\n');
   } catch (cause) {
-    process.stderr.write(`suites that need Kafka are not run: ${(cause as Error).message}\n`);
+    if (process.env[needServers]) throw cause;
+    process.stderr.write(`suites that need Kafka or QuestDB are not run: ${(cause as Error).message}\n`);
   }
 }
 

@@ -1,0 +1,30 @@
+import { isoTimeMs } from '#model';
+import { command } from './command.js';
+import { onDataPlane } from './data-plane.js';
+import { usage } from './failure.js';
+
+type Start = Parameters<(typeof import('#runtime'))['replayGroup']>[2];
+
+export const body = command({
+  about:
+    'Moves the offsets of a group, in every topic that it reads, while no processor runs; the processors go on from there when they start. ' +
+    'What is read again changes nothing that is right: a projection takes each record as often as it comes.',
+  flags: {
+    group: { value: 'GROUP', about: 'name of the group, as `headwater topics` shows it', required: true },
+    from: { value: 'FROM', about: '`beginning`, an offset, or a time in ISO 8601 when records were appended', required: true },
+  },
+  examples: ['headwater replay --group sources --from beginning', 'headwater replay --group series.g1 --from 2026-11-01T00:00Z'],
+  async run({ group, from }, io) {
+    const start = readStart(from);
+    const topics = await onDataPlane(({ replayGroup }, config) => replayGroup(config, group, start));
+    io.note(`The group ${group} goes on from ${from} in ${topics.join(' and ')}.`);
+  },
+});
+
+function readStart(from: string): Start {
+  if (from === 'beginning') return from;
+  if (/^\d{1,15}$/.test(from)) return { offset: Number(from) };
+  const timestampMs = isoTimeMs(from);
+  if (timestampMs === undefined) throw usage(`--from "${from}" is none of beginning, an offset, or a time like 2026-11-01T00:00Z.`);
+  return { timestampMs };
+}

@@ -1,0 +1,6 @@
+import { onOwnNode } from '#launch';
+
+await onOwnNode(async () => {
+  const [{ cluster, run }, { ControlModule }] = await Promise.all([import('#runtime'), import('./control.module.js')]);
+  await run(ControlModule, cluster('control'));
+});

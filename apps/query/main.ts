@@ -1,0 +1,6 @@
+import { onOwnNode } from '#launch';
+
+await onOwnNode(async () => {
+  const [{ cluster, run }, { QueryModule }] = await Promise.all([import('#runtime'), import('./query.module.js')]);
+  await run(QueryModule, cluster('query'));
+});

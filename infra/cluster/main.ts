@@ -1,0 +1,68 @@
+/**
+ * Kafka, a schema registry, QuestDB, every role as a process and a router, all on this machine until Ctrl-C. Settings are those of the
+ * roles; HEADWATER_DATA is the folder that keeps the data between runs, `data/cluster` unless it is said.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readConfig, roles, startRouter, StartError, type Role } from '#runtime';
+import { freePorts } from '../servers/index.js';
+import { RoleProcess } from './role-process.js';
+import { startServers } from './servers.js';
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const cli = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
+
+async function main(started: AsyncDisposableStack): Promise<string> {
+  const beganMs = performance.now();
+  const { host, port } = readConfig(process.env);
+  const url = `http://localhost:${port}`;
+  const folder = resolve(process.env['HEADWATER_DATA'] || 'data/cluster');
+  mkdirSync(folder, { recursive: true });
+  const servers = await startServers(folder, say);
+  started.defer(() => servers.stop());
+
+  const environment = {
+    ...servers.environment,
+    HEADWATER_CACHE: join(folder, 'cache'),
+    HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
+    HEADWATER_LOG_LEVEL: process.env['HEADWATER_LOG_LEVEL'] ?? 'warn',
+  };
+  const init = spawn(process.execPath, [cli, 'init', '--data-plane'], {
+    env: { ...process.env, ...environment, HEADWATER_URL: url },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [code] = (await once(init, 'exit')) as [number | null];
+  if (code !== 0) throw new StartError('The data plane could not be made.');
+
+  const ports = await freePorts(roles.length);
+  const processes = new Map<Role, RoleProcess>(
+    roles.map((role, at) => [role, new RoleProcess({ role, port: ports[at]!, environment, heard: (line) => say(`[${role}] ${line}`) })]),
+  );
+  const all = [...processes.values()];
+  started.defer(async () => void (await Promise.all(all.map((one) => one.stop()))));
+  for (const one of all) one.start();
+  await Promise.all(all.map((one) => one.ready()));
+
+  const at = (role: Role): string => processes.get(role)!.url;
+  const router = await startRouter({ targets: { ingress: at('ingress'), query: at('query'), control: at('control') }, host, port });
+  started.defer(() => router.close());
+  return `ready at ${url} after ${Math.round((performance.now() - beganMs) / 1000)} s; Ctrl-C stops all of it`;
+}
+
+const started = new AsyncDisposableStack();
+let stopping: Promise<void> | undefined;
+const stop = (code: number): void => {
+  if (!stopping) say('stopping');
+  stopping ??= started.disposeAsync().then(
+    () => process.exit(code),
+    () => process.exit(1),
+  );
+};
+process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
+main(started).then(say, (error: unknown) => {
+  if (!stopping) say(error instanceof StartError ? error.message : (error as Error).message);
+  stop(1);
+});

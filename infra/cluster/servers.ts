@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startKafka, startQuestDb, startRegistry } from '../servers/index.js';
+import { startContainers } from './containers.js';
+
+const run = promisify(execFile);
+
+/** Kafka, a schema registry and QuestDB, and how to end them. */
+export interface Servers {
+  /** What the roles are told of them. */
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the three from jars that Maven fetches, with their data in a folder. Rejects with a sentence when Java or Maven is missing.
+ * @param keptSchemas whether the registry keeps its schemas for the next run, for which it takes half a minute longer to start.
+ */
+export async function startFromJars(folder: string, { keptSchemas = true } = {}): Promise<Servers> {
+  const running = new AsyncDisposableStack();
+  try {
+    const kafka = await startKafka({ folder: join(folder, 'kafka'), brokers: 1 });
+    running.defer(() => kafka.stop());
+    const [registry, questDb] = await Promise.all([
+      startRegistry({ folder: join(folder, 'registry'), ...(keptSchemas && { kafka: kafka.brokers }) }),
+      startQuestDb({ folder: join(folder, 'questdb') }),
+    ]);
+    running.defer(() => registry.stop());
+    running.defer(() => questDb.stop());
+    const environment = {
+      HEADWATER_KAFKA_BROKERS: kafka.brokers.join(','),
+      HEADWATER_REGISTRY_URL: registry.url,
+      HEADWATER_QUESTDB_URL: questDb.httpUrl,
+      HEADWATER_QUESTDB_PG: questDb.pgUrl,
+    };
+    return { environment, stop: () => running.disposeAsync() };
+  } catch (cause) {
+    await running.disposeAsync();
+    throw cause;
+  }
+}
+
+/** Starts the three as containers when there is a Docker engine, else from jars; says which before it begins. */
+export async function startServers(folder: string, say: (line: string) => void): Promise<Servers> {
+  const docker = await run('docker', ['info', '--format', '{{.ServerVersion}}']).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
+  if (docker) {
+    say(`Kafka, a schema registry and QuestDB come from Docker ${docker}, with their data in ${folder}.`);
+    return startContainers(folder);
+  }
+  say(
+    `There is no Docker engine: Kafka, a schema registry and QuestDB come from jars that Maven fetches once, with their data in ${folder}.`,
+  );
+  return startFromJars(folder);
+}

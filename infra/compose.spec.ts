@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { readConfig, roles, routes, settings } from '#runtime';
+import { nginxConf } from './proxy/nginx-conf.js';
+
+const root = new URL('../../', import.meta.url);
+const text = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly volumes?: readonly string[];
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
+  readonly deploy?: { readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string } } };
+  readonly ports?: readonly string[];
+}
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const { services, volumes } = parse(text('infra/compose.yaml'), { merge: true }) as Compose;
+const ours = Object.entries(services).filter(([, { image }]) => image === 'headwater');
+const environment = (service: Service): Record<string, string> =>
+  Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, String(value)]));
+/** What the command line reads beside the settings. */
+const ofTheCommand = ['HEADWATER_URL'];
+const known = [...Object.values(settings).map(({ variable }) => variable), ...ofTheCommand];
+
+describe('infra/compose.yaml', () => {
+  it('has a service for each role, named as the role, that runs its entry file', () => {
+    expect(Object.fromEntries(ours.map(([name, { command }]) => [name, command]))).toEqual({
+      init: ['dist/apps/cli/main.js', 'init', '--data-plane'],
+      ...Object.fromEntries(roles.map((role) => [role, [`dist/apps/${role}/main.js`]])),
+    });
+    for (const role of roles) expect(existsSync(new URL(`apps/${role}/main.ts`, root))).toBe(true);
+  });
+
+  it.each(ours)('%s sets only variables that exist, to what can be read, and addresses of services that it waits for', (_, service) => {
+    const env = environment(service);
+    expect(Object.keys(env).filter((name) => !known.includes(name))).toEqual([]);
+    const { brokers, registryUrl, questDbUrl, questDbPg } = readConfig(env);
+    const hosts = [
+      ...brokers.map((broker) => broker.split(':')[0]!),
+      ...[registryUrl, questDbUrl, questDbPg].map((url) => new URL(url).hostname),
+    ];
+    expect(hosts).toEqual(['kafka', 'registry', 'questdb', 'questdb']);
+    const waitsFor = Object.keys(service.depends_on ?? {});
+    expect(waitsFor).toEqual(service.command?.includes('init') ? ['kafka', 'registry', 'questdb'] : ['init']);
+  });
+
+  it.each(Object.entries(services))('%s has limits, a health check that can fail, and volumes and services that exist', (_, service) => {
+    expect(service.deploy?.resources.limits).toEqual({ cpus: expect.stringMatching(/^\d/), memory: expect.stringMatching(/^\d+[MG]$/) });
+    const once = service.command?.includes('init') === true;
+    expect(service.healthcheck?.disable ?? false).toBe(once);
+    expect(service.image === 'headwater' || service.healthcheck?.test?.[0] === 'CMD').toBe(true);
+    const named = (service.volumes ?? []).map((volume) => volume.split(':')[0]!);
+    for (const name of named) expect(name.startsWith('./') ? existsSync(new URL(`infra/${name}`, root)) : name in volumes).toBe(true);
+    for (const name of Object.keys(service.depends_on ?? {})) expect(services).toHaveProperty(name);
+  });
+
+  it('lets nobody but this machine in, and at the proxy only', () => {
+    const open = Object.entries(services).filter(([, { ports }]) => ports);
+    expect(open.map(([name, { ports }]) => [name, ports])).toEqual([['proxy', ['127.0.0.1:8080:8080']]]);
+  });
+
+  it('runs the servers that the jars are of', () => {
+    const version = (name: string): string => /<version>([^<]+)<\/version>/.exec(text(`infra/servers/${name}.pom.xml`))![1]!;
+    expect(services['kafka']!.image).toBe(`apache/kafka:${version('kafka')}`);
+    expect(services['registry']!.image).toBe(`apicurio/apicurio-registry:${version('registry')}`);
+  });
+});
+
+describe('infra/proxy/nginx.conf', () => {
+  it('is what `npm run proxy` writes', () => {
+    expect(text('infra/proxy/nginx.conf')).toBe(nginxConf());
+  });
+
+  it('sends every route to a service', () => {
+    const conf = nginxConf();
+    for (const { role } of routes) {
+      expect(conf).toContain(`server ${role}:8080 resolve;`);
+      expect(services).toHaveProperty(role);
+    }
+  });
+
+  it.each([
+    [{ path: '/ingest', role: 'ingress' }, 'location = /ingest { proxy_pass http://ingress; }'],
+    [{ path: '/v1/*', role: 'query' }, 'location /v1/ { proxy_pass http://query; }'],
+    [{ path: '/*', role: 'control' }, 'location / { proxy_pass http://control; }'],
+  ] as const)('%j', (route, line) => {
+    expect(nginxConf([route])).toContain(line);
+  });
+});
+
+describe('infra/Dockerfile', () => {
+  const lines = text('infra/Dockerfile').replaceAll('\\\n', ' ').split('\n');
+  const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
+
+  it('copies what there is, and what .dockerignore lets through', () => {
+    const copied = lines.flatMap((line) => /^COPY (?!--from)(.+) \S+$/.exec(line)?.[1]!.split(' ') ?? []);
+    expect(copied.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+    const kept = text('.dockerignore')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('!') ? line.slice(1).split('/')[0]! : []));
+    expect([...new Set(copied.map((path) => path.split('/')[0]!))].filter((path) => !kept.includes(path))).toEqual([]);
+  });
+
+  it('ends as a user without rights, with a health check and no tools for developers', () => {
+    expect(last).toEqual(expect.arrayContaining(['USER node', expect.stringMatching(/^HEALTHCHECK .*\/health\/ready/)]));
+    expect(last.filter((line) => line.startsWith('COPY --from=built'))).toEqual(['COPY --from=built /app/dist dist']);
+    expect(lines).toContain('RUN npm ci --omit=dev --ignore-scripts');
+  });
+
+  it('is built on the Node that the project runs on', () => {
+    const { dependencies } = JSON.parse(text('package.json')) as { dependencies: Record<string, string> };
+    const major = dependencies['node']!.split('.')[0];
+    expect(lines.filter((line) => line.startsWith('FROM node')).every((line) => line.startsWith(`FROM node:${major}-slim`))).toBe(true);
+  });
+
+  it('knows every variable that it sets', () => {
+    const set = last.flatMap((line) => Array.from(line.matchAll(/\b(HEADWATER_\w+)=/g), ([, name]) => name));
+    expect(set.filter((name) => !known.includes(name!))).toEqual([]);
+  });
+});

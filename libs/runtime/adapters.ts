@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import type { Clock } from '#edge';
+import { StartError } from './config.js';
+import type { Config } from './settings.js';
+
+type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
+type QuestDb = ReturnType<(typeof import('#questdb'))['openQuestDb']>;
+
+/** Hears what an operator should know. */
+export type Report = (message: string) => void;
+
+/** What stands behind the ports of a role. */
+export interface Adapters {
+  readonly kafka: Kafka;
+  readonly questDb: QuestDb;
+  close(): Promise<void>;
+}
+
+/** Rejects StartError when a topic or a schema does not fit the contract. */
+export async function openLog(config: Config, report: Report): Promise<Kafka> {
+  const { openKafka, TopicMismatch } = await import('#kafka');
+  try {
+    return await openKafka({
+      brokers: config.brokers,
+      prefix: config.topicPrefix,
+      replicationFactor: config.replication,
+      minInsyncReplicas: config.replication > 2 ? 2 : 1,
+      registry: { url: config.registryUrl },
+      schemaCacheFile: join(config.cacheDir, 'schemas.json'),
+      sessionMs: config.sessionS * 1000,
+      report,
+    });
+  } catch (cause) {
+    throw cause instanceof TopicMismatch ? new StartError(cause.message, { cause }) : cause;
+  }
+}
+
+export async function openStores(config: Config, clock: Clock): Promise<QuestDb> {
+  const { openQuestDb } = await import('#questdb');
+  return openQuestDb({ httpUrl: config.questDbUrl, pgUrl: config.questDbPg, clock });
+}
+
+/** Opens both, for work on the data plane. */
+export async function openAdapters(config: Config, report: Report): Promise<Adapters> {
+  const kafka = await openLog(config, report);
+  const questDb = await openStores(config, Date.now);
+  return {
+    kafka,
+    questDb,
+    close: async () => {
+      await kafka.close();
+      await questDb.close();
+    },
+  };
+}

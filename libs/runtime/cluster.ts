@@ -1,0 +1,51 @@
+import type { Provider } from '@nestjs/common';
+import { RECORD_LOG, VIEWS } from '#log';
+import { EVENT_STORE, GENERATIONS, SERIES_STORE } from '#stores';
+import { projections } from '#topics';
+import { openLog, openStores } from './adapters.js';
+import type { Backend } from './backend.js';
+import { LiveGenerations } from './live-generations.js';
+import { storesOf, type Role } from './roles.js';
+
+/** One role on Kafka, a registry and QuestDB, as many times as there are replicas. It opens only what it needs. */
+export function cluster(role: Role): Backend {
+  return {
+    makesFirstKey: false,
+    checkpointMs: ({ checkpointS }) => checkpointS * 1000,
+    async open(config, clock, report) {
+      const kafka = await openLog(config, report);
+      const providers: Provider[] = [
+        { provide: RECORD_LOG, useValue: kafka.log },
+        { provide: VIEWS, useValue: kafka.views },
+      ];
+      if (storesOf[role] === 'none')
+        return {
+          providers,
+          metrics: kafka.metrics,
+          checks: [() => kafka.health()],
+          close: () => kafka.close(),
+          crash: () => kafka.crash(),
+        };
+
+      const questDb = await openStores(config, clock);
+      const generations = new LiveGenerations(kafka.views.open(projections), questDb);
+      providers.push(
+        { provide: SERIES_STORE, useValue: generations.series },
+        { provide: EVENT_STORE, useValue: generations.events },
+        { provide: GENERATIONS, useValue: generations },
+      );
+      return {
+        providers,
+        metrics: [...kafka.metrics, ...questDb.metrics],
+        checks: [() => kafka.health(), () => questDb.health(), () => generations.whyNot()],
+        close: async () => {
+          await kafka.close();
+          await questDb.close();
+        },
+        crash: async () => {
+          await Promise.all([kafka.crash(), questDb.crash()]);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { topics } from '#topics';
+import { openLog } from './adapters.js';
+import { StartError } from './config.js';
+import type { Config } from './settings.js';
+
+type Kafka = Awaited<ReturnType<typeof openLog>>;
+type Progress = Awaited<ReturnType<Kafka['groups']['progress']>>[number];
+
+/** Where a group shall go on. */
+export type Start = Parameters<Kafka['groups']['move']>[2];
+
+export interface TopicReport {
+  readonly topics: readonly { readonly topic: string; readonly partitions: number; readonly cleanup: string; readonly records: number }[];
+  /** Each partition that a group reads, but those without a record. */
+  readonly groups: readonly Progress[];
+}
+
+/** Every topic, and how far each consumer group is. Dead letters are topics of their own. */
+export function reportTopics(config: Config): Promise<TopicReport> {
+  return withLog(config, async ({ groups }) => {
+    const all = topics.flatMap(({ name, partitions, cleanup }) => [
+      { topic: name, partitions, cleanup },
+      { topic: `${name}.dlq`, partitions: 1, cleanup: 'delete' },
+    ]);
+    const sizes = await Promise.all(
+      all.map(async (one) => {
+        const [extents = []] = (await groups.ends([one.topic])).values();
+        return { ...one, records: extents.reduce((sum, { low, high }) => sum + high - low, 0) };
+      }),
+    );
+    const names = await groups.names();
+    const progress = await Promise.all(names.map(async (group) => groups.progress(group, await groups.ends(await groups.topics(group)))));
+    return {
+      topics: sizes.filter(({ topic, records }) => records > 0 || !topic.endsWith('.dlq')),
+      groups: progress.flat().filter(({ offset, lag }) => offset + lag > 0),
+    };
+  });
+}
+
+/** Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be. */
+export function replayGroup(config: Config, group: string, from: Start): Promise<readonly string[]> {
+  return withLog(config, async ({ groups }) => {
+    const names = await groups.names();
+    if (!names.includes(group)) throw new StartError(`There is no group ${group}: there are ${names.join(', ') || 'none'}.`);
+    const read = await groups.topics(group);
+    for (const topic of read) {
+      await groups.move(group, topic, from).catch((cause: unknown) => {
+        throw new StartError(`The group ${group} cannot be moved in ${topic}: stop all processors first, and start them afterwards.`, {
+          cause,
+        });
+      });
+    }
+    return read;
+  });
+}
+
+async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise<T>): Promise<T> {
+  const kafka = await openLog(config, () => undefined);
+  try {
+    return await work(kafka);
+  } finally {
+    await kafka.close();
+  }
+}

@@ -1,0 +1,116 @@
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RoleProcess } from '../../infra/cluster/role-process.js';
+import { freePorts } from '../../infra/servers/index.js';
+import { initDataPlane, openLog, readConfig, rebuildDataPlane, roles, startRouter, type Role, type Router } from '#runtime';
+import type { Deployment, Keys, Urls } from './deployment.js';
+import { eventually } from './eventually.js';
+import { send } from './http/send.js';
+import { makeKeysIn } from './make-keys.js';
+import { serverEnvironment } from './servers.js';
+
+/** Every role as a process, behind a router, with topics and tables of its own in servers that others use too. */
+export class ClusterDeployment implements Deployment {
+  private constructor(
+    private readonly environment: Readonly<Record<string, string>>,
+    private readonly processes: ReadonlyMap<Role, RoleProcess>,
+    private readonly adminPorts: ReadonlyMap<Role, number>,
+    private readonly router: Router,
+    readonly keys: Keys,
+  ) {}
+
+  static async start(): Promise<ClusterDeployment> {
+    const cache = await mkdtemp(join(tmpdir(), 'headwater-cache-'));
+    const number = randomInt(1, 1_000_000);
+    const environment = {
+      ...serverEnvironment(),
+      HEADWATER_KAFKA_PREFIX: `t${number}.`,
+      HEADWATER_CACHE: cache,
+      HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
+      HEADWATER_CHECKPOINT_SECONDS: '1',
+      HEADWATER_SESSION_SECONDS: '6',
+      HEADWATER_LOG_LEVEL: 'warn',
+    };
+    const config = readConfig(environment);
+    const silent = (): void => {};
+    await initDataPlane(config, silent, 1000 * number);
+    const log = await openLog(config, silent);
+    const keys = await makeKeysIn(log);
+    await log.close();
+    const ports = await freePorts(2 * roles.length);
+    const adminPorts = new Map(roles.map((role, at) => [role, ports[roles.length + at]!]));
+    const processes = new Map(
+      roles.map((role, at) => [
+        role,
+        new RoleProcess({
+          role,
+          port: ports[at]!,
+          environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPorts.get(role)}` },
+          heard: (line) => process.env['HEADWATER_SHOW_ROLES'] && process.stderr.write(`[${role}] ${line}\n`),
+        }),
+      ]),
+    );
+    const url = (role: Role): string => processes.get(role)!.url;
+    const targets = { ingress: url('ingress'), query: url('query'), control: url('control') };
+    const router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
+    const deployment = new ClusterDeployment(environment, processes, adminPorts, router, keys);
+    await deployment.#start();
+    return deployment;
+  }
+
+  get urls(): Urls {
+    const { url } = this.router;
+    return { api: url, ingest: url, app: url };
+  }
+
+  async crash(): Promise<void> {
+    await this.#stop('SIGKILL');
+    await this.#start();
+  }
+
+  async restart(): Promise<void> {
+    await this.#stop('SIGTERM');
+    await this.#start();
+  }
+
+  settle(): Promise<void> {
+    return eventually(async () => {
+      const groups = await this.#lags('processors', 'headwater_group_lag_records');
+      if (groups.length < 3) throw new Error(`only ${groups.length} consumer groups are there`);
+      const views = await Promise.all((['query', 'control'] as const).map((role) => this.#lags(role, 'headwater_view_lag_records')));
+      const behind = [groups, ...views].flat().filter(([, records]) => records > 0);
+      if (behind.length > 0) throw new Error(`behind the log: ${behind.map(([name, records]) => `${name} by ${records}`).join(', ')}`);
+    }, 60_000);
+  }
+
+  async rebuild(): Promise<void> {
+    await rebuildDataPlane(readConfig(this.environment), { told: () => {}, lags: () => {}, readersMs: 1000 });
+  }
+
+  async stop(): Promise<void> {
+    await this.router.close();
+    await this.#stop('SIGTERM');
+    await rm(this.environment['HEADWATER_CACHE']!, { recursive: true });
+  }
+
+  /** What each group or view lags by, as a role's figures say. */
+  async #lags(role: Role, metric: string): Promise<[name: string, records: number][]> {
+    const { text } = await send(`http://127.0.0.1:${this.adminPorts.get(role)}`, { path: '/metrics' });
+    return Array.from(text.matchAll(new RegExp(`^${metric}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm')), ([, name, records]) => [
+      name!,
+      Number(records),
+    ]);
+  }
+
+  async #start(): Promise<void> {
+    const all = [...this.processes.values()];
+    for (const one of all) one.start();
+    await Promise.all(all.map((one) => one.ready()));
+  }
+
+  async #stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await Promise.all(Array.from(this.processes.values(), (one) => one.stop(signal)));
+  }
+}
