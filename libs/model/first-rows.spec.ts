@@ -17,14 +17,14 @@ function expected(series: readonly number[][], limit: number) {
 const first = new FirstRows(2);
 
 function selected(series: readonly number[][], limit: number, order: readonly number[]) {
-  first.begin(limit);
+  first.begin(limit, series.length);
   for (const at of order) {
     const times = Float64Array.from(series[at]!);
     const middle = times.length >> 1;
     first.add(at, [times, times.map((timeMs) => timeMs * 2)], 0, middle);
     first.add(at, [times, times.map((timeMs) => timeMs * 2)], middle, times.length);
   }
-  const { counts, columns, truncated } = first.finish(series.length);
+  const { counts, columns, truncated } = first.finish();
   expect([...columns[1]!]).toEqual([...columns[0]!].map((timeMs) => timeMs * 2));
   let begin = 0;
   const kept = [...counts].map((count) => [...columns[0]!.subarray(begin, (begin += count))]);

@@ -73,6 +73,7 @@ export class ArenaReader {
 
   /** Appends the rows of a series' buckets in [fromMs, toMs), both at edges of buckets. */
   rows(position: number, sizeMs: number, fromMs: number, toMs: number, into: RollupRows): void {
+    if (this.arena.heads[position]! < 0) return;
     const points = this.#collect(position, fromMs, toMs);
     into.begin();
     into.fold(sizeMs, points.timeMs, points.value, 0, points.length);

@@ -3,6 +3,7 @@ import { RollupRows } from '#model';
 /** Kept from call to call: the rows of runs that have some, and where in each the merge stands. */
 const live: RollupRows[] = [];
 const at: number[] = [];
+const none: readonly Stale[] = [];
 
 /** Buckets [fromMs, toMs) whose rows do not add up: they are to be folded again from the raw points. */
 export interface Stale {
@@ -18,7 +19,7 @@ export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: Rol
   live.length = 0;
   for (const rows of runs) if (rows.length > 0) live.push(rows);
   if (live.length === 1) into.append(live[0]!);
-  return live.length > 1 ? mergeLive(sizeMs, into) : [];
+  return live.length > 1 ? mergeLive(sizeMs, into) : none;
 }
 
 function mergeLive(sizeMs: number, into: RollupRows): Stale[] {

@@ -70,7 +70,7 @@ export class Reads {
   /** Rows of (time, value). */
   raw(): SelectedRows {
     const { order, window, limit } = this.request;
-    const first = firstPoints.begin(limit);
+    const first = firstPoints.begin(limit, order.length);
     for (const position of order) {
       let taken = 0;
       const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
@@ -81,7 +81,7 @@ export class Reads {
         taken += end - stream.at;
       }
     }
-    return first.finish(order.length);
+    return first.finish();
   }
 
   /** Rows of (start of the bucket, min, max, avg, count), and which series have a bucket in the window. */
@@ -90,7 +90,7 @@ export class Reads {
     const sizeMs = intervalMs[interval];
     const { startMs } = bucketWindow(window, interval);
     const endMs = startMs + sizeMs * Math.ceil((window.endMs - startMs) / sizeMs);
-    const first = firstBuckets.begin(limit);
+    const first = firstBuckets.begin(limit, order.length);
     const present = new Uint8Array(order.length);
     for (const position of order) {
       let fromMs = startMs;
@@ -105,7 +105,7 @@ export class Reads {
       }
       if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
     }
-    const rows = first.finish(order.length);
+    const rows = first.finish();
     const [, , , sum, count] = rows.columns;
     for (let row = 0; row < sum!.length; row++) sum![row]! /= count![row]!;
     return { ...rows, present };
