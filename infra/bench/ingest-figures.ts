@@ -8,16 +8,20 @@ const tailMs = 5_000;
 const dayMs = 86_400_000;
 
 /** One side of one pair. */
-export interface IngestRun {
+export interface Charge {
   readonly cpuPerMpt: number;
   readonly pointsPerS: number;
   readonly loadCpuPerMpt: number;
   readonly peakMemoryMb: number;
+}
+
+export interface IngestRun extends Charge {
+  /** Of each file once the server has stopped, so that nothing is left in a write-ahead file. */
   readonly diskBytes: Readonly<Record<string, number>>;
 }
 
 /** Sends the shape and charges the server from the first byte to 5 s after the last answer, so that what it put off is paid. */
-export async function charge(server: ServerProcess, shape: Shape, startMs: number): Promise<IngestRun> {
+export async function charge(server: ServerProcess, shape: Shape, startMs: number): Promise<Charge> {
   const load = fork(new URL('./load.js', import.meta.url));
   load.send({ url: server.url, key: server.key, shape, startMs } satisfies LoadOrder);
   await once(load, 'message');
@@ -33,7 +37,6 @@ export async function charge(server: ServerProcess, shape: Shape, startMs: numbe
     pointsPerS: pointsOf(shape) / report.wallS,
     loadCpuPerMpt: report.cpuS / mpt,
     peakMemoryMb: server.peakMemoryMb(),
-    diskBytes: server.diskBytes(),
   };
 }
 
@@ -60,14 +63,15 @@ export async function ingestRun(shape: Shape): Promise<IngestRun> {
     await until(async () => (seen = await counted(server, shape, startMs)) === pointsOf(shape), 20_000).catch(() => {
       throw new Error(`${shape.name}: ${pointsOf(shape)} points were accepted and ${seen} can be read: the run is void`);
     });
-    return run;
+    await server.stop();
+    return { ...run, diskBytes: server.diskBytes() };
   } finally {
     await server.remove();
   }
 }
 
 /** Runs one shape against the floor. */
-export async function floorRun(shape: Shape): Promise<IngestRun> {
+export async function floorRun(shape: Shape): Promise<Charge> {
   const floor = await ServerProcess.floor('parse');
   try {
     return await charge(floor, shape, dayStartMs(Date.now()));

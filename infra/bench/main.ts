@@ -1,5 +1,5 @@
 import { arch, cpus, totalmem } from 'node:os';
-import { floorRun, ingestRun, type IngestRun } from './ingest-figures.js';
+import { type Charge, floorRun, ingestRun, type IngestRun } from './ingest-figures.js';
 import type { ProbeReport } from './probe.js';
 import { fill, probe, readFigures } from './read-figures.js';
 import { requestCost } from './request-figure.js';
@@ -26,7 +26,7 @@ function print(figure: string, columns: Readonly<Record<string, string | number>
 async function ingest(): Promise<void> {
   for (const shape of shapes.filter(({ name }) => wanted(name))) {
     const ours: IngestRun[] = [];
-    const floor: IngestRun[] = [];
+    const floor: Charge[] = [];
     for (let pair = 0; pair < pairs; pair++) {
       ours.push(await ingestRun(shape));
       floor.push(await floorRun(shape));
@@ -55,7 +55,7 @@ async function ingest(): Promise<void> {
         ours.map((run) => run.peakMemoryMb),
         0,
       ),
-      'bytes per point on disk': perPoint.map(([file, bytes]) => `${file} ${(bytes / pointsOf(shape)).toFixed(2)}`).join(', '),
+      'bytes per point on disk, stopped': perPoint.map(([file, bytes]) => `${file} ${(bytes / pointsOf(shape)).toFixed(2)}`).join(', '),
     });
   }
 }

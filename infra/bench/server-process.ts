@@ -83,9 +83,12 @@ export class ServerProcess {
     return Object.fromEntries(files.map((file) => [file.name, statSync(join(file.parentPath, file.name)).size]));
   }
 
+  /** Ends the process as an operator would; does nothing when it has ended. */
   async stop(): Promise<void> {
-    const ended = once(this.#child!, 'exit');
-    this.#child!.kill('SIGTERM');
+    const child = this.#child!;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
     await ended;
   }
 
