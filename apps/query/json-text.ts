@@ -19,9 +19,9 @@ const keptBytes = 4 * 1024 * 1024;
 let scratch = Buffer.allocUnsafe(256 * 1024);
 
 /**
- * The JSON text of a big answer, straight from columns of finite numbers to bytes; every number as `JSON.stringify` prints it. Takes half
- * of its time where numbers have few decimals, and for a row each of many sources; a fifth less where they have many. One text at a time:
- * `bytes` ends it.
+ * The JSON text of a big answer, straight from columns of finite numbers to bytes; every number as `JSON.stringify` prints it. Takes a
+ * third of its time where numbers have few decimals, half of it for a row each of many sources, and all of it where they have many. One
+ * text at a time: `bytes` ends it.
  */
 export class JsonText {
   #end = 0;
