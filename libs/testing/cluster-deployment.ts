@@ -65,6 +65,11 @@ export class ClusterDeployment implements Deployment {
     return { api: url, ingest: url, app: url };
   }
 
+  /** Stands before the names of its topics. */
+  get topicPrefix(): string {
+    return this.environment['HEADWATER_KAFKA_PREFIX']!;
+  }
+
   async crash(): Promise<void> {
     await this.#stop('SIGKILL');
     await this.#start();
