@@ -33,7 +33,7 @@ async function makeDataPlane(url: string | undefined, io: Io): Promise<void> {
   const base = serverUrl(url || process.env['HEADWATER_URL'] || defaultUrl);
   await onDataPlane(async ({ initDataPlane, welcome }, config) => {
     const firstKey = await initDataPlane(config, (line) => io.note(line));
-    if (firstKey) await io.data(welcome(base, firstKey));
+    if (firstKey) await io.data(welcome(base, firstKey, `Topics, schemas and tables are made. Once the roles run at ${base}:`));
     else io.note('The data plane is there, with its first organization and key.');
   });
 }

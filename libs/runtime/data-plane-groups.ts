@@ -29,7 +29,9 @@ export function reportTopics(config: Config): Promise<TopicReport> {
       }),
     );
     const names = await groups.names();
-    const progress = await Promise.all(names.map(async (group) => groups.progress(group, await groups.ends(await groups.topics(group)))));
+    const progress = await Promise.all(
+      names.map(async (group) => groups.progress(group, await groups.ends(await ownTopics(groups, group)))),
+    );
     return {
       topics: sizes.filter(({ topic, records }) => records > 0 || !topic.endsWith('.dlq')),
       groups: progress.flat().filter(({ offset, lag }) => offset + lag > 0),
@@ -42,7 +44,7 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
   return withLog(config, async ({ groups }) => {
     const names = await groups.names();
     if (!names.includes(group)) throw new StartError(`There is no group ${group}: there are ${names.join(', ') || 'none'}.`);
-    const read = await groups.topics(group);
+    const read = await ownTopics(groups, group);
     for (const topic of read) {
       await groups.move(group, topic, from).catch((cause: unknown) => {
         throw new StartError(`The group ${group} cannot be moved in ${topic}: stop all processors first, and start them afterwards.`, {
@@ -52,6 +54,12 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
     }
     return read;
   });
+}
+
+/** Others may keep offsets in the same Kafka. */
+async function ownTopics(groups: Kafka['groups'], group: string): Promise<readonly string[]> {
+  const names = new Set(topics.flatMap(({ name }) => [name, `${name}.dlq`]));
+  return (await groups.topics(group)).filter((topic) => names.has(topic));
 }
 
 async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise<T>): Promise<T> {

@@ -13,10 +13,10 @@ export async function firstKey(keyring: Keyring): Promise<string | undefined> {
   return secret;
 }
 
-/** What the first start prints, once. */
-export function welcome(url: string, key: string): string {
+/** What the first start prints, once. @param now says that it is there, or will be. */
+export function welcome(url: string, key: string, now = `Headwater is ready at ${url}`): string {
   return `
-  Headwater is ready at ${url}
+  ${now}
 
   Your API key. It is shown this once, so keep it:
 

@@ -11,12 +11,20 @@ import { send } from './http/send.js';
 import { makeKeysIn } from './make-keys.js';
 import { serverEnvironment } from './servers.js';
 
+/** Of what may be there often, there are two. */
+const everyRole: readonly Role[] = [...roles, 'processors'];
+
+interface Replica {
+  readonly role: Role;
+  readonly adminPort: number;
+  readonly process: RoleProcess;
+}
+
 /** Every role as a process, behind a router, with topics and tables of its own in servers that others use too. */
 export class ClusterDeployment implements Deployment {
   private constructor(
     private readonly environment: Readonly<Record<string, string>>,
-    private readonly processes: ReadonlyMap<Role, RoleProcess>,
-    private readonly adminPorts: ReadonlyMap<Role, number>,
+    private readonly processes: readonly Replica[],
     private readonly router: Router,
     readonly keys: Keys,
   ) {}
@@ -39,23 +47,20 @@ export class ClusterDeployment implements Deployment {
     const log = await openLog(config, silent);
     const keys = await makeKeysIn(log);
     await log.close();
-    const ports = await freePorts(2 * roles.length);
-    const adminPorts = new Map(roles.map((role, at) => [role, ports[roles.length + at]!]));
-    const processes = new Map(
-      roles.map((role, at) => [
+    const ports = await freePorts(2 * everyRole.length);
+    const processes = everyRole.map((role, at) => {
+      const [port, adminPort] = ports.slice(2 * at) as [number, number];
+      const heard = (line: string): unknown => process.env['HEADWATER_SHOW_ROLES'] && process.stderr.write(`[${role}] ${line}\n`);
+      return {
         role,
-        new RoleProcess({
-          role,
-          port: ports[at]!,
-          environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPorts.get(role)}` },
-          heard: (line) => process.env['HEADWATER_SHOW_ROLES'] && process.stderr.write(`[${role}] ${line}\n`),
-        }),
-      ]),
-    );
-    const url = (role: Role): string => processes.get(role)!.url;
+        adminPort,
+        process: new RoleProcess({ role, port, environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPort}` }, heard }),
+      };
+    });
+    const url = (role: Role): string => processes.find((one) => one.role === role)!.process.url;
     const targets = { ingress: url('ingress'), query: url('query'), control: url('control') };
     const router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
-    const deployment = new ClusterDeployment(environment, processes, adminPorts, router, keys);
+    const deployment = new ClusterDeployment(environment, processes, router, keys);
     await deployment.#start();
     return deployment;
   }
@@ -102,7 +107,8 @@ export class ClusterDeployment implements Deployment {
 
   /** What each group or view lags by, as a role's figures say. */
   async #lags(role: Role, metric: string): Promise<[name: string, records: number][]> {
-    const { text } = await send(`http://127.0.0.1:${this.adminPorts.get(role)}`, { path: '/metrics' });
+    const { adminPort } = this.processes.find((one) => one.role === role)!;
+    const { text } = await send(`http://127.0.0.1:${adminPort}`, { path: '/metrics' });
     return Array.from(text.matchAll(new RegExp(`^${metric}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm')), ([, name, records]) => [
       name!,
       Number(records),
@@ -110,12 +116,11 @@ export class ClusterDeployment implements Deployment {
   }
 
   async #start(): Promise<void> {
-    const all = [...this.processes.values()];
-    for (const one of all) one.start();
-    await Promise.all(all.map((one) => one.ready()));
+    for (const one of this.processes) one.process.start();
+    await Promise.all(this.processes.map((one) => one.process.ready()));
   }
 
   async #stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    await Promise.all(Array.from(this.processes.values(), (one) => one.stop(signal)));
+    await Promise.all(this.processes.map((one) => one.process.stop(signal)));
   }
 }
