@@ -38,7 +38,6 @@ export class ClusterDeployment implements Deployment {
       HEADWATER_CACHE: cache,
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
       HEADWATER_CHECKPOINT_SECONDS: '1',
-      HEADWATER_SESSION_SECONDS: '6',
       HEADWATER_LOG_LEVEL: 'warn',
     };
     const config = readConfig(environment);
@@ -92,7 +91,7 @@ export class ClusterDeployment implements Deployment {
       const views = await Promise.all((['query', 'control'] as const).map((role) => this.#lags(role, 'headwater_view_lag_records')));
       const behind = [groups, ...views].flat().filter(([, records]) => records > 0);
       if (behind.length > 0) throw new Error(`behind the log: ${behind.map(([name, records]) => `${name} by ${records}`).join(', ')}`);
-    }, 60_000);
+    }, 180_000);
   }
 
   async rebuild(): Promise<void> {
