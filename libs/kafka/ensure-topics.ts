@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { AnyTopic } from '#log';
 import type { Asker } from './asker.js';
 import { kafkajs } from './kafkajs.js';
-import { deadLettersOf } from './topic-names.js';
+import { deadLettersOf } from './names.js';
 
 export interface TopicSettings {
   readonly replicationFactor: number;

@@ -1,6 +1,10 @@
 import type { Admin } from 'kafkajs';
+import type { Position } from '#log';
 import type { Asker } from './asker.js';
+import type { KafkaAddress } from './client.js';
+import { isOwnGroup } from './names.js';
 import { committedBy, extentsOf, type Extents } from './offsets.js';
+import { setOffsets } from './set-offsets.js';
 
 /** Where topics begin and end, by topic as Kafka calls it and partition. */
 export type Ends = Extents;
@@ -19,15 +23,16 @@ export interface Progress {
 /** Where a group shall go on: with a record, with the first record of a time or later (Unix milliseconds), or with the first there is. */
 export type Start = { readonly offset: number } | { readonly timestampMs: number } | 'beginning';
 
-/** Groups of views, which keep no offsets. */
-const ofAView = /\.view-[0-9a-f-]{36}$/;
-
 /** Consumer groups, seen from outside. All of it rejects `log_unavailable`. */
 export class Groups {
+  private readonly prefix: string;
+
   constructor(
+    private readonly address: KafkaAddress,
     private readonly asker: Asker,
-    private readonly prefix: string,
-  ) {}
+  ) {
+    this.prefix = address.prefix ?? '';
+  }
 
   /** Where topics end now. */
   ends(topics: readonly string[]): Promise<Ends> {
@@ -56,7 +61,7 @@ export class Groups {
   /** The names of all groups that keep offsets. */
   async names(): Promise<readonly string[]> {
     const { groups } = await this.asker.ask((admin) => admin.listGroups());
-    const own = groups.map(({ groupId }) => groupId).filter((name) => name.startsWith(this.prefix) && !ofAView.test(name));
+    const own = groups.map(({ groupId }) => groupId).filter((name) => name.startsWith(this.prefix) && !isOwnGroup(name));
     return own.map((name) => name.slice(this.prefix.length)).toSorted();
   }
 
@@ -66,19 +71,23 @@ export class Groups {
     return found.map(({ topic }) => topic.slice(this.prefix.length)).toSorted();
   }
 
-  /** Moves a group that has no members. Rejects when it has some. */
+  /** Moves a group that has no members. Rejects with a sentence when it has some. */
   async move(group: string, topic: string, to: Start): Promise<void> {
-    const name = this.prefix + topic;
-    await this.asker.ask(async (admin) => {
-      const partitions = await startsIn(admin, name, to);
-      await admin.setOffsets({ groupId: this.prefix + group, topic: name, partitions });
-    });
+    const [id, name] = [this.prefix + group, this.prefix + topic];
+    const { groups } = await this.asker.ask((admin) => admin.describeGroups([id]));
+    const members = groups[0]?.members.length ?? 0;
+    if (members > 0) throw new Error(`group ${group} has ${members} members: stop them first`);
+    const offsets = await this.asker.ask((admin) => startsIn(admin, name, to));
+    await setOffsets(this.address, id, offsets);
   }
 }
 
-async function startsIn(admin: Admin, topic: string, to: Start): Promise<{ partition: number; offset: string }[]> {
-  const extents = await admin.fetchTopicOffsets(topic);
-  if (to !== 'beginning' && 'timestampMs' in to) return admin.fetchTopicOffsetsByTimestamp(topic, to.timestampMs);
+async function startsIn(admin: Admin, topic: string, to: Start): Promise<readonly Position[]> {
+  if (to !== 'beginning' && 'timestampMs' in to) {
+    const found = await admin.fetchTopicOffsetsByTimestamp(topic, to.timestampMs);
+    return found.map(({ partition, offset }) => ({ topic, partition, offset: Number(offset) }));
+  }
   const wanted = to === 'beginning' ? 0 : to.offset;
-  return extents.map(({ partition, low, high }) => ({ partition, offset: String(Math.min(Number(high), Math.max(Number(low), wanted))) }));
+  const extents = await admin.fetchTopicOffsets(topic);
+  return extents.map(({ partition, low, high }) => ({ topic, partition, offset: Math.min(Number(high), Math.max(Number(low), wanted)) }));
 }

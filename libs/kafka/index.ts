@@ -1,4 +1,5 @@
 export type { KafkaAddress } from './client.js';
+export type { DeadLetter, DeadLetters, Redriven } from './dead-letters.js';
 export { TopicMismatch } from './ensure-topics.js';
 export { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
 export type { RegistryAddress } from './registry/registry-api.js';

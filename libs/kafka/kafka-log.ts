@@ -6,7 +6,7 @@ import { GroupSubscription } from './group/group-subscription.js';
 import { GuardedProducer } from './guarded-producer.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
-import { isDeadLetters, partitionsOf } from './topic-names.js';
+import { isDeadLetters, partitionsOf } from './names.js';
 import { logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { MapView, type AnyTopic, type Topic, type View, type Views } from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { placeName, type Place } from './group/assignment.js';
 import { Member } from './group/member.js';
+import { ownGroup } from './names.js';
 import { extentsOf, type Extents } from './offsets.js';
 import { logUnavailable, pause, untilDone } from './trouble.js';
 
@@ -103,7 +103,7 @@ class FollowedTopic {
     const { address } = this.options;
     return new Member({
       address,
-      group: `${this.#name}.view-${randomUUID()}`,
+      group: ownGroup(this.#name),
       topics: new Map([[this.#name, this.topic]]),
       codec,
       sessionMs,

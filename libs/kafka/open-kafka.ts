@@ -3,6 +3,7 @@ import { TelemetryError, type Metric } from '#model';
 import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
+import { DeadLetters } from './dead-letters.js';
 import { ensureTopics, type TopicSettings } from './ensure-topics.js';
 import { Groups } from './groups.js';
 import { KafkaLog } from './kafka-log.js';
@@ -32,6 +33,7 @@ export interface KafkaStorage {
   readonly log: RecordLog;
   readonly views: Views;
   readonly groups: Groups;
+  readonly deadLetters: DeadLetters;
   readonly metrics: readonly Metric[];
   /** Why the log cannot be used now, in words for the operator; undefined while it can. */
   health(): string | undefined;
@@ -66,7 +68,8 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const storage: KafkaStorage = {
     log,
     views,
-    groups: new Groups(asker, options.prefix ?? ''),
+    groups: new Groups(options, asker),
+    deadLetters: new DeadLetters({ address: options, topics, codec: opening.codec, asker, log }),
     metrics: kafkaMetrics(log.queue, views),
     health: () => opening.waitsFor ?? pulse.health() ?? queueHealth(log),
     close: () => end('close'),

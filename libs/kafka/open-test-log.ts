@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { RecordLog, Views } from '#log';
+import type { AnyTopic, RecordLog, Views } from '#log';
 import { apiKeys, events, points, sources } from '#topics';
 import { Asker } from './asker.js';
 import { openKafka, type KafkaOptions } from './open-kafka.js';
-import { deadLettersOf } from './topic-names.js';
+import { deadLettersOf } from './names.js';
 
 export interface TestLog {
   readonly log: RecordLog;
@@ -14,20 +14,22 @@ export interface TestLog {
   close(): Promise<void>;
 }
 
-export const testTopics = [events, points, sources, apiKeys];
-
-/** A Kafka log on topics of its own, for tests. */
-export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<TestLog> {
-  const options: KafkaOptions = {
+/** Options for topics of their own on the Kafka of this test run. */
+export function testOptions(topics: readonly AnyTopic[]): KafkaOptions & { readonly prefix: string } {
+  return {
     brokers: process.env['HEADWATER_TEST_KAFKA']!.split(','),
     registry: { url: process.env['HEADWATER_TEST_REGISTRY']! },
     prefix: `t${randomBytes(6).toString('hex')}.`,
-    topics: testTopics,
+    topics,
     replicationFactor: 1,
     minInsyncReplicas: 1,
     report: () => undefined,
-    ...more,
   };
+}
+
+/** A Kafka log on topics of its own, for tests. */
+export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<TestLog> {
+  const options = { ...testOptions([events, points, sources, apiKeys]), ...more };
   const kafka = await openKafka(options);
   return {
     log: kafka.log,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AnyTopic } from '#log';
 
 const deadLetters = '.dlq';
@@ -14,3 +15,8 @@ export function partitionsOf(name: string, topics: readonly AnyTopic[]): number 
   if (!topic) throw new Error(`there is no topic ${name}`);
   return topic.partitions;
 }
+
+/** A group that a process makes for itself to follow a topic; it keeps no offsets. */
+export const ownGroup = (topic: string): string => `${topic}.view-${randomUUID()}`;
+
+export const isOwnGroup = (group: string): boolean => /\.view-[0-9a-f-]{36}$/.test(group);

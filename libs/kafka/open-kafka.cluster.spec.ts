@@ -1,0 +1,302 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { entry, tombstone, type AnyTopic, type Entry } from '#log';
+import type { EventBatch, Source } from '#model';
+import { describeOnKafka, LogConsumer, until } from '#testing';
+import { events, sources } from '#topics';
+import { GuardedProducer } from './guarded-producer.js';
+import { newClient } from './client.js';
+import { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
+import { testOptions } from './open-test-log.js';
+import { ConfluentRegistry } from './registry/confluent-registry.js';
+
+const nowhere = 'http://127.0.0.1:9';
+const few: AnyTopic = { ...events, partitions: 3 };
+
+async function listening(listener: RequestListener): Promise<{ readonly api: Server; readonly url: string }> {
+  const api = createServer(listener).listen(0, '127.0.0.1');
+  await once(api, 'listening');
+  return { api, url: `http://127.0.0.1:${(api.address() as AddressInfo).port}` };
+}
+
+async function forward(base: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { url, method = 'GET' } = request;
+  const body = method === 'GET' ? null : await text(request);
+  const answer = await fetch(base + url!, { method, headers: { 'content-type': 'application/json' }, body });
+  response.writeHead(answer.status).end(await answer.text());
+}
+
+const said = (sourceId: string, n: number): Entry<EventBatch> =>
+  entry(events, {
+    orgId: 'o',
+    sourceId,
+    receivedMs: n,
+    origin: 'source',
+    events: [{ metric: 'said', timestampMs: n, value: 'x', isJson: false, tags: {}, place: 0, ordinal: 0 }],
+  });
+const seen = (sourceId: string): Entry<Source> => entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs: 1 });
+
+describeOnKafka('a log in Kafka', () => {
+  let options: KafkaOptions;
+  let reports: string[];
+  let opened: KafkaStorage[];
+  beforeEach(() => {
+    reports = [];
+    opened = [];
+    options = { ...testOptions([sources, few]), report: (message) => reports.push(message) };
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((kafka) => kafka.close()));
+  });
+
+  const open = async (more: Partial<KafkaOptions> = {}): Promise<KafkaStorage> => {
+    const kafka = await openKafka({ ...options, ...more });
+    opened.push(kafka);
+    return kafka;
+  };
+
+  describe('has its topics', () => {
+    it('made at the first start with those for dead letters, and left alone afterwards', async () => {
+      const kafka = await open();
+      const names = ['sources.v1', 'sources.v1.dlq', 'telemetry.events.v1', 'telemetry.events.v1.dlq'];
+      const ends = await kafka.groups.ends(names);
+      expect([...ends.values()].map((extents) => extents.length)).toEqual([24, 1, 3, 1]);
+      await kafka.log.append([seen('a')]);
+      const [extents] = (await (await open()).groups.ends(['sources.v1'])).values();
+      expect(Math.max(...extents!.map(({ high }) => high))).toBe(1);
+      expect(reports).toEqual([]);
+    });
+
+    it('with another number of partitions, and does not start', async () => {
+      await open();
+      const sentence = `topic ${options.prefix}telemetry.events.v1 has 3 partitions, and the contract says 24: another number puts keys elsewhere`;
+      await expect(open({ topics: [sources, events] })).rejects.toThrow(sentence);
+    });
+
+    it('with other settings, and says which', async () => {
+      await open();
+      await open({ topics: [sources, { ...few, cleanup: 'compact' }] });
+      expect(reports).toEqual([`topic ${options.prefix}telemetry.events.v1 has cleanup.policy=delete, and the contract says compact`]);
+    });
+  });
+
+  describe('has its schemas', () => {
+    const level = async (subject: string): Promise<unknown> => (await fetch(`${options.registry.url}/config/${subject}`)).json();
+
+    it('registered under the name of the topic, each at its level', async () => {
+      await open();
+      expect(await level(`${options.prefix}sources.v1-value`)).toMatchObject({ compatibilityLevel: 'BACKWARD_TRANSITIVE' });
+    });
+
+    it('in common with clients that are not ours, both ways', async () => {
+      const kafka = await open();
+      const registry = new SchemaRegistry({ host: options.registry.url });
+      const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [sources] });
+      await kafka.log.append([seen('ours')]);
+      await consumer.has(1);
+      const bytes = Buffer.from(kafka.log.encoded(consumer.records[0]!));
+      expect(await registry.decode(bytes)).toMatchObject({ org_id: 'o', source_id: 'ours', first_received_ms: 1 });
+
+      const theirs = { org_id: 'o', source_id: 'theirs', first_received_ms: 2, last_received_ms: 3 };
+      const value = await registry.encode(bytes.readUInt32BE(1), theirs);
+      const producer = newClient(options).kafka.producer();
+      await producer.connect();
+      await producer.send({ topic: `${options.prefix}sources.v1`, messages: [{ key: 'o/theirs', value }] });
+      await producer.disconnect();
+      await consumer.has(2);
+      expect(consumer.records[1]!.value).toEqual({ orgId: 'o', sourceId: 'theirs', firstReceivedMs: 2, lastReceivedMs: 3 });
+    });
+
+    it('in a file, so that it starts while the registry is away', async () => {
+      const schemaCacheFile = join(await mkdtemp(join(tmpdir(), 'headwater-schemas-')), 'schemas.json');
+      await (await open({ schemaCacheFile })).log.append([seen('a')]);
+      const again = await open({ schemaCacheFile, registry: { url: nowhere } });
+      await again.log.append([seen('b')]);
+      const consumer = await LogConsumer.join(again.log, { group: 'g', topics: [sources] });
+      await consumer.has(2);
+      expect(again.health()).toBeUndefined();
+    });
+
+    it('from nowhere at its first start while the registry is away, and says so until it is back', async () => {
+      const { api, url } = await listening((_, response) => response.writeHead(503).end('{}'));
+      const kafka = await open({ registry: { url }, waitMs: 300 });
+      await until('it says so', () => kafka.health()?.startsWith('The schema registry is in trouble') === true);
+      await expect(kafka.log.append([seen('a')])).rejects.toMatchObject({ code: 'log_unavailable', retryAfterS: 1 });
+      api.removeAllListeners('request').on('request', (request, response) => void forward(options.registry.url, request, response));
+      await until('it is open', () => kafka.health() === undefined);
+      await kafka.log.append([seen('a')]);
+      api.close();
+    });
+  });
+
+  describe('knows its operator', () => {
+    it('who sees how far a group is, and lets it go on elsewhere once it has no members', async () => {
+      const { log, groups } = await open();
+      const beforeMs = Date.now();
+      for (let n = 1; n <= 4; n++) await log.append([{ ...said('s', n), topic: few }]);
+      const consumer = await LogConsumer.join(log, { group: 'g', topics: [few] });
+      await consumer.has(4);
+      await consumer.commit(consumer.records.slice(0, 3));
+      const left = async (): Promise<number> => groups.missing('g', await groups.ends([few.name]));
+      expect([await groups.names(), await groups.topics('g'), await left()]).toEqual([['g'], [few.name], 1]);
+      await expect(groups.move('g', few.name, 'beginning')).rejects.toThrow('group g has 1 members: stop them first');
+      await consumer.stop();
+      const goals = [
+        ['beginning', 4],
+        [{ offset: 1 }, 3],
+        [{ timestampMs: beforeMs }, 4],
+        [{ timestampMs: beforeMs + 1e6 }, 0],
+        [{ offset: 2 }, 2],
+      ] as const;
+      for (const [goal, expected] of goals) {
+        await groups.move('g', few.name, goal);
+        expect([goal, await left()]).toEqual([goal, expected]);
+      }
+      const again = await LogConsumer.join(log, { group: 'g', topics: [few] });
+      await again.has(2);
+      expect(again.records.map(({ offset }) => offset)).toEqual([2, 3]);
+    });
+
+    it('who reads dead letters and sends each back once', async () => {
+      const { log, deadLetters } = await open();
+      const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });
+      await log.append([seen('a')]);
+      await consumer.has(1);
+      const bytes = log.encoded(consumer.records[0]!);
+      const headers = { topic: sources.name, partition: '0', offset: '0', group: 'g', reason: 'why not' };
+      await log.park('sources.v1.dlq', 'o/a', bytes, headers);
+      await log.park('sources.v1.dlq', 'o/b', new Uint8Array(), headers);
+      await log.park('sources.v1.dlq', 'o/c', bytes, { reason: 'from nowhere' });
+
+      const letters = await deadLetters.list(sources);
+      expect(letters.map(({ offset, key, headers: { reason } }) => [offset, key, reason])).toEqual([
+        [0, 'o/a', 'why not'],
+        [1, 'o/b', 'why not'],
+        [2, 'o/c', 'from nowhere'],
+      ]);
+      expect((await deadLetters.list(sources, 1, 1)).map(({ key }) => key)).toEqual(['o/b']);
+
+      expect(await deadLetters.redrive(sources)).toEqual({ redriven: 2, left: 1 });
+      await consumer.has(3);
+      expect(consumer.records.slice(1).map(({ key, value }) => [key, value === null])).toEqual(
+        expect.arrayContaining([
+          ['o/a', false],
+          ['o/b', true],
+        ]),
+      );
+      expect(await deadLetters.redrive(sources)).toEqual({ redriven: 0, left: 0 });
+    });
+  });
+
+  describe('has groups with several members', () => {
+    it('who share the partitions, the same of all topics with one, and take over from each other', async () => {
+      const keys = Array.from({ length: 200 }, (_, n) => `s${n}`);
+      const [one, two] = [
+        await open({ topics: [sources, events], prefix: `${options.prefix}two.` }),
+        await open({ topics: [sources, events], prefix: `${options.prefix}two.` }),
+      ];
+      const a = await LogConsumer.join(one.log, { group: 'g', topics: [sources, events] });
+      const b = await LogConsumer.join(two.log, { group: 'g', topics: [sources, events] });
+      await one.log.append(keys.flatMap((key) => [seen(key), said(key, 1)]));
+      const places = (consumer: LogConsumer): Set<number> => new Set(consumer.records.map(({ partition }) => partition));
+      await until('both have all of theirs', () => a.records.length + b.records.length >= 400);
+      expect([...places(a)].filter((partition) => places(b).has(partition))).toEqual([]);
+      expect(places(b).size).toBe(12);
+      await a.commit();
+      await b.commit(b.records.slice(0, 10));
+      const missing = new Set(b.records.slice(10).map(({ topic, key }) => topic.name + key));
+      await two.crash();
+      await a.has(400 - 10);
+      const got = new Set(a.records.map(({ topic, key }) => topic.name + key));
+      expect([...missing].filter((place) => !got.has(place))).toEqual([]);
+      await a.commit();
+      expect(await a.subscription.lag()).toBe(0);
+      await expect(b.commit()).rejects.toMatchObject({ code: 'log_unavailable' });
+    });
+  });
+
+  describe('and a producer that was refused something', () => {
+    const topic = (): string => `${options.prefix}telemetry.events.v1`;
+    const refused = (): Parameters<GuardedProducer['send']>[0] => [
+      { topic: topic(), partition: 0, messages: [{ key: 'a', value: randomBytes(2 << 20), partition: 0 }] },
+      { topic: topic(), partition: 1, messages: [{ key: 'b', value: 'first', partition: 1 }] },
+    ];
+    const next = (): Parameters<GuardedProducer['send']>[0][number] => ({
+      topic: topic(),
+      partition: 1,
+      messages: [{ key: 'b', value: 'second', partition: 1 }],
+    });
+    const inTheLog = async (kafka: KafkaStorage): Promise<string[]> => {
+      const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [few] });
+      await consumer.subscription.caughtUp();
+      return consumer.unreadable.map(({ bytes }) => Buffer.from(bytes).toString());
+    };
+
+    it('kafkajs alone swallows the next record of a partition that is fine', async () => {
+      const kafka = await open();
+      const producer = newClient(options).kafka.producer({
+        idempotent: true,
+        createPartitioner:
+          () =>
+          ({ message }) =>
+            message.partition!,
+      });
+      await producer.connect();
+      await expect(
+        producer.sendBatch({ acks: -1, topicMessages: refused().map(({ messages }) => ({ topic: topic(), messages: [...messages] })) }),
+      ).rejects.toThrow('larger than the max message size');
+      await producer.send({ topic: topic(), acks: -1, messages: [...next().messages] });
+      await producer.disconnect();
+      expect(await inTheLog(kafka)).toEqual(['first']);
+    });
+
+    it('is not used again, so that the next one is there', async () => {
+      const kafka = await open();
+      const producer = new GuardedProducer(options);
+      await expect(producer.send(refused())).rejects.toThrow('larger than the max message size');
+      expect(await producer.send([next()])).toEqual([]);
+      await producer.close();
+      expect(await inTheLog(kafka)).toEqual(['first', 'second']);
+    });
+  });
+
+  it('refuses what no partition would take before it is sent, and goes on', async () => {
+    const { log } = await open();
+    const big = { ...seen('a'), headers: { text: 'x'.repeat(1_100_000) } };
+    await expect(log.append([big])).rejects.toThrow('too many');
+    await log.append([seen('b'), tombstone(sources, 'o/a')]);
+  });
+});
+
+describe('ids that a registry does not know', () => {
+  it('are asked for once at a time, and not again for a while', async () => {
+    const asked: string[] = [];
+    const { api, url } = await listening((request, response) => {
+      asked.push(request.url!);
+      const [status, body]: [number, string] = request.url!.endsWith('/7')
+        ? [200, '{"schema":"\\"string\\""}']
+        : [404, '{"error_code":40403,"message":"no"}'];
+      setImmediate(() => response.writeHead(status).end(body));
+    });
+    const registry = new ConfluentRegistry({ url });
+    expect(await Promise.all([5, 5, 5, 7, 7].map((id) => registry.schema(id)))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      '"string"',
+      '"string"',
+    ]);
+    expect([await registry.schema(5), await registry.schema(7)]).toEqual([undefined, '"string"']);
+    expect(asked.toSorted()).toEqual(['/schemas/ids/5', '/schemas/ids/7']);
+    api.close();
+    await expect(registry.schema(8)).rejects.toMatchObject({ code: 'log_unavailable' });
+  });
+});
