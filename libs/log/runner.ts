@@ -115,6 +115,7 @@ export class Runner {
       }
       this.#checkpointMs = performance.now();
     } catch (error) {
+      if (lease === this.#lease && !lease.held()) this.#forgetAll();
       this.#failed('a checkpoint failed', error);
       throw error;
     }
@@ -139,10 +140,14 @@ export class Runner {
     await running.finally(() => this.#running.delete(running));
   }
 
-  /** What was processed under a lost lease is not ours to commit. */
+  /** What was processed under another lease is not ours to commit. */
   #hold(lease: Lease): void {
     if (lease === this.#lease) return;
     this.#lease = lease;
+    this.#forgetAll();
+  }
+
+  #forgetAll(): void {
     this.#processed.clear();
     this.#parked.clear();
   }

@@ -79,6 +79,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
       await processed(runner, 2);
       held = false;
       await expect(runner.checkpoint()).rejects.toMatchObject({ code: 'log_unavailable' });
+      await expect(runner.checkpoint()).resolves.toBeUndefined();
       expect(await runner.lag()).toBe(2);
       await runner.stop();
     });
