@@ -3,10 +3,10 @@ import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRe
 import type { EventBatch, Lease, PointBatch, Source } from '#model';
 import { events, points, sources } from '#topics';
 
-const writePauseMs = 2_000;
+const writePauseMs = 5_000;
 const mostUnwritten = 10_000;
 
-/** Keeps when each source was first and last heard: a new one is written at once, newer times of all others every two seconds. */
+/** Keeps when each source was first and last heard: a new one is written at once, newer times of all others every five seconds. */
 @Injectable()
 export class SourceTracker implements Processor<PointBatch | EventBatch> {
   readonly group = 'sources';
