@@ -1,6 +1,6 @@
-import { onOwnNode } from '#launch';
+import { asServer } from '#launch';
 
-await onOwnNode(async () => {
+await asServer(async () => {
   const [{ cluster, run }, { ControlModule }] = await Promise.all([import('#runtime'), import('./control.module.js')]);
   await run(ControlModule, cluster('control'));
 });

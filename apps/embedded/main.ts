@@ -1,6 +1,6 @@
-import { onOwnNode } from '#launch';
+import { asServer } from '#launch';
 
-await onOwnNode(async () => {
+await asServer(async () => {
   const [{ embedded, run }, { EmbeddedModule }] = await Promise.all([import('#runtime'), import('./embedded.module.js')]);
   await run(EmbeddedModule, embedded);
 });

@@ -1,6 +1,6 @@
-import { onOwnNode } from '#launch';
+import { asServer } from '#launch';
 
-await onOwnNode(async () => {
+await asServer(async () => {
   const [{ cluster, run }, { IngressModule }] = await Promise.all([import('#runtime'), import('./ingress.module.js')]);
   await run(IngressModule, cluster('ingress'));
 });

@@ -1,6 +1,6 @@
-import { onOwnNode } from '#launch';
+import { asServer } from '#launch';
 
-await onOwnNode(async () => {
+await asServer(async () => {
   const [{ cluster, run }, { ProcessorsModule }] = await Promise.all([import('#runtime'), import('./processors.module.js')]);
   await run(ProcessorsModule, cluster('processors'));
 });

@@ -1,6 +1,6 @@
-import { onOwnNode } from '#launch';
+import { asServer } from '#launch';
 
-await onOwnNode(async () => {
+await asServer(async () => {
   const [{ cluster, run }, { QueryModule }] = await Promise.all([import('#runtime'), import('./query.module.js')]);
   await run(QueryModule, cluster('query'));
 });

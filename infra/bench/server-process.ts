@@ -7,9 +7,6 @@ import { join } from 'node:path';
 
 const here = (file: string): string => new URL(file, import.meta.url).pathname;
 
-/** The flags of `npm start`. */
-const flags = ['--max-semi-space-size=4'];
-
 /** A server under test, in a process and a data folder of its own. */
 export class ServerProcess {
   key = '';
@@ -29,7 +26,7 @@ export class ServerProcess {
 
   static async embedded(): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-bench-'));
-    const server = new ServerProcess([...flags, here('../../apps/embedded/main.js')], folder, await freePort());
+    const server = new ServerProcess([here('../../apps/embedded/main.js')], folder, await freePort());
     await server.start();
     return server;
   }

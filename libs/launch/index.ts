@@ -1,1 +1,2 @@
+export * from './as-server.js';
 export * from './own-node.js';

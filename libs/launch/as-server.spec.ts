@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from '@jest/globals';
+
+const folder = mkdtempSync(join(tmpdir(), 'headwater-server-'));
+const main = join(folder, 'main.mjs');
+const without = join(folder, 'without.mjs');
+writeFileSync(
+  main,
+  `import { asServer } from ${JSON.stringify(new URL('as-server.js', import.meta.url))};
+  await asServer(async () => {
+    const { pid, execArgv, env, argv } = process;
+    console.log(JSON.stringify({ pid, flags: execArgv, arenas: env.MALLOC_ARENA_MAX, words: argv.slice(2) }));
+    process.exitCode = 7;
+  });`,
+);
+writeFileSync(without, 'process.execve = undefined;');
+
+async function start(flags: readonly string[], arenas: string | undefined) {
+  const { MALLOC_ARENA_MAX: _, ...env } = process.env;
+  const child = spawn(process.execPath, [...flags, main, 'a', 'b c'], { env: { ...env, ...(arenas && { MALLOC_ARENA_MAX: arenas }) } });
+  const ended = once(child, 'close');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await ended) as [number | null];
+  const { pid, ...told } = JSON.parse(stdout) as { pid: number };
+  return { code, stderr, isSameProcess: pid === child.pid, ...told };
+}
+
+const set = '--max-semi-space-size=8';
+const own = '--max-semi-space-size=32';
+const unable = ['--import', without];
+const forbidden = ['--permission', '--allow-fs-read=*'];
+
+describe('a server', () => {
+  it.each([
+    ['has its memory set', [], undefined, [set], '2'],
+    ['keeps its other flags', ['--no-warnings'], undefined, [set, '--no-warnings'], '2'],
+    ['that was told the size of its young generation keeps that', [own], undefined, [own], undefined],
+    ['that was told how many pools to keep keeps that', [], '4', [set], '4'],
+    ['starts as it is where no process can become another', unable, undefined, unable, undefined],
+    ['starts as it is where that is forbidden', forbidden, undefined, forbidden, undefined],
+  ])('%s', async (_, flags, told, expected, expectedArenas) => {
+    const words = ['a', 'b c'];
+    const started = await start(flags, told);
+    const arenas = expectedArenas && { arenas: expectedArenas };
+    expect(started).toEqual({ code: 7, stderr: '', isSameProcess: true, flags: expected, words, ...arenas });
+  });
+});
