@@ -1,5 +1,6 @@
 import { type Lease, TelemetryError } from '#model';
 import { NotAccepted, type LineSink } from './line-sink.js';
+import type { Figures } from './figures.js';
 import type { Outage } from './outage.js';
 import type { Signal } from './signal.js';
 import type { Visibility } from './visibility.js';
@@ -12,13 +13,16 @@ export interface Way {
   readonly sink: LineSink;
   readonly visibility: Visibility;
   readonly outage: Outage;
+  readonly figures: Figures;
   /** The tables that the rows are for. */
   readonly tables: readonly string[];
 }
 
 /** Sends rows in order, each body again until it is accepted, as long as a lease is held. */
 export class Delivery {
-  #ended = false;
+  /** Something that was sent before may still come: from an attempt with an unknown outcome, or from an earlier lease. */
+  #uncertain = true;
+  #ended: { readonly cause: unknown } | undefined;
 
   /** @param changed rung when somebody who waits should look again. */
   constructor(
@@ -27,16 +31,16 @@ export class Delivery {
     private readonly changed: Signal,
   ) {}
 
-  /** Sends nothing any more. */
-  end(): void {
-    this.#ended = true;
+  /** Sends nothing any more. @param cause what went wrong, if that is why. */
+  end(cause?: unknown): void {
+    this.#ended ??= { cause };
     this.changed.ring();
   }
 
   /** @throws TelemetryError `store_unavailable` when what is held here is to be dropped. */
   check(): void {
-    if (this.#ended || !this.lease.held())
-      throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
+    if (this.#ended) throw new TelemetryError('store_unavailable', 'The writer has ended.', this.#ended);
+    if (!this.lease.held()) throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
   }
 
   /** Resolves when the body is accepted. Rejects once its rows are to be dropped, and when `giveUp` throws. */
@@ -52,12 +56,11 @@ export class Delivery {
   /** Tries again until it works. Rejects as `send` does. */
   async untilItWorks(attempt: () => Promise<void>, giveUp: () => void = () => undefined): Promise<void> {
     const { outage } = this.way;
-    let unknown = false;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       this.check();
       try {
-        // Nothing of an attempt with an unknown outcome may come later than what is sent next.
-        if (unknown) await this.way.visibility.of(this.way.tables);
+        if (this.#uncertain) await this.way.visibility.of(this.way.tables);
+        this.#uncertain = false;
         this.check();
         await attempt();
         outage.over();
@@ -66,7 +69,7 @@ export class Delivery {
         this.check();
         outage.began(cause);
         giveUp();
-        unknown ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
+        this.#uncertain ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
       }
       await this.changed.wait(pauseMs);
     }

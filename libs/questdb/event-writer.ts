@@ -2,16 +2,17 @@ import type { Sender } from '@questdb/nodejs-client';
 import { eventDigest, forever, type EventBatch, tagsKey } from '#model';
 import type { Placed } from '#stores';
 import type { Client } from './client.js';
-import { Delivery } from './delivery.js';
+import { Delivery, type Way } from './delivery.js';
 import type { LineSink } from './line-sink.js';
-import type { Outage } from './outage.js';
 import { Signal } from './signal.js';
-import type { Visibility } from './visibility.js';
 
 /** Of one commit, unless one record has more. */
 const mostRows = 5000;
 const mostBatches = 64;
 const lastMs = 253_402_300_799_999;
+
+/** Events go through the client. */
+const noLines: LineSink = { send: () => Promise.reject(new Error('there are no lines of events')) };
 
 interface Waiting {
   readonly batches: readonly EventBatch[];
@@ -26,12 +27,9 @@ export class EventWriter {
 
   constructor(
     private readonly client: Client,
-    visibility: Visibility,
-    private readonly outage: Outage,
-    private readonly table: string,
+    private readonly way: Omit<Way, 'sink'>,
   ) {
-    const sink: LineSink = { send: () => Promise.reject(new Error('events go through the client')) };
-    this.#delivery = new Delivery({ sink, visibility, outage, tables: [table] }, forever, new Signal());
+    this.#delivery = new Delivery({ ...way, sink: noLines }, forever, new Signal());
   }
 
   /** Resolves when readers see the events. Rejects `store_unavailable`, and an Error for events that the store cannot hold. */
@@ -64,7 +62,7 @@ export class EventWriter {
   }
 
   async #commit(batches: readonly EventBatch[]): Promise<void> {
-    const giveUp = (): void => this.outage.check();
+    const giveUp = (): void => this.way.outage.check();
     for (const some of bySize(batches)) {
       await this.#delivery.untilItWorks(
         () =>
@@ -76,13 +74,14 @@ export class EventWriter {
       );
     }
     await this.#delivery.visible(giveUp);
+    this.way.figures.rows.events += batches.reduce((sum, { events }) => sum + events.length, 0);
   }
 
   async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
     for (const { orgId, sourceId, events } of batches) {
       for (const event of events) {
         const tags = tagsKey(event.tags);
-        sender.table(this.table).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
+        sender.table(this.way.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
         sender.stringColumn('value', event.value).stringColumn('tags', tags);
         sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
         await sender.at(event.timestampMs, 'ms');

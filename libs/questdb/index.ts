@@ -1,2 +1,3 @@
+export type { DumpedRow } from './dump.js';
 export { openQuestDb, type QuestDb, type QuestDbOptions, type SettledSeriesStore } from './quest-db.js';
 export type { Partitioning } from './tables.js';

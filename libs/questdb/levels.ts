@@ -1,11 +1,11 @@
 import { intervalMs, type RollupInterval } from '#model';
-import type { Tables } from './tables.js';
+import type { rollupTables, Tables } from './tables.js';
 
 /** A stored rollup and what its rows are folded from. */
 export interface Level {
   readonly interval: Exclude<RollupInterval, '10m'>;
   readonly sizeMs: number;
-  readonly table: 'rollup1m' | 'rollup1h' | 'rollup1d';
+  readonly table: (typeof rollupTables)[number];
   readonly from: keyof Tables;
   /** Stale windows that lie together in so much time are made in one question. */
   readonly cellMs: number;

@@ -48,7 +48,7 @@ export class PointRows {
     this.#late = new LateRows(partitionMs);
     this.#table = Buffer.from(way.tables[0]!);
     this.#delivery = new Delivery(way, lease, this.#changed);
-    this.#running = this.#run().catch(() => this.#delivery.end());
+    this.#running = this.#run().catch((cause: unknown) => this.#delivery.end(cause));
   }
 
   /** What is held, bytes. */
@@ -151,10 +151,19 @@ export class PointRows {
     if (lines.rows > 0) await this.#delivery.send(lines.bytes);
     const beganMs = performance.now();
     await this.#delivery.visible();
-    this.#rest(performance.now() - beganMs, lines.rows > 0);
+    const applyMs = performance.now() - beganMs;
+    this.#rest(applyMs, lines.rows > 0);
+    this.#count(live.rows, lines.rows, applyMs);
     this.#visible += live.rows;
     this.#underWay = undefined;
     this.#underWayBytes = 0;
+  }
+
+  #count(live: number, late: number, applyMs: number): void {
+    const { rows, applied } = this.way.figures;
+    rows.points += live;
+    rows.late_points += late;
+    applied.add(applyMs / 1000);
   }
 
   #rest(applyMs: number, late: boolean): void {

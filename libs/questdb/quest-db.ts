@@ -1,9 +1,11 @@
 import type { Metric } from '#model';
 import type { EventStore, SeriesStore } from '#stores';
 import { Client } from './client.js';
+import { dump, type DumpedRow } from './dump.js';
 import { EventReads } from './event-reads.js';
 import { QuestDbEventStore } from './event-store.js';
 import { EventWriter } from './event-writer.js';
+import { Figures, metricsOf } from './figures.js';
 import { HttpSink } from './http-sink.js';
 import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
@@ -34,6 +36,8 @@ export interface QuestDb {
   dropTables(generation: number): Promise<void>;
   /** Makes people's SQL see this generation. */
   replaceViews(generation: number): Promise<void>;
+  /** All rows of a generation, table by table, in an order that depends on nothing else. What was written must be checkpointed. */
+  dump(generation: number): AsyncIterable<DumpedRow>;
   /** Why rows do not come through, in words for the operator; undefined while they do. */
   health(): string | undefined;
   readonly metrics: readonly Metric[];
@@ -56,11 +60,12 @@ interface Generation {
 
 /** Opens no connection before the first question, so it works while the server is down. */
 export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
-  const reading = new Sql(pgUrl, 24);
-  const writing = new Sql(pgUrl, 4);
+  const reading = new Sql(pgUrl, 16);
+  const writing = new Sql(pgUrl, 2);
   const waiting = new Sql(pgUrl, 4);
   const visibility = new Visibility(waiting);
   const outage = new Outage();
+  const figures = new Figures();
   const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
   const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
   const generations = new Map<number, Generation>();
@@ -68,9 +73,19 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
   const open = (generation: number): Generation => {
     const tables = tablesOf(generation);
     const slices = new Slices(reading, tables);
-    const parts = { tables, partitioning, pointSink: sinks[0], rollupSink: sinks[1], client: clients[0], sql: writing, visibility, outage };
+    const parts = {
+      tables,
+      partitioning,
+      pointSink: sinks[0],
+      rollupSink: sinks[1],
+      client: clients[0],
+      sql: writing,
+      visibility,
+      outage,
+      figures,
+    };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
-    const writer = new EventWriter(clients[1], visibility, outage, tables.events);
+    const writer = new EventWriter(clients[1], { visibility, outage, figures, tables: [tables.events] });
     return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)) };
   };
   const generationOf = (generation: number): Generation => {
@@ -97,8 +112,9 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     ensureTables: (generation) => writing.run(creating(tablesOf(generation), partitioning)),
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
+    dump: (generation) => dump(reading, tablesOf(generation)),
     health: whyNot,
-    metrics: [],
+    metrics: metricsOf(figures, outage, visibility, () => generations.values().reduce((sum, { series }) => sum + series.heldBytes, 0)),
     close: end,
     crash: end,
   };

@@ -145,13 +145,13 @@ export class Rollups {
 
   /** Sends rows of live windows now and then until the work is done, however long that takes. */
   async #meanwhile(work: Promise<void>): Promise<void> {
-    const done = work.then(() => true).finally(() => this.#changed.ring());
-    // Also when the rows fail first.
-    done.catch(() => undefined);
+    const done = work.then(() => true);
+    const over = done.catch(() => undefined).then(() => this.#changed.ring());
     try {
       while (!(await Promise.race([done, this.#changed.wait(liveRowsMs).then(() => false)]))) await this.#sendOpen();
     } finally {
-      await done.catch(() => undefined);
+      // Also when the rows fail first.
+      await over;
     }
   }
 
@@ -215,6 +215,7 @@ export class Rollups {
     const lines = new Lines(rows.length * 160);
     for (const { series, bucket } of rows) lines.bucket(table, series.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
     await this.#delivery.send(lines.bytes, this.#giveUp);
+    this.way.figures.rows.rollups += rows.length;
   }
 
   #reserve(length: number): void {

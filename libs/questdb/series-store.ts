@@ -4,6 +4,9 @@ import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQu
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
 
+/** Series that are remembered, at about 700 bytes each. */
+const mostSeries = 500_000;
+
 /** Points and rollups in tables of one generation. */
 export class QuestDbSeriesStore implements SeriesStore {
   #writer: SeriesWriter | undefined;
@@ -26,9 +29,10 @@ export class QuestDbSeriesStore implements SeriesStore {
    */
   write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void> {
     return this.#inTurn(async () => {
-      const writer = await this.#writerUnder(lease);
       for (const batch of batches) {
+        // A call that comes too late must not end the writer of the lease that is held.
         if (!lease.held()) return;
+        const writer = await this.#writerUnder(lease);
         await writer.write(batch);
       }
     });
@@ -73,13 +77,14 @@ export class QuestDbSeriesStore implements SeriesStore {
     await this.#writer?.end();
   }
 
-  /** What came under another lease comes again: here or elsewhere. */
+  /** What came under another lease comes again: here or elsewhere. A writer of too many series gives way to one that knows none. */
   async #writerUnder(lease: Lease): Promise<SeriesWriter> {
-    if (this.#writer?.lease !== lease) {
-      await this.#writer?.end();
-      this.#writer = new SeriesWriter(this.parts, lease);
-    }
-    return this.#writer;
+    const writer = this.#writer;
+    if (writer?.lease === lease && writer.seriesCount < mostSeries) return writer;
+    const taken = writer?.lease === lease ? writer.taken : new Map<number, number>();
+    if (writer?.lease === lease) await writer.checkpoint();
+    await writer?.end();
+    return (this.#writer = new SeriesWriter(this.parts, lease, taken));
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

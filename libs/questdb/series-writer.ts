@@ -2,6 +2,7 @@ import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun 
 import type { Placed } from '#stores';
 import { checkedTimes, type Times } from './check-batch.js';
 import type { Client } from './client.js';
+import type { Figures } from './figures.js';
 import type { LineSink } from './line-sink.js';
 import { NameRows } from './name-rows.js';
 import type { Outage } from './outage.js';
@@ -9,7 +10,7 @@ import { PointRows } from './point-rows.js';
 import { Rollups } from './rollups.js';
 import { SeriesNames, type Source, symbolsWith } from './series-names.js';
 import type { Sql } from './sql.js';
-import { partitionMs, type Partitioning, type Tables } from './tables.js';
+import { partitionMs, rollupTables, type Partitioning, type Tables } from './tables.js';
 import type { Visibility } from './visibility.js';
 
 const minuteMs = intervalMs['1m'];
@@ -26,6 +27,7 @@ export interface WriterParts {
   readonly sql: Sql;
   readonly visibility: Visibility;
   readonly outage: Outage;
+  readonly figures: Figures;
 }
 
 /** Writes what came under one lease. */
@@ -34,25 +36,25 @@ export class SeriesWriter {
   readonly #nameRows: NameRows;
   readonly #points: PointRows;
   readonly #rollups: Rollups;
-  /** The last offset that was taken, by partition. */
-  readonly #taken = new Map<number, number>();
   #settling: Promise<void> = Promise.resolve();
 
   constructor(
     parts: WriterParts,
     readonly lease: Lease,
+    /** The last offset that was taken, by partition. */
+    readonly taken: Map<number, number>,
   ) {
-    const { tables, sql, visibility, outage, partitioning } = parts;
+    const { tables, sql, partitioning, visibility, outage, figures } = parts;
     this.#nameRows = new NameRows(parts.client, visibility, tables.metrics);
     this.#points = new PointRows(
-      { sink: parts.pointSink, visibility, outage, tables: [tables.points] },
+      { sink: parts.pointSink, visibility, outage, figures, tables: [tables.points] },
       this.#nameRows,
       lease,
       partitionMs[partitioning],
     );
-    const rollupTables = [tables.rollup1m, tables.rollup1h, tables.rollup1d];
+    const rollups = rollupTables.map((table) => tables[table]);
     this.#rollups = new Rollups(
-      { sink: parts.rollupSink, visibility, outage, tables: rollupTables },
+      { sink: parts.rollupSink, visibility, outage, figures, tables: rollups },
       { sql, tables, names: this.#names, partitioning },
       lease,
     );
@@ -63,9 +65,13 @@ export class SeriesWriter {
     return this.#points.bytes;
   }
 
+  get seriesCount(): number {
+    return this.#names.all.length;
+  }
+
   /** Takes a batch as a whole or not at all. */
   async write({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
-    if (offset <= (this.#taken.get(partition) ?? -1)) return;
+    if (offset <= (this.taken.get(partition) ?? -1)) return;
     const times = checkedTimes(value);
     await this.#points.room();
     if (this.#rollups.full) await this.checkpoint();
@@ -73,7 +79,7 @@ export class SeriesWriter {
     await this.#rollups.know(Math.max(live.firstMs, times.firstMs), Math.min(live.lastMs, times.lastMs));
     const source = this.#names.source(value.orgId, value.sourceId);
     for (const run of value.series) this.#take(value, source, run, live);
-    this.#taken.set(partition, offset);
+    this.taken.set(partition, offset);
     this.#points.added();
   }
 

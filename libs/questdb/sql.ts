@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError, Pool } from 'pg';
 import { TelemetryError } from '#model';
 
@@ -5,9 +6,10 @@ export type Value = string | number | null;
 export type Row = readonly unknown[];
 
 const connectMs = 900;
-const longestMs = 10_000;
+const longestMs = 5000;
 /** How long nobody asks after an attempt that got no answer. */
 const restMs = 1000;
+const endMs = 1000;
 /** Beyond 64 connections the server answers no more of them. */
 const mostConnections = 32;
 const mostWaiting = 1000;
@@ -53,11 +55,17 @@ export class Sql {
       const { rows } = await this.#pool.query(query);
       return rows as unknown[] as R[];
     } catch (cause) {
-      if (isSilence(cause)) this.#restUntilMs = performance.now() + restMs;
+      if (this.#isSilence(cause)) this.#restUntilMs = performance.now() + restMs;
       throw unavailable(cause);
     } finally {
       this.#waiting--;
     }
+  }
+
+  /** The server is there no more, or says nothing; not that it refuses a statement, or that all connections are busy. */
+  #isSilence(cause: unknown): boolean {
+    const busy = this.#pool.waitingCount > 0 && this.#pool.totalCount === this.#pool.options.max;
+    return !(cause instanceof DatabaseError) && !busy;
   }
 
   /** Statements one after the other. */
@@ -68,12 +76,10 @@ export class Sql {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#pool.end();
+    // A question that waits for its answer does not hold up the end.
+    await Promise.race([this.#pool.end(), pause(endMs, undefined, { ref: false })]);
   }
 }
-
-/** The server is there no more, or says nothing; not that it refuses a statement. */
-const isSilence = (cause: unknown): boolean => !(cause instanceof DatabaseError);
 
 function unavailable(cause?: unknown): TelemetryError {
   return new TelemetryError('store_unavailable', 'The store does not answer.', { cause, retryAfterS: 1 });

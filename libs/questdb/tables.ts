@@ -8,6 +8,9 @@ export interface Tables {
   readonly events: string;
 }
 
+/** Finest first. */
+export const rollupTables = ['rollup1m', 'rollup1h', 'rollup1d'] as const;
+
 /** How points and their minutes are cut into files; the coarser levels follow. */
 export type Partitioning = 'HOUR' | 'DAY' | 'WEEK' | 'MONTH';
 
@@ -20,7 +23,7 @@ export const partitionMs: Readonly<Record<Partitioning, number>> = {
 };
 
 /** The time of one partition of each rollup, at least. */
-export function rollupPartitionMs(by: Partitioning): Readonly<Record<'rollup1m' | 'rollup1h' | 'rollup1d', number>> {
+export function rollupPartitionMs(by: Partitioning): Readonly<Record<(typeof rollupTables)[number], number>> {
   const { DAY, MONTH } = partitionMs;
   return { rollup1m: by === 'HOUR' ? DAY : partitionMs[by], rollup1h: by === 'MONTH' ? 12 * MONTH : MONTH, rollup1d: 12 * MONTH };
 }

@@ -15,7 +15,7 @@ export class Visibility {
   /** @param sql of its own: a question here may take long. */
   constructor(private readonly sql: Sql) {}
 
-  /** Tables that take rows without showing them, as of the last look. */
+  /** Tables that took rows without showing them when they were last looked at. */
   get suspended(): readonly Suspension[] {
     return this.#suspended;
   }
@@ -25,21 +25,23 @@ export class Visibility {
     for (const table of tables) await this.#of(table);
   }
 
-  /** Looks for suspended tables among these and resumes them. */
-  async look(tables: readonly string[]): Promise<void> {
-    const rows = await this.sql.rows<[string, string, string]>('SELECT name, errorTag, errorMessage FROM wal_tables() WHERE suspended');
-    const names = new Set(tables);
-    const found = rows.map(([table, tag, message]) => ({ table, reason: `${tag} ${message}`.trim() }));
-    this.#suspended = found.filter(({ table }) => names.has(table));
-    for (const { table } of this.#suspended) await this.sql.rows(`ALTER TABLE ${table} RESUME WAL`);
-  }
-
   async #of(table: string): Promise<void> {
     try {
       await this.sql.rows(`SELECT wait_wal_table('${table}')`, [], waitMs);
+      this.#suspended = this.#suspended.filter((suspension) => suspension.table !== table);
     } catch (cause) {
-      await this.look([table]).catch(() => undefined);
+      await this.#look(table).catch(() => undefined);
       throw cause;
     }
+  }
+
+  /** Whether the table is suspended; then it is resumed. */
+  async #look(table: string): Promise<void> {
+    const [found] = await this.sql.rows<[string, string]>(
+      `SELECT errorTag, errorMessage FROM wal_tables() WHERE suspended AND name = '${table}'`,
+    );
+    const others = this.#suspended.filter((suspension) => suspension.table !== table);
+    this.#suspended = found ? [...others, { table, reason: found.join(' ').trim() || 'no reason is given' }] : others;
+    if (found) await this.sql.rows(`ALTER TABLE ${table} RESUME WAL`);
   }
 }

@@ -9,6 +9,7 @@ export * from './random.js';
 export * from './record-log.contract.js';
 export * from './runner.contract.js';
 export * from './series-history.js';
+export * from './series-model.js';
 export * from './series-store.contract.js';
 export * from './server-variables.js';
 export * from './servers.js';

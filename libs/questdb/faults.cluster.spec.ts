@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { forever, type PointBatch, rollupIntervals } from '#model';
+import type { Placed } from '#stores';
+import { describeOnServers, eventually, ownQuestDb, until } from '#testing';
+import type { Partitioning } from './tables.js';
+import { openQuestDb, type QuestDb } from './quest-db.js';
+import { Sql } from './sql.js';
+
+type Server = Awaited<ReturnType<typeof ownQuestDb>>;
+
+const minute = 60_000;
+const dayMs = 86_400_000;
+const everything = { startMs: 0, endMs: 1e15 };
+const longMs = 300_000;
+
+describeOnServers('QuestDB in trouble', () => {
+  let server: Server;
+  let db: QuestDb;
+  let offset = 0;
+  beforeEach(async () => {
+    server = await ownQuestDb({ QDB_DEV_MODE_ENABLED: 'true' });
+  }, longMs);
+  afterEach(async () => {
+    await db.close();
+    await server.stop();
+  }, longMs);
+
+  async function open(partitioning: Partitioning): Promise<void> {
+    db = openQuestDb({ ...server, clock: Date.now, partitioning });
+    await db.ensureTables(1);
+  }
+
+  const write = (orgId: string, value: number, ...timestampMs: readonly number[]): Promise<void> => {
+    const run = {
+      metric: 'm',
+      tags: {},
+      timestampMs: Float64Array.from(timestampMs),
+      value: new Float64Array(timestampMs.length).fill(value),
+    };
+    const batch: PointBatch = { orgId, sourceId: 's', receivedMs: Date.now(), series: [run] };
+    const placed: Placed<PointBatch> = { partition: 0, offset: offset++, value: batch };
+    return db.series(1).write([placed], forever);
+  };
+  const values = async (orgId: string): Promise<number[]> => {
+    const { series } = await db.series(1).raw({ orgId, sourceId: 's', metrics: undefined, window: everything, limit: 10_000 });
+    return Array.from(series[0]?.value ?? []);
+  };
+  const counts = async (orgId: string): Promise<number[]> =>
+    Promise.all(
+      rollupIntervals.map(async (interval) => {
+        const query = { orgId, sourceId: 's', metrics: undefined, window: everything, limit: 20_000, interval };
+        const { series } = await db.series(1).buckets(query);
+        return series[0]!.count.reduce((sum, count) => sum + count, 0);
+      }),
+    );
+
+  it(
+    'loses and doubles nothing when it is killed under writes and comes back',
+    async () => {
+      await open('DAY');
+      const startMs = Date.now() - 5 * minute;
+      const writes = 300;
+      const writing = (async () => {
+        for (let at = 0; at < writes; at++) {
+          await write('o', at, startMs + at * 1000);
+          await db
+            .series(1)
+            .flush()
+            .catch(() => undefined);
+          if (at === 20) void server.server.kill('SIGKILL');
+        }
+      })();
+      await until('readers are told', () =>
+        values('o').then(
+          () => false,
+          (error: { code: string }) => error.code === 'store_unavailable',
+        ),
+      );
+      await until('the operator is told', () => db.health() !== undefined);
+      await server.server.start();
+      await writing;
+      await eventually(() => db.series(1).checkpoint());
+      await expect(values('o')).resolves.toEqual(Array.from({ length: writes }, (_, at) => at));
+      await expect(counts('o')).resolves.toEqual(rollupIntervals.map(() => writes));
+      expect(db.health()).toBeUndefined();
+    },
+    longMs,
+  );
+
+  it(
+    'shows the later value in the end when it stands still while both are written',
+    async () => {
+      await open('DAY');
+      const now = Date.now();
+      for (let at = 0; at < 4; at++) {
+        await write('o', 2 * at, now);
+        const flushed = db
+          .series(1)
+          .flush()
+          .catch(() => undefined);
+        await server.server.kill('SIGSTOP');
+        await write('o', 2 * at + 1, now);
+        await until('readers are told', () =>
+          values('o').then(
+            () => false,
+            () => true,
+          ),
+        );
+        await server.server.kill('SIGCONT');
+        await flushed;
+        await eventually(() => db.series(1).checkpoint());
+        expect(await eventually(() => values('o'))).toEqual([2 * at + 1]);
+      }
+    },
+    longMs,
+  );
+
+  it(
+    'is told of when it has suspended a table, which goes on',
+    async () => {
+      await open('DAY');
+      const sql = new Sql(server.pgUrl);
+      await write('o', 1, Date.now());
+      await db.series(1).flush();
+      await sql.run(['ALTER TABLE points_g1 SUSPEND WAL']);
+      await write('o', 2, Date.now() + 1000);
+      const flushed = db
+        .series(1)
+        .flush()
+        .catch(() => undefined);
+      await until('the operator is told', () => db.health()?.includes('suspended the table points_g1') ?? false);
+      await flushed;
+      await eventually(async () => expect(await values('o')).toEqual([1, 2]));
+      await until('all is well', () => db.health() === undefined);
+      await sql.close();
+    },
+    longMs,
+  );
+
+  it(
+    'shows the points of others while one body brings 10,000 days',
+    async () => {
+      await open('MONTH');
+      const days = Array.from({ length: 10_000 }, (_, day) => day * dayMs + 1);
+      await write('importer', 1, ...days);
+      const progress = { done: false };
+      const imported = eventually(() => db.series(1).checkpoint(), longMs).finally(() => (progress.done = true));
+      let seen = 0;
+      while (!progress.done) {
+        const value = ++seen;
+        await write('other', value, Date.now());
+        await eventually(async () => expect((await values('other')).at(-1)).toBe(value));
+      }
+      await imported;
+      await db.series(1).checkpoint();
+      await expect(counts('importer')).resolves.toEqual(rollupIntervals.map(() => 10_000));
+      await expect(counts('other')).resolves.toEqual(rollupIntervals.map(() => seen));
+      expect(seen).toBeGreaterThan(1);
+    },
+    2 * longMs,
+  );
+});

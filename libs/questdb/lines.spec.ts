@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { Lines, symbolsText } from './lines.js';
+
+describe('symbols of a line', () => {
+  it.each([
+    [{ org: 'o', source: 's', metric: 'm' }, ',org=o,source=s,metric=m'],
+    [{ metric: 'a b' }, ',metric=a\\ b'],
+    [{ metric: 'a,b=c' }, ',metric=a\\,b\\=c'],
+    [{ metric: '\\' }, ',metric=\\\\'],
+    [{ metric: 'two\nlines\r' }, ',metric=two\\\nlines\\\r'],
+    [{ metric: '"quoted"' }, ',metric="quoted"'],
+    [{ metric: '\u{1F600}é' }, ',metric=\u{1F600}é'],
+    [{ metric: 'm', tags: '' }, ',metric=m'],
+  ])('%j are %j', (symbols, text) => {
+    expect(symbolsText(symbols as unknown as Record<string, string>)).toBe(text);
+  });
+});
+
+describe('Lines', () => {
+  const table = Buffer.from('t');
+  const symbols = Buffer.from(',a=b');
+  const double = (value: number): string => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeDoubleLE(value);
+    return `=\x10${bytes.toString('latin1')}`;
+  };
+
+  it.each([
+    [1.5, 0, '0'],
+    [-0, 9, '9'],
+    [Number.MAX_VALUE, 10, '10'],
+    [5e-324, 1_700_000_000_123, '1700000000123'],
+    [-1 / 3, 253_402_300_799_999, '253402300799999'],
+  ])('write a point of %d at %d', (value, timestampMs, digits) => {
+    const lines = new Lines(1);
+    lines.point(table, symbols, value, timestampMs);
+    expect(lines.bytes.toString('latin1')).toBe(`t,a=b value=${double(value + 0)} ${digits}\n`);
+    expect(lines.rows).toBe(1);
+  });
+
+  it('write a bucket', () => {
+    const lines = new Lines(1);
+    lines.bucket(table, symbols, { startMs: 60_000, min: -1, max: 2, sum: 3.5, count: 12 });
+    const fields = ` min=${double(-1)},max=${double(2)},sum=${double(3.5)},count=12i 60000\n`;
+    expect(lines.bytes.toString('latin1')).toBe(`t,a=b${fields}`);
+  });
+
+  it('grow, one after the other', () => {
+    const [first, second] = [new Lines(8), new Lines(8)];
+    const one = symbols.length + table.length + ' value==\x1012345678 1\n'.length;
+    for (let at = 0; at < 1000; at++) first.point(table, symbols, at, at);
+    second.point(table, symbols, -1, 1);
+    second.append(first);
+    expect(second.rows).toBe(1001);
+    expect(second.bytes.toString('latin1').match(/t,a=b value==/g)).toHaveLength(1001);
+    expect(second.bytes.subarray(one)).toEqual(first.bytes);
+  });
+});

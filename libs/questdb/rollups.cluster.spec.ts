@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Lease, type PointBatch, rollupIntervals, type SeriesRun, TelemetryError } from '#model';
+import type { Placed, SeriesStore } from '#stores';
+import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
+import { Client } from './client.js';
+import { Figures } from './figures.js';
+import { HttpSink } from './http-sink.js';
+import type { LineSink } from './line-sink.js';
+import { Outage } from './outage.js';
+import { SeriesReads } from './series-reads.js';
+import { QuestDbSeriesStore } from './series-store.js';
+import { Slices } from './slices.js';
+import { type Row, Sql, type Value } from './sql.js';
+import { creating, type Tables, tablesOf } from './tables.js';
+import { Visibility } from './visibility.js';
+
+const everything = { startMs: 0, endMs: 1e15 };
+const all = 1_000_000;
+/** When every stored row is old enough to be taken. */
+const muchLater = 253_402_300_800_000;
+
+/** Counts what a writer asks of the store, and takes the lease away between two of these. */
+class Steps {
+  #left = 0;
+  #lease: Lease | undefined;
+
+  /** A lease that is lost after so many steps, or when there is a newer one. */
+  lease(steps: number): Lease {
+    const lease = { held: () => this.#lease === lease && this.#left > 0 };
+    this.#lease = lease;
+    this.#left = steps;
+    return lease;
+  }
+
+  pass<T>(work: () => Promise<T>): Promise<T> {
+    this.#left--;
+    return work().finally(() => this.#left--);
+  }
+}
+
+describeOnServers('Rollups in QuestDB', () => {
+  const { httpUrl, pgUrl } = sharedQuestDb();
+  const generation = ownGenerations();
+  let sql: Sql;
+  beforeAll(() => void (sql = new Sql(pgUrl)));
+  afterAll(() => sql.close());
+
+  /** The store of a process that is interrupted after some steps; as a crash it also forgets the lease's writer. */
+  function aStore(tables: Tables, steps: Steps, random: Random): { readonly store: QuestDbSeriesStore; end(): Promise<void> } {
+    const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)];
+    const counted = (sink: LineSink): LineSink => ({ send: (body, lease) => steps.pass(() => sink.send(body, lease)) });
+    const client = new Client(httpUrl);
+    class CountedSql extends Sql {
+      override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
+        if (random.chance(0.02)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
+        return steps.pass(() => super.rows<R>(text, values, patienceMs));
+      }
+    }
+    const counting = new CountedSql(pgUrl, 4);
+    const parts = {
+      tables,
+      partitioning: 'MONTH' as const,
+      pointSink: counted(sinks[0]!),
+      rollupSink: counted(sinks[1]!),
+      client,
+      sql: counting,
+      visibility: new Visibility(counting),
+      outage: new Outage(),
+      figures: new Figures(),
+    };
+    const store = new QuestDbSeriesStore(parts, reads(tables, muchLater));
+    const end = async (): Promise<void> => {
+      await store.end();
+      for (const sink of sinks) sink.close();
+      await client.close();
+      await counting.close();
+    };
+    return { store, end };
+  }
+
+  const reads = (tables: Tables, now: number): SeriesReads => new SeriesReads(sql, tables, new Slices(sql, tables), () => now);
+
+  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const histories = Number(process.env['HISTORIES'] ?? 4);
+
+  it(`are what brute force gives, with the lease lost or the process gone between any two steps (SEED=${seed}, ${histories} histories)`, async () => {
+    for (let at = 0; at < histories; at++) {
+      const random = new Random(seed + at);
+      const tables = tablesOf(generation + at);
+      await sql.run(creating(tables, 'MONTH'));
+      const records = aLiveHistory(random);
+      await project(records, random, tables);
+      const model = new SeriesModel();
+      for (const { value } of records) model.write(value);
+      for (const sourceId of sourceIds) {
+        for (const now of [muchLater, 0]) await expectSame(reads(tables, now), model, 'org', sourceId);
+      }
+      await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));
+    }
+    expect(histories).toBeGreaterThan(0);
+  }, 600_000);
+
+  /** Delivers from the last commit on, under one lease after the other, until all is committed. */
+  async function project(records: readonly Placed<PointBatch>[], random: Random, tables: Tables): Promise<void> {
+    let committed = 0;
+    const steps = new Steps();
+    let process = aStore(tables, steps, random);
+    for (let attempt = 1; committed < records.length; attempt++) {
+      if (random.chance(0.5)) {
+        await process.end();
+        process = aStore(tables, steps, random);
+      }
+      committed = await deliver(
+        process.store,
+        records,
+        committed,
+        steps.lease(attempt > 40 ? Infinity : random.whole(1, random.pick([60, 300]))),
+        random,
+      );
+    }
+    await process.end();
+  }
+
+  async function deliver(
+    store: QuestDbSeriesStore,
+    records: readonly Placed<PointBatch>[],
+    from: number,
+    lease: Lease,
+    random: Random,
+  ): Promise<number> {
+    let committed = from;
+    try {
+      for (let next = from; next < records.length && lease.held();) {
+        const end = Math.min(records.length, next + random.whole(1, 6));
+        await store.write(records.slice(next, end), lease);
+        next = end;
+        if (random.chance(0.2)) await store.flush();
+        if (next < records.length && !random.chance(0.2)) continue;
+        await eventually(() => checkpointUnder(lease, store));
+        if (lease.held()) committed = next;
+      }
+    } catch {
+      // The lease is lost, or there was no answer: all that is not committed comes again.
+    }
+    return committed;
+  }
+});
+
+/** A checkpoint that fails is tried again as long as the lease is held. */
+async function checkpointUnder(lease: Lease, store: SeriesStore): Promise<void> {
+  if (lease.held()) await store.checkpoint();
+}
+
+/** Records as devices send them while they are online: most points are new, some come late, again, long after or ahead of their time. */
+function aLiveHistory(random: Random): Placed<PointBatch>[] {
+  let nowMs = 1_700_000_000_000 + random.whole(0, 3_600_000);
+  return Array.from({ length: random.whole(10, 80) }, (_, offset) => {
+    nowMs += random.pick([0, 500, 5000, 20_000, 70_000]);
+    const series = Array.from({ length: random.whole(1, 3) }, () => aRun(random, nowMs));
+    const value = { orgId: 'org', sourceId: random.pick(sourceIds), receivedMs: nowMs + random.whole(-2000, 2000), series };
+    return { partition: 0, offset, value };
+  });
+}
+
+const sourceIds = ['s1', 's2'];
+const minutes = 60_000;
+
+function aRun(random: Random, nowMs: number): SeriesRun {
+  const behindMs = random.chance(0.8) ? 0 : random.pick([3000, 70_000, 110_000, 90 * minutes, 3000 * minutes, -15 * minutes]);
+  const length = random.whole(1, 4);
+  const timestampMs = Float64Array.from({ length }, (_, at) => 1000 * Math.floor((nowMs - behindMs) / 1000 + at));
+  const value = Float64Array.from({ length }, () => (random.chance(0.02) ? Number.MAX_VALUE : random.whole(-100, 100) / 7));
+  return { metric: random.pick(['a', 'b']), tags: {}, timestampMs, value };
+}
+
+async function expectSame(store: Pick<SeriesStore, 'buckets' | 'raw'>, model: SeriesModel, orgId: string, sourceId: string): Promise<void> {
+  const query = { orgId, sourceId, metrics: undefined, window: everything, limit: all };
+  const raw = await store.raw(query);
+  expect(raw.series.reduce((sum, { value }) => sum + value.length, 0)).toBe(model.raw(query).rows.length);
+  for (const interval of rollupIntervals) {
+    const { series } = await store.buckets({ ...query, interval });
+    const rows = series.flatMap(({ metric, timestampMs, min, max, avg, count }) =>
+      [...timestampMs].map((time, at) => ({ key: `${metric} ${time}`, min: min[at]!, max: max[at]!, count: count[at]!, avg: avg[at]! })),
+    );
+    const expected = new Map(model.buckets({ ...query, interval }).rows.map((row) => [`${row.name} ${row.timestampMs}`, row]));
+    expect(rows.map(({ key }) => key).toSorted()).toEqual([...expected.keys()].toSorted());
+    for (const { key, avg, ...exact } of rows) {
+      const { min, max, count, avg: expectedAvg } = expected.get(key)!;
+      expect({ key, ...exact }).toEqual({ key, min, max, count });
+      expect(Math.abs(avg - expectedAvg)).toBeLessThanOrEqual(1e-9 * Math.max(Math.abs(min), Math.abs(max)));
+    }
+  }
+}
