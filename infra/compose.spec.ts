@@ -62,6 +62,10 @@ describe('infra/compose.yaml', () => {
     for (const name of Object.keys(service.depends_on ?? {})) expect(services).toHaveProperty(name);
   });
 
+  it('lets a Prometheus in its network read the figures of each role', () => {
+    expect(roles.map((role) => readConfig(environment(services[role]!)).adminHost)).toEqual(roles.map(() => '0.0.0.0'));
+  });
+
   it('lets nobody but this machine in, and at the proxy only', () => {
     const open = Object.entries(services).filter(([, { ports }]) => ports);
     expect(open.map(([name, { ports }]) => [name, ports])).toEqual([['proxy', ['127.0.0.1:8080:8080']]]);

@@ -3,9 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Metric } from '#model';
 import { openMetrics, openMetricsContentType } from './open-metrics.js';
 
-const host = '127.0.0.1';
-
-/** Serves /metrics on loopback. */
+/** Serves /metrics. */
 export class AdminServer {
   readonly #server: Server;
 
@@ -23,10 +21,10 @@ export class AdminServer {
   }
 
   /** Resolves to the address. Rejects as `net.Server.listen` does. */
-  listen(port: number): Promise<string> {
+  listen(port: number, host: string): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, host, () => resolve(`http://${host}:${(this.#server.address() as AddressInfo).port}`));
+      this.#server.listen(port, host, () => resolve(urlOf(this.#server.address() as AddressInfo)));
     });
   }
 
@@ -35,3 +33,5 @@ export class AdminServer {
     this.#server.closeAllConnections();
   }
 }
+
+const urlOf = ({ address, family, port }: AddressInfo): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

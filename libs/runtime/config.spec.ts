@@ -8,6 +8,7 @@ const defaults = {
   dataDir: resolve('data'),
   host: '127.0.0.1',
   port: 8080,
+  adminHost: '127.0.0.1',
   adminPort: 8081,
   trustedProxies: [],
   logLevel: 'info',
@@ -32,6 +33,7 @@ describe('the configuration', () => {
       HEADWATER_DATA: '/d',
       HEADWATER_HOST: '::',
       HEADWATER_PORT: '0',
+      HEADWATER_ADMIN_HOST: '::1',
       HEADWATER_ADMIN_PORT: '65535',
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,::1,fd00::/8',
       HEADWATER_LOG_LEVEL: 'warn',
@@ -49,6 +51,7 @@ describe('the configuration', () => {
       dataDir: '/d',
       host: '::',
       port: 0,
+      adminHost: '::1',
       adminPort: 65_535,
       trustedProxies: ['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8'],
       logLevel: 'warn',
@@ -72,6 +75,7 @@ describe('the configuration', () => {
   it('names all mistakes at once', () => {
     const env = {
       HEADWATER_PORT: '65536',
+      HEADWATER_ADMIN_HOST: 'a b',
       HEADWATER_ADMIN_PORT: '80 ',
       HEADWATER_TRUSTED_PROXIES: '10.0.0.0/33',
       HEADWATER_LOG_LEVEL: 'loud',
@@ -86,6 +90,7 @@ describe('the configuration', () => {
       [
         'HEADWATER_HOST must be an address or host name, not "a b".',
         'HEADWATER_PORT must be a port from 0 to 65535, not "65536".',
+        'HEADWATER_ADMIN_HOST must be an address or host name, not "a b".',
         'HEADWATER_ADMIN_PORT must be a port from 0 to 65535, not "80 ".',
         'HEADWATER_TRUSTED_PROXIES must be addresses or networks like 10.0.0.0/8 with commas between, not "10.0.0.0/33".',
         'HEADWATER_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',

@@ -20,6 +20,7 @@ export interface Setting<T> {
 }
 
 const port = (given: string): number | undefined => (/^\d{1,5}$/.test(given) && Number(given) < 65_536 ? Number(given) : undefined);
+const host = (given: string): string | undefined => (/^[\w.:-]+$/.test(given) ? given : undefined);
 const list = (given: string): readonly string[] | undefined => {
   const items = given.split(',').map((item) => item.trim());
   return items.every((item) => /^[\w.-]+:\d{1,5}$/.test(item)) ? items : undefined;
@@ -62,7 +63,7 @@ export const settings = {
   host: setting({
     variable: 'HEADWATER_HOST',
     otherwise: '127.0.0.1',
-    parse: (given) => (/^[\w.:-]+$/.test(given) ? given : undefined),
+    parse: host,
     expected: 'an address or host name',
     about: 'address to listen on; `0.0.0.0` lets other machines in',
   }),
@@ -73,12 +74,19 @@ export const settings = {
     expected: 'a port from 0 to 65535',
     about: 'the API; 0 takes a free one',
   }),
+  adminHost: setting({
+    variable: 'HEADWATER_ADMIN_HOST',
+    otherwise: '127.0.0.1',
+    parse: host,
+    expected: 'an address or host name',
+    about: 'address to listen on for `/metrics`, which needs no key: another one only in a network that is yours alone',
+  }),
   adminPort: setting({
     variable: 'HEADWATER_ADMIN_PORT',
     otherwise: '8081',
     parse: port,
     expected: 'a port from 0 to 65535',
-    about: '`/metrics` (OpenMetrics), on loopback whatever the host is; 0 takes a free one',
+    about: '`/metrics` (OpenMetrics); 0 takes a free one',
   }),
   trustedProxies: setting({
     variable: 'HEADWATER_TRUSTED_PROXIES',

@@ -35,6 +35,10 @@ describe('an embedded server', () => {
     await expect(startEmbedded({ dataDir, port })).rejects.toThrow(`Port ${port} is taken`);
     await expect(startEmbedded({ dataDir, adminPort: port })).rejects.toThrow(`Port ${port} is taken`);
     taken.close();
+    await expect(startEmbedded({ dataDir, host: '192.0.2.1' })).rejects.toThrow('HEADWATER_HOST is not an address of this machine.');
+    await expect(startEmbedded({ dataDir, adminHost: '192.0.2.1' })).rejects.toThrow(
+      'HEADWATER_ADMIN_HOST is not an address of this machine.',
+    );
 
     const last = await startEmbedded({ dataDir });
     const { series } = (await json(`${last.url}/v1/sources/s/metrics/query?last=5m`, key)) as { series: { m: { value: number[] } } };

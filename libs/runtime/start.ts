@@ -103,11 +103,11 @@ async function listen(
     own.stop();
   };
   try {
-    const adminUrl = await bound('HEADWATER_ADMIN_PORT', config.adminPort, admin.listen(config.adminPort));
-    await bound('HEADWATER_PORT', config.port, app.listen(config.port, config.host));
+    const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));
+    await bound('HEADWATER', config.port, app.listen(config.port, config.host));
     return {
       url: reachable(await app.getUrl()),
-      adminUrl,
+      adminUrl: reachable(adminUrl),
       firstKey: secret,
       stop: async () => {
         await traffic.drain(app.getHttpServer());
@@ -128,19 +128,20 @@ async function listen(
   }
 }
 
-const listenErrors: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is taken by another program',
-  EACCES: 'needs more rights than this user has',
-  EADDRNOTAVAIL: 'cannot be opened: HEADWATER_HOST is not an address of this machine',
+/** What the operator can mend, given how the variables of a host and a port begin. */
+const listenErrors: Readonly<Record<string, (variables: string, port: number) => string>> = {
+  EADDRINUSE: (of, port) => `Port ${port} is taken by another program. Set ${of}_PORT to another one, or end that program.`,
+  EACCES: (of, port) => `Port ${port} needs more rights than this user has. Set ${of}_PORT to another one.`,
+  EADDRNOTAVAIL: (of) => `${of}_HOST is not an address of this machine.`,
+  ENOTFOUND: (of) => `${of}_HOST is not an address, nor a name that this machine knows.`,
 };
 
-async function bound<T>(variable: string, port: number, listening: Promise<T>): Promise<T> {
+async function bound<T>(variables: string, port: number, listening: Promise<T>): Promise<T> {
   try {
     return await listening;
   } catch (cause) {
-    const reason = listenErrors[String((cause as NodeJS.ErrnoException).code)];
-    if (!reason) throw cause;
-    throw new StartError(`Port ${port} ${reason}. Set ${variable} to another one, or end that program.`, { cause });
+    const sentence = listenErrors[String((cause as NodeJS.ErrnoException).code)];
+    throw sentence ? new StartError(sentence(variables, port), { cause }) : cause;
   }
 }
 
