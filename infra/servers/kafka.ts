@@ -18,6 +18,8 @@ export interface KafkaOptions {
   readonly brokers: 1 | 3;
   /** Where the brokers listen, in their order; free ones are chosen when left out. */
   readonly ports?: readonly number[];
+  /** Ports that clients are told instead, as when something stands between. */
+  readonly advertised?: readonly number[];
 }
 
 export interface KafkaServers {
@@ -31,18 +33,18 @@ export interface KafkaServers {
 interface Node {
   readonly id: number;
   readonly port: number;
+  readonly advertised: number;
   readonly controllerPort: number;
 }
 
 /** Kafka in KRaft mode on 127.0.0.1, each broker a controller too. Resolves when all of them serve. */
-export async function startKafka({ folder, brokers, ports }: KafkaOptions): Promise<KafkaServers> {
+export async function startKafka({ folder, brokers, ports, advertised }: KafkaOptions): Promise<KafkaServers> {
   const jars = await fetched(artifact);
   const free = await freePorts(2 * brokers);
-  const nodes = Array.from({ length: brokers }, (_, n) => ({
-    id: n + 1,
-    port: ports?.[n] ?? free[n]!,
-    controllerPort: free[brokers + n]!,
-  }));
+  const nodes = Array.from({ length: brokers }, (_, n) => {
+    const port = ports?.[n] ?? free[n]!;
+    return { id: n + 1, port, advertised: advertised?.[n] ?? port, controllerPort: free[brokers + n]! };
+  });
   const started = await Promise.allSettled(
     nodes.map((node) => startBroker(join(jars, '*'), join(folder, `broker-${node.id}`), node, nodes)),
   );
@@ -53,7 +55,7 @@ export async function startKafka({ folder, brokers, ports }: KafkaOptions): Prom
     await stop();
     throw failed.reason;
   }
-  return { brokers: nodes.map(({ port }) => `127.0.0.1:${port}`), servers, stop };
+  return { brokers: nodes.map((node) => `127.0.0.1:${node.advertised}`), servers, stop };
 }
 
 async function startBroker(classPath: string, folder: string, node: Node, all: readonly Node[]): Promise<JavaServer> {
@@ -72,13 +74,13 @@ async function startBroker(classPath: string, folder: string, node: Node, all: r
   });
 }
 
-function properties(folder: string, { id, port, controllerPort }: Node, all: readonly Node[]): string {
+function properties(folder: string, { id, port, advertised, controllerPort }: Node, all: readonly Node[]): string {
   const lines: Record<string, string | number | boolean> = {
     'process.roles': 'broker,controller',
     'node.id': id,
     'controller.quorum.voters': all.map((node) => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
     listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertised}`,
     'controller.listener.names': 'CONTROLLER',
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
     'inter.broker.listener.name': 'PLAINTEXT',

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, tombstone, type AnyTopic, type Entry } from '#log';
-import type { EventBatch, Source } from '#model';
+import { entry, partitionOf, tombstone, type AnyTopic, type Entry } from '#log';
+import type { EventBatch, Lease, Source } from '#model';
 import { describeOnKafka, LogConsumer, until } from '#testing';
 import { events, sources } from '#topics';
 import { GuardedProducer } from './guarded-producer.js';
@@ -220,6 +220,76 @@ describeOnKafka('a log in Kafka', () => {
       await a.commit();
       expect(await a.subscription.lag()).toBe(0);
       await expect(b.commit()).rejects.toMatchObject({ code: 'log_unavailable' });
+    });
+  });
+
+  describe('has members who may be slow', () => {
+    const sessionMs = 6_000;
+    const member = async (group: string): Promise<string | undefined> => {
+      const client = newClient(options);
+      const { groups } = await client.kafka.admin().describeGroups([`${options.prefix}${group}`]);
+      client.cut();
+      return groups[0]!.state === 'Stable' ? groups[0]!.members[0]!.memberId : undefined;
+    };
+
+    it('a lease that nobody can be sure of is lost, and its records come again when their handler has settled', async () => {
+      const { log } = await open({ sessionMs });
+      const gate = Promise.withResolvers<void>();
+      const order: string[] = [];
+      const leases: Lease[] = [];
+      const consumer = await LogConsumer.join(log, {
+        group: 'g',
+        topics: [sources],
+        handler: async (records, lease) => {
+          leases.push(lease);
+          order.push(`given ${records[0]!.key}`);
+          await gate.promise;
+          order.push(`settled ${records[0]!.key}`);
+        },
+      });
+      const first = await member('g');
+      await log.append([seen('a')]);
+      await until('it is given', () => leases.length === 1);
+      expect(leases[0]!.held()).toBe(true);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionMs / 2 + 500);
+      expect(leases[0]!.held()).toBe(false);
+      await until('it has joined again', async () => ![first, undefined].includes(await member('g')));
+      gate.resolve();
+      await consumer.has(2);
+      expect(order.slice(0, 3)).toEqual(['given o/a', 'settled o/a', 'given o/a']);
+      expect(leases.map((lease) => lease.held())).toEqual([false, true]);
+      await consumer.commit();
+      expect(await consumer.subscription.lag()).toBe(0);
+    });
+
+    it('a handler that takes longer than the session keeps its lease, and other partitions go on', async () => {
+      const { log } = await open({ sessionMs });
+      const gate = Promise.withResolvers<void>();
+      const leases = new Set<Lease>();
+      const consumer = await LogConsumer.join(log, {
+        group: 'g',
+        topics: [sources],
+        handler: (records, lease) => {
+          leases.add(lease);
+          return records[0]!.key === 'o/slow' ? gate.promise : Promise.resolve();
+        },
+      });
+      const slow = partitionOf(Buffer.from('o/slow'), sources.partitions);
+      const beganMs = performance.now();
+      let n = 0;
+      await log.append([seen('slow')]);
+      await until('a session and more is over', async () => {
+        await log.append([seen(`s${n++}`)]);
+        return performance.now() - beganMs > 1.2 * sessionMs;
+      });
+      const others = Array.from({ length: n }, (_, at) => `o/s${at}`).filter(
+        (key) => partitionOf(Buffer.from(key), sources.partitions) !== slow,
+      );
+      await consumer.has(others.length);
+      expect(consumer.records.map(({ key }) => key)).not.toContain('o/slow');
+      gate.resolve();
+      await consumer.has(n + 1);
+      expect([leases.size, [...leases][0]!.held()]).toEqual([1, true]);
     });
   });
 

@@ -8,3 +8,6 @@ export const serverVariables = {
 
 /** Set where suites that need servers must run. */
 export const needServers = 'HEADWATER_NEED_SERVERS';
+
+/** Set when this run can start servers from jars, for suites that need some of their own. */
+export const jars = 'HEADWATER_TEST_JARS';

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { serverVariables } from './server-variables.js';
+import { jars, serverVariables } from './server-variables.js';
 
 const { env } = process;
 const describeWith = (...variables: readonly string[]): typeof describe =>
@@ -10,6 +10,9 @@ export const describeOnKafka = describeWith(serverVariables.kafka);
 
 /** `describe` for suites that need QuestDB too. */
 export const describeOnServers = describeWith(...Object.values(serverVariables));
+
+/** `describe` for suites that start servers of their own, to kill them. */
+export const describeOnOwnServers = describeWith(jars);
 
 /** How roles are told of the servers. */
 export const serverEnvironment = (): Readonly<Record<string, string>> => ({

@@ -32,6 +32,8 @@ interface Running {
   readonly consumer: Consumer;
   /** When the last message was sent that keeps a member in its group, by the monotonic clock. */
   sentMs: number;
+  /** Whether kafkajs has given up. */
+  hasCrashed: boolean;
 }
 
 const fetchMs = 100;
@@ -152,8 +154,10 @@ export class Member {
       maxBytesPerPartition: partitionFetchBytes,
       maxBytes: fetchBytes,
       allowAutoTopicCreation: false,
+      // Beginning anew is ours: what kafkajs starts again by itself cannot be told to stop.
+      retry: { restartOnFailure: async () => false },
     });
-    const running: Running = { client, consumer, sentMs: performance.now() };
+    const running: Running = { client, consumer, sentMs: performance.now(), hasCrashed: false };
     this.#hear(running);
     try {
       await consumer.connect();
@@ -161,8 +165,9 @@ export class Member {
       this.#stopping.signal.throwIfAborted();
       this.#running = running;
       await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async (payload) => this.#take(running, payload) });
+      if (running.hasCrashed) throw new Error('the group cannot be joined now');
     } catch (cause) {
-      client.cut();
+      await leave(running);
       throw cause;
     }
   }
@@ -176,9 +181,10 @@ export class Member {
     consumer.on(HEARTBEAT, () => this.#running === running && this.#assignment?.lease.heard(running.sentMs));
     consumer.on(GROUP_JOIN, ({ payload }) => this.#assign(running, payload.memberAssignment));
     for (const event of [REBALANCING, STOP, DISCONNECT]) consumer.on(event, () => this.#end(running));
-    consumer.on(CRASH, ({ payload: { restart } }) => {
+    consumer.on(CRASH, () => {
+      running.hasCrashed = true;
       this.#end(running);
-      if (!restart && this.#running === running) this.#begin();
+      if (this.#running === running) this.#begin();
     });
     // Nothing but marks of transactions, which nobody is given.
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {

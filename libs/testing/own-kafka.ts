@@ -1,0 +1,37 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startKafka, startRegistry, type KafkaServers, type RegistryServer } from '../../infra/servers/index.js';
+import { sources } from '#topics';
+import type { KafkaOptions } from '#kafka';
+
+/** A broker and a registry that a suite may kill. */
+export interface OwnKafka {
+  readonly kafka: KafkaServers;
+  readonly registry: RegistryServer;
+  /** For a log of one topic, `sources`. */
+  options(prefix: string): KafkaOptions;
+  stop(): Promise<void>;
+}
+
+export async function startOwnKafka(): Promise<OwnKafka> {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-kafka-'));
+  const [kafka, registry] = await Promise.all([
+    startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
+    startRegistry({ folder: join(folder, 'registry') }),
+  ]);
+  return {
+    kafka,
+    registry,
+    options: (prefix) => ({
+      brokers: kafka.brokers,
+      registry: { url: registry.url },
+      prefix,
+      topics: [sources],
+      replicationFactor: 1,
+      minInsyncReplicas: 1,
+      report: () => undefined,
+    }),
+    stop: async () => void (await Promise.all([kafka.stop(), registry.stop()])),
+  };
+}
