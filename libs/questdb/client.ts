@@ -7,6 +7,7 @@ const patienceMs = 15_000;
 export class Client {
   readonly #settings: string;
   #sender: Promise<Sender> | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
 
   /** @param url base address of the server. */
   constructor(url: string) {
@@ -14,9 +15,16 @@ export class Client {
   }
 
   /**
-   * Sends the rows that `build` makes, as one transaction; `permit` is asked in the same tick. One call at a time. Rejects `NotAccepted`.
+   * Sends the rows that `build` makes, as one transaction, one call after the other; `permit` is asked in the tick of sending. Rejects
+   * `NotAccepted`.
    */
-  async send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
+  send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
+    const sent = this.#turn.then(() => this.#send(build, permit));
+    this.#turn = sent.catch(() => undefined);
+    return sent;
+  }
+
+  async #send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
     const sender = await (this.#sender ??= Sender.fromConfig(this.#settings));
     try {
       // A flush that failed before has emptied the buffer, a build that failed has not.

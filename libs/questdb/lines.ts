@@ -40,6 +40,12 @@ export class Lines {
     return this.#end;
   }
 
+  /** Forgets all rows and keeps the room for them. */
+  clear(): void {
+    this.rows = 0;
+    this.#end = 0;
+  }
+
   /** What is written so far; valid until the next row. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#end);

@@ -15,6 +15,8 @@ const lateMs = { least: 5000, most: 30_000 } as const;
 /** A table that takes long to apply rows gets them more seldom. */
 const restPerApply = 5;
 const lookMs = 500;
+const firstBytes = 1 << 16;
+const mostSpareBytes = 16 << 20;
 
 interface Flush {
   readonly live: Lines;
@@ -28,7 +30,9 @@ export class PointRows {
   readonly #delivery: Delivery;
   readonly #table: Buffer;
   readonly #running: Promise<void>;
-  #live = new Lines(1 << 16);
+  #live = new Lines(firstBytes);
+  /** The last body that was sent: its memory is for the next but one. */
+  #spare: Lines | undefined;
   #lateBytes = 0;
   #underWay: Flush | undefined;
   #underWayBytes = 0;
@@ -135,7 +139,8 @@ export class PointRows {
     const live = this.#live.rows > 0 && (pressed || nowMs >= this.#liveDueMs || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
     const flush = { live: this.#live, late: late ? this.#late.take() : [] };
-    this.#live = new Lines(1 << 16);
+    this.#live = this.#spare ?? new Lines(firstBytes);
+    this.#spare = undefined;
     return flush;
   }
 
@@ -156,6 +161,7 @@ export class PointRows {
     this.#count(live.rows, lines.rows, applyMs);
     this.#visible += live.rows;
     this.#underWay = undefined;
+    if (live.length <= mostSpareBytes) this.#spare = cleared(live);
     this.#underWayBytes = 0;
   }
 
@@ -171,4 +177,9 @@ export class PointRows {
     this.#liveDueMs = performance.now() + (late ? liveMs.least : pauseMs(liveMs));
     if (late) this.#lateDueMs = performance.now() + pauseMs(lateMs);
   }
+}
+
+function cleared(lines: Lines): Lines {
+  lines.clear();
+  return lines;
 }

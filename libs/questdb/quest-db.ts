@@ -102,7 +102,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
   const whyNot = (): string | undefined => {
     const [suspended] = visibility.suspended;
     if (suspended) return `QuestDB has suspended the table ${suspended.table}: ${suspended.reason}`;
-    return outage.reason ?? (sinks.some(({ slow }) => slow) ? 'QuestDB does not answer.' : undefined);
+    return outage.reason ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
   };
   const all = (tables: Tables): string[] => Object.values(tables) as string[];
 

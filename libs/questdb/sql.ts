@@ -31,6 +31,7 @@ export class Sql {
   readonly #pool: Pool;
   #restUntilMs = 0;
   #waiting = 0;
+  #answers = true;
   #closed = false;
 
   constructor(url: string, connections = mostConnections) {
@@ -53,13 +54,25 @@ export class Sql {
     try {
       const query = { text, values: [...values], rowMode: 'array' as const, types: types as never, query_timeout: patienceMs };
       const { rows } = await this.#pool.query(query);
+      this.#answers = true;
       return rows as unknown[] as R[];
     } catch (cause) {
-      if (this.#isSilence(cause)) this.#restUntilMs = performance.now() + restMs;
+      if (this.#isSilence(cause)) this.#rest();
       throw unavailable(cause);
     } finally {
       this.#waiting--;
     }
+  }
+
+  /** Whether the last question was answered. When it was not, to ask here is also to ask there once more. */
+  get answers(): boolean {
+    if (!this.#answers) this.rows('SELECT 1').catch(() => undefined);
+    return this.#answers;
+  }
+
+  #rest(): void {
+    this.#answers = false;
+    this.#restUntilMs = performance.now() + restMs;
   }
 
   /** The server is there no more, or says nothing; not that it refuses a statement, or that all connections are busy. */
