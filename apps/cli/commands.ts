@@ -19,6 +19,9 @@ export const commands: Readonly<Record<string, Entry>> = {
   'keys delete': { summary: 'Delete an API key', load: () => import('./keys-delete.js') },
   topics: { summary: 'List the topics of the data plane and how far each consumer group is', load: () => import('./topics.js') },
   replay: { summary: 'Let a consumer group of the data plane begin again from somewhere', load: () => import('./replay.js') },
+  'dlq list': { summary: 'List the topics of the data plane that have dead letters', load: () => import('./dlq-list.js') },
+  'dlq show': { summary: 'Show dead letters of a topic', load: () => import('./dlq-show.js') },
+  'dlq redrive': { summary: 'Send dead letters back to their topic', load: () => import('./dlq-redrive.js') },
   verify: { summary: 'Compare all that a stopped server would answer with its log', load: () => import('./verify.js') },
   rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

@@ -4,6 +4,9 @@ import { exitCodes, Failure } from './failure.js';
 
 /** Control characters other than a newline. */
 const steering = /[^\P{Cc}\n]/gu;
+/** What others wrote, in a file, a record or a server's answer, without what steers a terminal. */
+export const harmless = (text: string): string => text.replaceAll(steering, '?');
+
 const eraseLine = '\r\u001b[K';
 
 /** What a command says, and where: data to stdout, talk to stderr. */
@@ -24,7 +27,7 @@ export class Io {
 
   /** Says something to the person, on a line of its own. What others wrote, in a file or a server's answer, cannot steer the terminal. */
   note(line: string): void {
-    process.stderr.write(`${this.#progressShown ? eraseLine : ''}${line.replaceAll(steering, '?')}\n`);
+    process.stderr.write(`${this.#progressShown ? eraseLine : ''}${harmless(line)}\n`);
     this.#progressShown = false;
   }
 

@@ -43,6 +43,12 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['keys', 'list', '--api-key', 'a b'], 'characters that no key has'],
     [['keys', 'list', '--api-key', 'hw_x', '--url', 'localhost:8080'], 'is not the address of a server'],
     [['keys', 'list', '--api-key', 'hw_x', '--url', 'http://me:secret@localhost'], 'with nothing else in it'],
+    [['dlq'], 'Usage: headwater dlq'],
+    [['dlq', 'show', 'points'], 'There is no topic "points": use one of telemetry.points.v1, '],
+    [['dlq', 'show', 'sources.v1', '--limit', '0'], '--limit "0" is no number from 1 to 10000'],
+    [['dlq', 'redrive', 'sources.v1.dlq'], 'Give either --offset or --all.'],
+    [['dlq', 'redrive', 'sources.v1', '--all', '--offset', '1'], 'Give either --offset or --all.'],
+    [['dlq', 'redrive', 'sources.v1', '--offset', '-1'], '--offset "-1" is no offset.'],
     [['keys', 'create', '--api-key', 'hw_x', '--name', 'n', '--scopes', 'read,root'], 'There is no scope "root"'],
   ])('%j', async (args, said) => {
     const { code, stdout, stderr } = await run(args);

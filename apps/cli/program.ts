@@ -10,6 +10,12 @@ const afterHelp = `
 URL and key come from --url and --api-key, else from HEADWATER_URL and HEADWATER_API_KEY, else from the file that \`headwater init\` writes.
 Exit codes: 0 done, 1 failed or differs, 2 wrong usage, 130 interrupted.`;
 
+/** What commands of two words have in common, by the first. */
+const families: Readonly<Record<string, string>> = {
+  keys: 'Create, list and delete API keys',
+  dlq: 'List, show and send back what consumer groups of the data plane could not use',
+};
+
 /** Runs one command and sets the exit code of the process. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const io = new Io();
@@ -47,7 +53,7 @@ function child(parent: Command, name: string): Command {
   const known = parent.commands.find((command) => command.name() === name);
   if (known) return known;
   const made = parent.command(name).showHelpAfterError(`(\`${pathOf(parent)} ${name} --help\` shows examples)`);
-  return name === 'keys' ? made.description('Create, list and delete API keys') : made;
+  return made.description(families[name] ?? '');
 }
 
 const pathOf = (command: Command): string => (command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name());

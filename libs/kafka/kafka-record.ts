@@ -31,9 +31,15 @@ export class KafkaRecord implements StreamRecord {
 }
 
 /** What the codec refused. */
-export function unreadable(topic: AnyTopic, partition: number, message: KafkaMessage, reason: string): Unreadable {
-  const { offset, key, value, headers } = message;
-  return { topic, partition, offset: Number(offset), key: textOf(key), bytes: value ?? noBytes, headers: labels(headers), reason };
+export interface Refused extends Unreadable {
+  /** Unix milliseconds. */
+  readonly appendedMs: number;
+}
+
+export function refused(topic: AnyTopic, partition: number, message: KafkaMessage, reason: string): Refused {
+  const { offset, key, value, headers, timestamp } = message;
+  const place = { topic, partition, offset: Number(offset), appendedMs: Number(timestamp) };
+  return { ...place, key: textOf(key), bytes: value ?? noBytes, headers: labels(headers), reason };
 }
 
 const textOf = (bytes: Buffer | null): string => bytes?.toString() ?? '';

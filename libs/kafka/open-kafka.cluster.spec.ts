@@ -173,16 +173,21 @@ describeOnKafka('a log in Kafka', () => {
       const bytes = log.encoded(consumer.records[0]!);
       const headers = { topic: sources.name, partition: '0', offset: '0', group: 'g', reason: 'why not' };
       await log.park('sources.v1.dlq', 'o/a', bytes, headers);
-      await log.park('sources.v1.dlq', 'o/b', new Uint8Array(), headers);
+      await log.park('sources.v1.dlq', 'o/a', bytes, { ...headers, group: 'h' });
+      await log.park('sources.v1.dlq', 'o/b', new Uint8Array(), { ...headers, offset: '1' });
       await log.park('sources.v1.dlq', 'o/c', bytes, { reason: 'from nowhere' });
 
-      const letters = await deadLetters.list(sources);
-      expect(letters.map(({ offset, key, headers: { reason } }) => [offset, key, reason])).toEqual([
-        [0, 'o/a', 'why not'],
-        [1, 'o/b', 'why not'],
-        [2, 'o/c', 'from nowhere'],
+      expect(await deadLetters.count(sources)).toBe(4);
+      const letters = await deadLetters.newest(sources, 10);
+      const a = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 1 };
+      expect(letters.map(({ offset, key, headers: { reason }, value }) => [offset, key, reason, value])).toEqual([
+        [0, 'o/a', 'why not', a],
+        [1, 'o/a', 'why not', a],
+        [2, 'o/b', 'why not', undefined],
+        [3, 'o/c', 'from nowhere', undefined],
       ]);
-      expect((await deadLetters.list(sources, 1, 1)).map(({ key }) => key)).toEqual(['o/b']);
+      expect(letters.map(({ parkedMs }) => Math.abs(parkedMs - Date.now()) < 600_000)).toEqual([true, true, true, true]);
+      expect((await deadLetters.newest(sources, 2)).map(({ key }) => key)).toEqual(['o/b', 'o/c']);
 
       expect(await deadLetters.redrive(sources)).toEqual({ redriven: 2, left: 1 });
       await consumer.has(3);
@@ -192,7 +197,10 @@ describeOnKafka('a log in Kafka', () => {
           ['o/b', true],
         ]),
       );
-      expect(await deadLetters.redrive(sources)).toEqual({ redriven: 0, left: 0 });
+      expect(await deadLetters.redrive(sources, 1)).toEqual({ redriven: 1, left: 0 });
+      await consumer.has(4);
+      expect(consumer.records[3]!.key).toBe('o/a');
+      expect(await deadLetters.redrive(sources, 4)).toEqual({ redriven: 0, left: 0 });
     });
   });
 

@@ -1,50 +1,58 @@
-import type { AnyTopic, Unreadable } from '#log';
+import type { AnyTopic } from '#log';
 import type { AvroCodec } from '#topics';
-import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { Member } from './group/member.js';
+import type { Refused } from './kafka-record.js';
 import { ownGroup } from './names.js';
-import { extentsOf } from './offsets.js';
 
 export interface ReadOptions {
   readonly address: KafkaAddress;
   readonly codec: AvroCodec;
-  readonly asker: Asker;
-  /** As Kafka calls it. */
+  /** As Kafka calls it; it has one partition. */
   readonly name: string;
   /** One that the codec does not know, so that records come as they are. */
   readonly topic: AnyTopic;
-  /** Offset of the first record, in every partition. */
+  /** Offset of the first record, and the one after the last. */
   readonly from: number;
-  readonly limit: number;
+  readonly to: number;
+  readonly take: (record: Refused) => Promise<void>;
 }
 
 const sessionMs = 30_000;
 
-/** Records of a topic as they stand in the log, from an offset to the end that it has at the call. */
-export async function readTopic({ address, codec, asker, name, topic, from, limit }: ReadOptions): Promise<readonly Unreadable[]> {
-  const found: Unreadable[] = [];
-  const enough = Promise.withResolvers<void>();
-  const extents = await extentsOf(asker, [name]);
+/** Hands over records of a topic as they stand in the log, one after the other, each once. Rejects with what `take` does. */
+export async function readTopic({ address, codec, name, topic, from, to, take }: ReadOptions): Promise<void> {
+  if (from >= to) return;
+  let next = from;
+  const failed = Promise.withResolvers<never>();
   const member = new Member({
     address,
     group: ownGroup(name),
     topics: new Map([[name, topic]]),
     codec,
     sessionMs,
-    startsAt: async () => (place) => Math.max(from, extents.get(name)?.[place.partition]?.low ?? 0),
+    startsAt: async () => () => next,
     receiver: () => ({
       take: () => undefined,
-      unreadable: (record) => {
-        if (found.push(record) >= limit) enough.resolve();
+      unreadable: async (record) => {
+        if (record.offset < next || record.offset >= to) return;
+        try {
+          await take(record);
+        } catch (error) {
+          failed.reject(error);
+          throw error;
+        }
+        next = record.offset + 1;
       },
     }),
   });
-  try {
+  const done = async (): Promise<void> => {
     await member.join();
-    await Promise.race([member.reached(extents), enough.promise]);
+    await member.reached(new Map([[name, [{ low: from, high: to }]]]));
+  };
+  try {
+    await Promise.race([done(), failed.promise]);
   } finally {
     await member.crash();
   }
-  return found.slice(0, limit);
 }

@@ -3,7 +3,8 @@ import type { Clock } from '#edge';
 import { StartError } from './config.js';
 import type { Config } from './settings.js';
 
-type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
+/** The log of a cluster, open. */
+export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
 type QuestDb = ReturnType<(typeof import('#questdb'))['openQuestDb']>;
 
 /** Hears what an operator should know. */
@@ -32,6 +33,16 @@ export async function openLog(config: Config, report: Report): Promise<Kafka> {
     });
   } catch (cause) {
     throw cause instanceof TopicMismatch ? new StartError(cause.message, { cause }) : cause;
+  }
+}
+
+/** Opens the log for a piece of work of an operator's. */
+export async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise<T>): Promise<T> {
+  const kafka = await openLog(config, () => undefined);
+  try {
+    return await work(kafka);
+  } finally {
+    await kafka.close();
   }
 }
 

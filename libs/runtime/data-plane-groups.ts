@@ -1,9 +1,8 @@
 import { topics } from '#topics';
-import { openLog } from './adapters.js';
+import { withLog, type Kafka } from './adapters.js';
 import { StartError } from './config.js';
 import type { Config } from './settings.js';
 
-type Kafka = Awaited<ReturnType<typeof openLog>>;
 type Progress = Awaited<ReturnType<Kafka['groups']['progress']>>[number];
 
 /** Where a group shall go on. */
@@ -60,13 +59,4 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
 async function ownTopics(groups: Kafka['groups'], group: string): Promise<readonly string[]> {
   const names = new Set(topics.flatMap(({ name }) => [name, `${name}.dlq`]));
   return (await groups.topics(group)).filter((topic) => names.has(topic));
-}
-
-async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise<T>): Promise<T> {
-  const kafka = await openLog(config, () => undefined);
-  try {
-    return await work(kafka);
-  } finally {
-    await kafka.close();
-  }
 }

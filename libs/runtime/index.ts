@@ -4,6 +4,7 @@ export * from './cluster.js';
 export * from './config.js';
 export * from './data-plane.js';
 export * from './data-plane-groups.js';
+export * from './dead-letters.js';
 export * from './embedded.js';
 export { welcome } from './first-key.js';
 export * from './health.controller.js';

@@ -65,16 +65,21 @@ export class AvroCodec {
    * breaks its rules or stands under another key than its own.
    */
   decode<V>(topic: Topic<V>, key: string, bytes: Uint8Array): V {
+    const value = this.read(topic, bytes);
+    const flaw = topic.flaw?.(value);
+    if (flaw) throw new Error(flaw);
+    if (topic.key(value) !== key) throw new Error('the record stands under another key than its own');
+    return value;
+  }
+
+  /** As `decode`, whatever rules the value breaks and whatever key it stands under: for people who look for what is wrong. */
+  read<V>(topic: Topic<V>, bytes: Uint8Array): V {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (buffer.length < headBytes || buffer[0] !== magic) throw new Error('the record does not begin with 0x00 and a schema id');
     const schemaId = buffer.readUInt32BE(1);
     const read = this.#coding(topic).readers.get(schemaId);
     if (!read) throw new UnknownSchema(schemaId);
-    const value = read(buffer.subarray(headBytes)) as V;
-    const flaw = topic.flaw?.(value);
-    if (flaw) throw new Error(flaw);
-    if (topic.key(value) !== key) throw new Error('the record stands under another key than its own');
-    return value;
+    return read(buffer.subarray(headBytes)) as V;
   }
 
   /** Asks the registry for a schema that `decode` did not know. Rejects when there is none or when our type cannot read it. */

@@ -1,14 +1,14 @@
 import type { KafkaMessage } from 'kafkajs';
-import type { AnyTopic, StreamRecord, Unreadable } from '#log';
+import type { AnyTopic, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { UnknownSchema, type AvroCodec } from '#topics';
-import { KafkaRecord, unreadable } from '../kafka-record.js';
+import { KafkaRecord, refused, type Refused } from '../kafka-record.js';
 import { reasonOf, untilDone } from '../trouble.js';
 
 /** Who gets what a lane carries. A rejection gives the same again, after a pause. */
 export interface Receiver {
   take(records: readonly StreamRecord[]): Promise<void> | void;
-  unreadable(record: Unreadable): Promise<void> | void;
+  unreadable(record: Refused): Promise<void> | void;
 }
 
 export interface LaneOptions {
@@ -93,9 +93,9 @@ export class Lane {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.options.ended.aborted) {
-      const { records, refused } = await this.#piece();
+      const { records, unreadable } = await this.#piece();
       if (records.length > 0) await this.#hand(() => this.options.receiver.take(records));
-      if (refused) await this.#hand(() => this.options.receiver.unreadable(refused));
+      if (unreadable) await this.#hand(() => this.options.receiver.unreadable(unreadable));
     }
     this.#running = undefined;
     this.#rest();
@@ -113,26 +113,26 @@ export class Lane {
   }
 
   /** The records of the next call, and the one after them if it cannot be read. */
-  async #piece(): Promise<{ readonly records: readonly StreamRecord[]; readonly refused: Unreadable | undefined }> {
+  async #piece(): Promise<{ readonly records: readonly StreamRecord[]; readonly unreadable: Refused | undefined }> {
     const { codec, topic, partition } = this.options;
     const records: StreamRecord[] = [];
     let [n, bytes] = [0, 0];
-    let refused: Unreadable | undefined;
-    while (n < this.#waiting.length && bytes < pieceBytes && !refused) {
+    let unreadable: Refused | undefined;
+    while (n < this.#waiting.length && bytes < pieceBytes && !unreadable) {
       const message = this.#waiting[n++]!;
       bytes += sizeOf(message);
       try {
         records.push(KafkaRecord.decode(codec, topic, partition, message));
       } catch (error) {
         const reason = error instanceof UnknownSchema ? await this.#learn(error) : reasonOf(error);
-        if (reason !== undefined) refused = unreadable(topic, partition, message, reason);
+        if (reason !== undefined) unreadable = refused(topic, partition, message, reason);
         else bytes -= sizeOf(this.#waiting[--n]!);
         if (this.options.ended.aborted) break;
       }
     }
     this.#waiting = this.#waiting.slice(n);
     this.#waitingBytes -= bytes;
-    return { records, refused };
+    return { records, unreadable };
   }
 
   /** Why the schema cannot be read; undefined when it is known now. While the registry is away, the partition waits for it. */

@@ -1,0 +1,37 @@
+import { aligned } from './aligned.js';
+import { command } from './command.js';
+import { onDataPlane } from './data-plane.js';
+import { oneLine } from './dead-letter.js';
+
+const newestShown = 3;
+const reasonLength = 120;
+
+export const body = command({
+  about:
+    'Shows the topics with records that a consumer group could not use: how many dead letters there are, and the newest of them first. ' +
+    'A record that several groups could not use is one dead letter of each.',
+  flags: { json: { about: 'print it as JSON' } },
+  examples: ['headwater dlq list', 'headwater dlq list --json | jq "[.topics[].letters] | add"'],
+  async run({ json }, io) {
+    const reports = await onDataPlane(({ reportDeadLetters }, config) => reportDeadLetters(config, newestShown));
+    const topics = reports.map(({ topic, count, newest }) => ({
+      topic,
+      letters: count,
+      newest: newest.toReversed().map(({ offset, parkedMs, headers }) => ({
+        offset,
+        parked: new Date(parkedMs).toISOString(),
+        group: headers['group'],
+        reason: headers['reason'],
+      })),
+    }));
+    if (json) return io.data(`${JSON.stringify({ topics }, null, 2)}\n`);
+    if (topics.length === 0) io.note('There are no dead letters.');
+    const rows = topics.flatMap(({ topic, letters, newest }) =>
+      newest.map(({ offset, parked, group = '?', reason = '?' }, at) => {
+        const first = at === 0 ? [topic, `${letters}`] : ['', ''];
+        return [...first, `${offset}`, parked, group, reason.slice(0, reasonLength)].map((cell) => oneLine(cell));
+      }),
+    );
+    return io.data(aligned([['TOPIC', 'LETTERS', 'OFFSET', 'PARKED', 'GROUP', 'REASON'], ...rows]));
+  },
+});

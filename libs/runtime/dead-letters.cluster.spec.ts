@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { entry } from '#log';
+import { describeOnServers, eventually, LogConsumer, serverEnvironment } from '#testing';
+import { points, sources } from '#topics';
+import { run as runCommand } from '../../apps/cli/test-run.js';
+import { ProcessorsModule } from '../../apps/processors/processors.module.js';
+import { openLog, type Kafka } from './adapters.js';
+import { cluster } from './cluster.js';
+import { readConfig } from './config.js';
+import { initDataPlane } from './data-plane.js';
+import { createLogger } from './logger.js';
+import { start, type Running } from './start.js';
+
+const number = randomInt(1, 1_000_000);
+const silent = (): void => undefined;
+const name = points.name;
+
+interface Shown {
+  readonly letters: readonly Readonly<Record<string, unknown>>[];
+}
+
+describeOnServers('dead letters', () => {
+  let env: Record<string, string>;
+  let kafka: Kafka;
+  let processors: Running;
+  beforeAll(async () => {
+    env = {
+      ...serverEnvironment(),
+      HEADWATER_KAFKA_PREFIX: `letters${number}.`,
+      HEADWATER_CACHE: mkdtempSync(join(tmpdir(), 'headwater-cache-')),
+      HEADWATER_PORT: '0',
+      HEADWATER_ADMIN_PORT: '0',
+      HEADWATER_CHECKPOINT_SECONDS: '1',
+    };
+    const config = readConfig(env);
+    await initDataPlane(config, silent, 1000 * number);
+    kafka = await openLog(config, silent);
+    processors = await start(ProcessorsModule, cluster('processors'), config, await createLogger('silent'));
+  });
+  afterAll(async () => {
+    await processors?.stop();
+    await kafka?.close();
+  });
+
+  const headwater = (...args: readonly string[]): ReturnType<typeof runCommand> => runCommand(args, { env });
+  const seen = async (sourceId: string): Promise<void> => {
+    const view = kafka.views.open(sources);
+    await eventually(() => expect(view.get(`o/${sourceId}`)).toMatchObject({ firstReceivedMs: 1 }));
+  };
+
+  it('are none at first', async () => {
+    const { code, stdout, stderr } = await headwater('dlq', 'list');
+    expect([code, stdout.split(' ')[0], stderr]).toEqual([0, 'TOPIC', 'There are no dead letters.\n']);
+  });
+
+  it('of every group that could not use a record are listed and shown', async () => {
+    await kafka.log.park(name, 'o/bad', Buffer.from('rubbish'), {});
+    await eventually(async () => {
+      const { topics } = JSON.parse((await headwater('dlq', 'list', '--json')).stdout) as { topics: readonly object[] };
+      expect(topics).toMatchObject([{ topic: name, letters: 2, newest: [{ offset: 1 }, { offset: 0 }] }]);
+    });
+    const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--json')).stdout) as Shown;
+    const reason = 'the record does not begin with 0x00 and a schema id';
+    const bad = { from: { topic: name, offset: 0 }, reason, key: 'o/bad', bytes: 7, hex: Buffer.from('rubbish').toString('hex') };
+    expect(letters).toMatchObject([bad, bad]);
+    expect(new Set(letters.map(({ group }) => group))).toEqual(new Set([`series.g${1000 * number}`, 'sources']));
+    const { stdout } = await headwater('dlq', 'show', `${name}.dlq`, '--limit', '1');
+    expect(stdout).toMatch(/^offset {2}1\nparked .*\n.*\n.*\nreason {2}the record does not begin with 0x00/);
+  });
+
+  it('are projected once they are sent back to processors that can use them', async () => {
+    const batch = { orgId: 'o', sourceId: 'good', receivedMs: 1, series: [{ metric: 'm', tags: {}, timestampMs: [1], value: [2] }] };
+    const columns = batch.series.map((run) => ({
+      ...run,
+      timestampMs: Float64Array.from(run.timestampMs),
+      value: Float64Array.from(run.value),
+    }));
+    const consumer = await LogConsumer.join(kafka.log, { group: 'bytes', topics: [points] });
+    await kafka.log.append([entry(points, { ...batch, sourceId: 'first', series: columns })]);
+    await consumer.has(1);
+    // Of the same length, so that the bytes are still a record.
+    const bytes = Buffer.from(kafka.log.encoded(consumer.records[0]!)).toString('latin1').replace('first', 'later');
+    const headers = { topic: name, partition: '0', offset: '99', group: 'series', reason: 'a fault that is mended' };
+    await kafka.log.park(`${name}.dlq`, 'o/later', Buffer.from(bytes, 'latin1'), headers);
+
+    const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '1', '--json')).stdout) as Shown;
+    expect(letters).toMatchObject([{ offset: 2, key: 'o/later', value: { ...batch, sourceId: 'later' } }]);
+    const ran = await headwater('dlq', 'redrive', name, '--offset', '2', '--json');
+    expect(ran).toEqual({ code: 0, stdout: '{"redriven":1,"left":0}\n', stderr: 'Appended 1 record again.\n' });
+    await seen('later');
+    await consumer.has(2);
+    const [first, second] = consumer.records;
+    expect([second!.key, Buffer.from(kafka.log.encoded(second!))]).toEqual(['o/later', Buffer.from(bytes, 'latin1')]);
+    expect(first!.key).toBe('o/first');
+    await consumer.stop();
+  });
+
+  it('of several groups are one record when all are sent back', async () => {
+    const ran = await headwater('dlq', 'redrive', name, '--all');
+    expect(ran).toEqual({ code: 0, stdout: '', stderr: 'Appended 2 records again.\n' });
+    // Nobody can use the bad one yet.
+    await eventually(async () => expect(await kafka.deadLetters.count(points)).toBe(5));
+  });
+
+  it('of no topic stay where they are, and the command says so', async () => {
+    await kafka.log.park(`${sources.name}.dlq`, 'o/x', Buffer.from('x'), {});
+    const ran = await headwater('dlq', 'redrive', sources.name, '--all');
+    expect([ran.code, ran.stdout]).toEqual([1, '']);
+    expect(ran.stderr).toContain('1 dead letter cannot be redriven');
+    expect(await headwater('dlq', 'redrive', sources.name, '--offset', '7')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no dead letter of sources.v1 with the offset 7.'),
+    });
+  });
+});
