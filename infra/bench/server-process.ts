@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endWithUs, freePorts } from '../servers/index.js';
 
 const here = (file: string): string => new URL(file, import.meta.url).pathname;
 
@@ -16,9 +16,7 @@ export class ServerProcess {
     private readonly command: readonly string[],
     readonly folder: string,
     private readonly port: number,
-  ) {
-    process.once('exit', () => this.#child?.kill());
-  }
+  ) {}
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
@@ -26,15 +24,16 @@ export class ServerProcess {
 
   static async embedded(): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-bench-'));
-    const server = new ServerProcess([here('../../apps/embedded/main.js')], folder, await freePort());
+    const [port] = await freePorts(1);
+    const server = new ServerProcess([here('../../apps/embedded/main.js')], folder, port!);
     await server.start();
     return server;
   }
 
   static async floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'headwater-floor-'));
-    const port = await freePort();
-    const server = new ServerProcess([here('./floor.js'), folder, mode, String(port)], folder, port);
+    const [port] = await freePorts(1);
+    const server = new ServerProcess([here('./floor.js'), folder, mode, String(port)], folder, port!);
     await server.start();
     return server;
   }
@@ -50,6 +49,7 @@ export class ServerProcess {
       HEADWATER_LOG_LEVEL: 'warn',
     };
     this.#child = spawn(process.execPath, [...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    endWithUs(this.#child);
     let said = '';
     this.#child.stdout!.on('data', (chunk: Buffer) => {
       if (said.length > 100_000) return;
@@ -93,15 +93,6 @@ export class ServerProcess {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** A GET with the server's key. */
