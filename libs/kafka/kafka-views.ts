@@ -103,7 +103,8 @@ class FollowedTopic {
     const { address } = this.options;
     return new Member({
       address,
-      group: ownGroup(this.#name),
+      // A new one each time: a member that was lost without a word holds the old one up until its session is over.
+      group: () => ownGroup(this.#name),
       topics: new Map([[this.#name, this.topic]]),
       codec,
       sessionMs,

@@ -27,7 +27,7 @@ export async function readTopic({ address, codec, name, topic, from, to, take }:
   const failed = Promise.withResolvers<never>();
   const member = new Member({
     address,
-    group: ownGroup(name),
+    group: () => ownGroup(name),
     topics: new Map([[name, topic]]),
     codec,
     sessionMs,

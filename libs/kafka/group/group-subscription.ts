@@ -28,7 +28,7 @@ export class GroupSubscription implements Subscription {
     this.#asker = asker;
     this.#member = new Member({
       address,
-      group: this.#group,
+      group: () => this.#group,
       topics: this.#topics,
       codec,
       sessionMs,

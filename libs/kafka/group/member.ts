@@ -12,8 +12,8 @@ import { MemberLease } from './member-lease.js';
 
 export interface MemberOptions {
   readonly address: KafkaAddress;
-  /** As Kafka calls it. */
-  readonly group: string;
+  /** The group to join, as Kafka calls it, each time that it joins. */
+  readonly group: () => string;
   /** By the name that Kafka has for them. */
   readonly topics: ReadonlyMap<string, AnyTopic>;
   readonly codec: AvroCodec;
@@ -145,7 +145,7 @@ export class Member {
     const { address, group, sessionMs } = this.options;
     const client = newClient(address);
     const consumer = client.kafka.consumer({
-      groupId: group,
+      groupId: group(),
       sessionTimeout: sessionMs,
       rebalanceTimeout: rebalanceMs,
       heartbeatInterval: sessionMs / 10,
