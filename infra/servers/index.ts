@@ -1,3 +1,4 @@
+export { fetchServers } from './fetch-servers.js';
 export { freePorts } from './free-ports.js';
 export { endWithUs, JavaServer, smallHeap, type JavaServerOptions } from './java-server.js';
 export { startKafka, type KafkaOptions, type KafkaServers } from './kafka.js';

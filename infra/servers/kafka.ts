@@ -8,7 +8,7 @@ import { livePeers } from './kafka-peers.js';
 import { fetched, java } from './maven.js';
 
 const run = promisify(execFile);
-const artifact = { name: 'kafka', version: '4.3.1', goal: 'copy-dependencies' } as const;
+export const artifact = { name: 'kafka', version: '4.3.1', goal: 'copy-dependencies' } as const;
 const clusterId = 'AAAAAAAAQAAAAAAAAAAAAQ';
 const smallest = smallHeap(256);
 

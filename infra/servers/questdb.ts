@@ -4,7 +4,7 @@ import { freePorts } from './free-ports.js';
 import { JavaServer } from './java-server.js';
 import { fetched } from './maven.js';
 
-const artifact = { name: 'questdb', version: '9.3.4', goal: 'copy' } as const;
+export const artifact = { name: 'questdb', version: '9.3.4', goal: 'copy' } as const;
 
 /** What newer Java versions want to be told; older ones leave out what they do not know. */
 const opened = ['lang', 'lang.reflect', 'nio', 'time.zone'].map((name) => `--add-opens=java.base/java.${name}=io.questdb`);

@@ -4,7 +4,7 @@ import { freePorts } from './free-ports.js';
 import { JavaServer, smallHeap } from './java-server.js';
 import { fetched } from './maven.js';
 
-const artifact = { name: 'registry', version: '3.0.9', goal: 'unpack' } as const;
+export const artifact = { name: 'registry', version: '3.0.9', goal: 'unpack' } as const;
 
 export interface RegistryServer {
   /** Base address of the Confluent-compatible API. */

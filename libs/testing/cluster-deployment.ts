@@ -23,17 +23,19 @@ interface Replica {
 /** Every role as a process, behind a router, with topics and tables of its own in servers that others use too. */
 export class ClusterDeployment implements Deployment {
   private constructor(
-    private readonly environment: Readonly<Record<string, string>>,
-    private readonly processes: readonly Replica[],
+    /** What the roles are told. */
+    readonly environment: Readonly<Record<string, string>>,
+    private readonly replicas: readonly Replica[],
     private readonly router: Router,
     readonly keys: Keys,
   ) {}
 
-  static async start(): Promise<ClusterDeployment> {
+  /** @param servers how roles are told of the servers. */
+  static async start(servers = serverEnvironment()): Promise<ClusterDeployment> {
     const cache = await mkdtemp(join(tmpdir(), 'headwater-cache-'));
     const number = randomInt(1, 1_000_000);
     const environment = {
-      ...serverEnvironment(),
+      ...servers,
       HEADWATER_KAFKA_PREFIX: `t${number}.`,
       HEADWATER_CACHE: cache,
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
@@ -47,7 +49,7 @@ export class ClusterDeployment implements Deployment {
     const keys = await makeKeysIn(log);
     await log.close();
     const ports = await freePorts(2 * everyRole.length);
-    const processes = everyRole.map((role, at) => {
+    const replicas = everyRole.map((role, at) => {
       const [port, adminPort] = ports.slice(2 * at) as [number, number];
       const heard = (line: string): unknown => process.env['HEADWATER_SHOW_ROLES'] && process.stderr.write(`[${role}] ${line}\n`);
       return {
@@ -56,10 +58,10 @@ export class ClusterDeployment implements Deployment {
         process: new RoleProcess({ role, port, environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPort}` }, heard }),
       };
     });
-    const url = (role: Role): string => processes.find((one) => one.role === role)!.process.url;
+    const url = (role: Role): string => replicas.find((one) => one.role === role)!.process.url;
     const targets = { ingress: url('ingress'), query: url('query'), control: url('control') };
     const router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
-    const deployment = new ClusterDeployment(environment, processes, router, keys);
+    const deployment = new ClusterDeployment(environment, replicas, router, keys);
     await deployment.#start();
     return deployment;
   }
@@ -72,6 +74,11 @@ export class ClusterDeployment implements Deployment {
   /** Stands before the names of its topics. */
   get topicPrefix(): string {
     return this.environment['HEADWATER_KAFKA_PREFIX']!;
+  }
+
+  /** The processes of a role. */
+  processes(role: Role): readonly RoleProcess[] {
+    return this.replicas.filter((one) => one.role === role).map(({ process }) => process);
   }
 
   async crash(): Promise<void> {
@@ -106,7 +113,7 @@ export class ClusterDeployment implements Deployment {
 
   /** What each group or view lags by, as a role's figures say. */
   async #lags(role: Role, metric: string): Promise<[name: string, records: number][]> {
-    const { adminPort } = this.processes.find((one) => one.role === role)!;
+    const { adminPort } = this.replicas.find((one) => one.role === role)!;
     const { text } = await send(`http://127.0.0.1:${adminPort}`, { path: '/metrics' });
     return Array.from(text.matchAll(new RegExp(`^${metric}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm')), ([, name, records]) => [
       name!,
@@ -115,11 +122,11 @@ export class ClusterDeployment implements Deployment {
   }
 
   async #start(): Promise<void> {
-    for (const one of this.processes) one.process.start();
-    await Promise.all(this.processes.map((one) => one.process.ready()));
+    for (const one of this.replicas) one.process.start();
+    await Promise.all(this.replicas.map((one) => one.process.ready()));
   }
 
   async #stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    await Promise.all(this.processes.map((one) => one.process.stop(signal)));
+    await Promise.all(this.replicas.map((one) => one.process.stop(signal)));
   }
 }

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { startKafka, startQuestDb, startRegistry } from '../../../infra/servers/index.js';
-import { needServers, serverVariables } from '../server-variables.js';
+import { fetchServers, startKafka, startQuestDb, startRegistry } from '../../../infra/servers/index.js';
+import { jars, needServers, serverVariables } from '../server-variables.js';
 
 /** What jest tells about a run, as far as it matters here. */
 export interface Run {
@@ -15,20 +15,17 @@ interface Stoppable {
 
 let running: readonly Stoppable[] = [];
 
-/** Starts the servers that this run needs and that nobody has given, once for all suites, and says where they are. */
+/**
+ * Starts the servers that this run needs and that nobody has given, once for all suites, and says where they are. Suites named `.faults`
+ * start their own.
+ */
 export async function startServers(run: Run, folder: string): Promise<void> {
-  if (process.env[serverVariables.kafka] || !wanted(run)) return;
+  const shared = !process.env[serverVariables.kafka] && wanted(run, 'cluster');
+  if (!shared && !wanted(run, 'faults')) return;
   try {
-    const [kafka, registry, questDb] = await Promise.all([
-      startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
-      startRegistry({ folder: join(folder, 'registry') }),
-      startQuestDb({ folder: join(folder, 'questdb') }),
-    ]);
-    running = [kafka, registry, questDb];
-    process.env[serverVariables.kafka] = kafka.brokers.join();
-    process.env[serverVariables.registry] = registry.url;
-    process.env[serverVariables.questDbUrl] = questDb.httpUrl;
-    process.env[serverVariables.questDbPg] = questDb.pgUrl;
+    await fetchServers();
+    process.env[jars] = 'yes';
+    if (shared) await startShared(folder);
     process.stderr.write('suites that need Kafka or QuestDB run on servers from jars\n');
   } catch (cause) {
     if (process.env[needServers]) throw cause;
@@ -36,13 +33,26 @@ export async function startServers(run: Run, folder: string): Promise<void> {
   }
 }
 
+async function startShared(folder: string): Promise<void> {
+  const [kafka, registry, questDb] = await Promise.all([
+    startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
+    startRegistry({ folder: join(folder, 'registry') }),
+    startQuestDb({ folder: join(folder, 'questdb') }),
+  ]);
+  running = [kafka, registry, questDb];
+  process.env[serverVariables.kafka] = kafka.brokers.join();
+  process.env[serverVariables.registry] = registry.url;
+  process.env[serverVariables.questDbUrl] = questDb.httpUrl;
+  process.env[serverVariables.questDbPg] = questDb.pgUrl;
+}
+
 export async function stopServers(): Promise<void> {
   await Promise.all(running.map((server) => server.stop()));
 }
 
-/** Whether a suite that needs servers is among those of this run. */
-function wanted({ rootDir, testPathPatterns }: Run): boolean {
+/** Whether a suite of this kind is among those of this run. */
+function wanted({ rootDir, testPathPatterns }: Run, kind: 'cluster' | 'faults'): boolean {
   const patterns = (testPathPatterns?.patterns ?? []).map((pattern) => new RegExp(pattern, 'i'));
-  const suites = globSync('dist/**/*.cluster.spec.js', { cwd: rootDir }).map((path) => join(rootDir, path));
+  const suites = globSync(`dist/**/*.${kind}.spec.js`, { cwd: rootDir }).map((path) => join(rootDir, path));
   return suites.some((path) => patterns.length === 0 || patterns.some((pattern) => pattern.test(path)));
 }

@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Random } from '../random.js';
+import { describeOnOwnServers } from '../servers.js';
+import { durations, rowMs } from './durations.js';
+import { untouched, type Row } from './rows.js';
+import { Stage } from './stage.js';
+
+const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
+const random = new Random(seed);
+/** A request that was under way when the brokers died is answered by then. */
+const lastAnswersMs = 1000;
+
+const rows: Readonly<Record<string, Row>> = {
+  'kill -9 of one': {
+    mayRefuse: [],
+    async fault({ servers }) {
+      const broker = random.pick(servers.kafka.servers);
+      await broker.kill('SIGKILL');
+      await pause(durations.oneOfThreeDownMs);
+      await broker.start();
+    },
+  },
+
+  'kill -9 of two, while which nothing is acknowledged': {
+    mayRefuse: ['ingress'],
+    async fault({ servers }, load) {
+      const two = random.shuffled(servers.kafka.servers).slice(1);
+      await Promise.all(two.map((broker) => broker.kill('SIGKILL')));
+      await pause(lastAnswersMs);
+      const { length } = load.acknowledged();
+      await pause(durations.twoOfThreeDownMs);
+      expect(load.acknowledged()).toHaveLength(length);
+      await Promise.all(two.map((broker) => broker.start()));
+    },
+  },
+};
+
+describeOnOwnServers(`three brokers under load, and the death of some: FAULTS_SEED=${seed} npm run jest -- brokers.faults`, () => {
+  let stage: Stage;
+  beforeAll(async () => void (stage = await Stage.start(seed, 3)), 300_000);
+  afterAll(() => stage?.stop(), 120_000);
+
+  it.each(Object.entries(rows))(
+    '%s',
+    async (name, row) => {
+      const refused = await stage.underLoad(name, (load) => row.fault(stage, load));
+      expect(refused).toMatchObject(untouched(row));
+    },
+    rowMs,
+  );
+});

@@ -1,0 +1,20 @@
+const column = process.env['FAULTS'] === 'long' ? 1 : 0;
+
+/** How often and for how long things break: in `npm test`, and in `npm run test:faults`. Milliseconds where a name says so. */
+const table = {
+  kills: [1, 10],
+  brokerRestarts: [1, 3],
+  brokerDownMs: [3_000, 60_000],
+  questDbDownMs: [10_000, 60_000],
+  registryDownMs: [3_000, 60_000],
+  frozenMs: [13_000, 30_000],
+  oneOfThreeDownMs: [5_000, 60_000],
+  twoOfThreeDownMs: [12_000, 60_000],
+} satisfies Record<string, readonly [short: number, long: number]>;
+
+export type Durations = { readonly [Name in keyof typeof table]: number };
+
+export const durations = Object.fromEntries(Object.entries(table).map(([name, of]) => [name, of[column]])) as Durations;
+
+/** For one row. */
+export const rowMs = column === 0 ? 180_000 : 900_000;
