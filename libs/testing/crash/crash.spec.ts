@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Keys } from '../deployment.js';
 import { makeKeys } from '../embedded-deployment.js';
+import { eventually } from '../eventually.js';
 import { verifySource, verifySources } from '../exactness/verify.js';
 import { ApiClient } from '../http/client.js';
 import { LoadProcess } from '../load/load-process.js';
@@ -39,6 +40,7 @@ describe(`a server that is killed ${kills} times under load: CRASH_SEED=${seed} 
     client = new ApiClient(() => ({ api: server.url, ingest: server.url, app: server.url }), keys.own);
     await server.start();
     load = new LoadProcess(shape, server.url, keys.own, join(dataDir, 'ledger'));
+    await eventually(() => expect(load.acknowledged().length).toBeGreaterThan(0));
   });
 
   afterAll(async () => {
