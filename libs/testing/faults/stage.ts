@@ -130,8 +130,8 @@ export class Stage {
     const line = [
       `${row}: broken for ${seconds(brokenMs)}, all devices acknowledged ${seconds(sendingMs)} later, lag 0 ${seconds(settledMs)} after the last`,
       `${length * load.load.pointsPerBody} points; ingest ${JSON.stringify(answers)}, longest ${seconds(longestMs)}`,
-      `query refused ${query.refused} of ${query.asked}, longest ${seconds(query.longestMs)}`,
-      `control refused ${control.refused} of ${control.asked}, longest ${seconds(control.longestMs)}`,
+      `query refused ${JSON.stringify(query.refused)} of ${query.asked}, longest ${seconds(query.longestMs)}`,
+      `control refused ${JSON.stringify(control.refused)} of ${control.asked}, longest ${seconds(control.longestMs)}`,
     ].join('; ');
     process.stderr.write(`${line}\n`);
   }
@@ -142,8 +142,10 @@ function refusedBy({ answers }: LoadReport, { query, control }: Readonly<Record<
   const wrong = [...query.wrong, ...control.wrong];
   if (wrong.length > 0) throw new Error(`${wrong.length} wrong answers: ${wrong.slice(0, 5).join('; ')}`);
   const { '200': _, ...others } = answers;
-  return { ingress: Object.values(others).reduce((sum, count) => sum + count, 0), query: query.refused, control: control.refused };
+  return { ingress: sum(others), query: sum(query.refused), control: sum(control.refused) };
 }
+
+const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((total, count) => total + count, 0);
 
 async function timed(work: () => Promise<void>): Promise<number> {
   const beganMs = performance.now();

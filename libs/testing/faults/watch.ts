@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiClient } from '../http/client.js';
+import type { ApiClient, ProblemJson } from '../http/client.js';
 import type { Answer } from '../http/send.js';
 
 /** What is asked all the time, and which role answers. */
@@ -13,8 +13,8 @@ export type WatchedRole = keyof typeof questions;
 /** What became of the questions to one role. */
 export interface Watched {
   asked: number;
-  /** Those that were refused with 503 and Retry-After. */
-  refused: number;
+  /** Those that were refused with 503 and Retry-After, by code. */
+  readonly refused: Record<string, number>;
   longestMs: number;
   /** Anything else, in words. */
   readonly wrong: string[];
@@ -29,7 +29,7 @@ export class Watch {
   readonly #running: Promise<unknown>;
 
   constructor(private readonly client: ApiClient) {
-    const nothing = (): Watched => ({ asked: 0, refused: 0, longestMs: 0, wrong: [] });
+    const nothing = (): Watched => ({ asked: 0, refused: {}, longestMs: 0, wrong: [] });
     this.#seen = { query: nothing(), control: nothing() };
     this.#running = Promise.all((Object.keys(questions) as WatchedRole[]).map((role) => this.#ask(role)));
   }
@@ -58,6 +58,8 @@ export class Watch {
 
 function note(seen: Watched, path: string, answer: Answer | Error): void {
   if (answer instanceof Error) seen.wrong.push(`${path}: ${answer.message}`);
-  else if (answer.status === 503 && answer.headers['retry-after']) seen.refused++;
-  else if (answer.status !== 200) seen.wrong.push(`${path}: ${answer.status} ${answer.text}`);
+  else if (answer.status === 503 && answer.headers['retry-after']) {
+    const { code } = JSON.parse(answer.text) as ProblemJson;
+    seen.refused[code] = (seen.refused[code] ?? 0) + 1;
+  } else if (answer.status !== 200) seen.wrong.push(`${path}: ${answer.status} ${answer.text}`);
 }
