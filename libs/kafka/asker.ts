@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
-import { kafkaErrorOf, logUnavailable, reasonOf, within } from './trouble.js';
+import { answered, logUnavailable, reasonOf } from './trouble.js';
 
 interface Connected {
   readonly client: Client;
@@ -10,9 +10,10 @@ interface Connected {
   open: number;
 }
 
-const answerMs = 15_000;
-const pauseMs = 50;
-const longestPauseMs = 1_000;
+const patienceMs = 15_000;
+const answerMs = 6_000;
+const retries = 1;
+const pauseMs = { first: 50, longest: 1_000 };
 
 /** Asks the brokers, over one connection that is made again after each failure: what a client knows of them may be wrong by then. */
 export class Asker {
@@ -21,16 +22,15 @@ export class Asker {
 
   constructor(private readonly address: KafkaAddress) {}
 
-  /** Rejects `log_unavailable` when there is no answer. A question may be asked more than once. */
+  /** Rejects `log_unavailable` when there is no answer for some seconds. A question may be asked more than once. */
   async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
-    for (let ms = pauseMs; ; ms *= 2) {
+    const deadline = performance.now() + patienceMs;
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
       try {
         return await this.#askOnce(question);
       } catch (cause) {
-        // A broker that answers so may have been asked for something that moved a moment ago.
-        if (this.#closed || kafkaErrorOf(cause) === undefined || ms > longestPauseMs) {
-          throw logUnavailable(`Kafka does not answer: ${reasonOf(cause)}.`, cause);
-        }
+        // A broker that freezes has others beside it, and one that is asked for what has just moved knows better a moment later.
+        if (this.#closed || performance.now() + ms > deadline) throw logUnavailable(`Kafka does not answer: ${reasonOf(cause)}.`, cause);
         await setTimeout(ms);
       }
     }
@@ -47,12 +47,7 @@ export class Asker {
     const connected = await connecting.catch((cause: unknown) => this.#forget(connecting, cause));
     connected.open++;
     try {
-      const answer = await within(
-        answerMs,
-        question(connected.admin).then((value) => ({ value })),
-      );
-      if (!answer) throw new Error('no broker has answered');
-      return answer.value;
+      return await answered(answerMs, question(connected.admin));
     } catch (cause) {
       return this.#forget(connecting, cause);
     } finally {
@@ -67,10 +62,10 @@ export class Asker {
   }
 
   async #connect(): Promise<Connected> {
-    const client = newClient(this.address);
+    const client = newClient(this.address, retries);
     const admin = client.kafka.admin();
     try {
-      await admin.connect();
+      await answered(answerMs, admin.connect());
       return { client, admin, open: 0 };
     } catch (cause) {
       client.cut();

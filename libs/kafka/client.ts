@@ -27,23 +27,31 @@ kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
   decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
 });
 
-/** About ten seconds of attempts; whoever needs more begins anew, with a new client. */
-const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2, retries: 12 };
+const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
-export function newClient({ brokers, ssl, sasl }: KafkaAddress): Client {
+/** @param retries after each failure; about ten seconds of them when left out. Whoever needs more begins anew, with a new client. */
+export function newClient({ brokers, ssl, sasl }: KafkaAddress, retries = 12): Client {
   const line = new Line();
   const kafka = new kafkajs.Kafka({
     clientId: 'headwater',
-    brokers: [...brokers],
+    brokers: shuffled(brokers),
     ...(ssl && { ssl }),
     ...(sasl && { sasl }),
     socketFactory: line.open,
     connectionTimeout: 3_000,
     authenticationTimeout: 5_000,
     requestTimeout: 5_000,
-    retry,
+    retry: { ...retry, retries },
     // What goes wrong for us comes as errors and events; the rest is how kafkajs gets along.
     logLevel: kafkajs.logLevel.NOTHING,
   });
   return { kafka, cut: () => line.cut() };
+}
+
+/** kafkajs asks the first one first, which may be the one that has frozen. */
+function shuffled(brokers: readonly string[]): string[] {
+  return brokers
+    .map((broker) => [Math.random(), broker] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, broker]) => broker);
 }

@@ -1,7 +1,7 @@
 import type { Message, Producer } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { kafkajs } from './kafkajs.js';
-import { within } from './trouble.js';
+import { answered } from './trouble.js';
 
 /** Records of one partition, in order. */
 export interface Sending {
@@ -16,7 +16,7 @@ interface Connected {
   readonly producer: Producer;
 }
 
-/** Below this, compressing costs more than it saves. */
+/** Batches below this are not worth compressing, for each costs the same at first. */
 const smallBytes = 1_024;
 const connectMs = 10_000;
 const sendMs = 20_000;
@@ -33,14 +33,13 @@ export class GuardedProducer {
   constructor(private readonly address: KafkaAddress) {}
 
   /**
-   * Resolves with what is not in the log, which may be sent again at once. When it rejects, any of it may be there; nothing of it comes
-   * there later. To be called again only when it has settled.
+   * Resolves with what is not in the log, which may be sent again at once. When it rejects, any of it may be there; nothing of it is sent
+   * later, though a broker that stands still may have some of it before it. To be called again only when it has settled.
    */
   async send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
     try {
       const { producer } = (this.#connected ??= await this.#connect());
-      const answer = await within(sendMs, producer.sendBatch(request(sendings)));
-      if (!answer) throw new Error('no broker has answered');
+      const answer = await answered(sendMs, producer.sendBatch(request(sendings)));
       const written = new Set(answer.map(({ topicName, partition }) => placeName(topicName, partition)));
       return sendings.filter(({ topic, partition }) => !written.has(placeName(topic, partition)));
     } catch (cause) {
@@ -72,11 +71,7 @@ export class GuardedProducer {
           message.partition!,
     });
     try {
-      const done = await within(
-        connectMs,
-        producer.connect().then(() => true),
-      );
-      if (!done) throw new Error('no broker has answered');
+      await answered(connectMs, producer.connect());
       return { client, producer };
     } catch (cause) {
       client.cut();
@@ -99,5 +94,5 @@ function request(sendings: readonly Sending[]): Parameters<Producer['sendBatch']
 function isSmall(sendings: readonly Sending[]): boolean {
   let bytes = 0;
   for (const { messages } of sendings) for (const { value } of messages) bytes += value?.length ?? 0;
-  return bytes < smallBytes;
+  return bytes < smallBytes * sendings.length;
 }

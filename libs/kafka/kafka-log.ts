@@ -7,7 +7,7 @@ import { GuardedProducer } from './guarded-producer.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
 import { isDeadLetters, partitionsOf } from './names.js';
-import { logUnavailable, within } from './trouble.js';
+import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
   readonly address: KafkaAddress;
@@ -70,6 +70,12 @@ export class KafkaLog implements RecordLog {
     this.#subscriptions.add(subscription);
     await subscription.join();
     return subscription;
+  }
+
+  /** Why it cannot be written or read, in words for the operator; undefined when it can. */
+  health(): string | undefined {
+    const reasons = [...this.#subscriptions].map((subscription) => subscription.health());
+    return complaint('Kafka takes no records', this.queue.failure) ?? reasons.find((reason) => reason !== undefined);
   }
 
   /** Sends what waits, as far as it can be sent, and leaves all groups. */

@@ -71,7 +71,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     groups: new Groups(options, asker),
     deadLetters: new DeadLetters({ address: options, topics, codec: opening.codec, asker, log }),
     metrics: kafkaMetrics(log.queue, views),
-    health: () => opening.waitsFor ?? pulse.health() ?? queueHealth(log),
+    health: () => opening.waitsFor ?? pulse.health() ?? log.health(),
     close: () => end('close'),
     crash: () => end('crash'),
   };
@@ -132,10 +132,4 @@ class Opening {
     if (reason !== this.waitsFor) this.options.report(`the log cannot be opened: ${reason}`);
     this.waitsFor = reason;
   }
-}
-
-const patienceMs = 5_000;
-
-function queueHealth({ queue: { failure } }: KafkaLog): string | undefined {
-  return failure && performance.now() - failure.sinceMs > patienceMs ? `Kafka takes no records: ${reasonOf(failure.error)}` : undefined;
 }

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import type { Message } from 'kafkajs';
 import { Histogram, TelemetryError } from '#model';
 import type { GuardedProducer, Sending } from './guarded-producer.js';
-import { kafkaErrorOf, logUnavailable } from './trouble.js';
+import { failing, kafkaErrorOf, logUnavailable, type Failure } from './trouble.js';
 
 /** A record on its way. */
 export interface Outgoing {
@@ -56,7 +56,7 @@ export class SendQueue {
   #sending: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
   #crashed: TelemetryError | undefined;
-  #failure: { readonly error: unknown; readonly sinceMs: number } | undefined;
+  #failure: Failure | undefined;
   readonly #counts = { records: 0, sends: 0, failures: 0 };
   readonly sendSeconds = new Histogram([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]);
 
@@ -70,8 +70,8 @@ export class SendQueue {
     return { bytes: this.#bytes, ...this.#counts };
   }
 
-  /** Why nothing could be sent lately, and since when by the monotonic clock; undefined when the last attempt worked. */
-  get failure(): { readonly error: unknown; readonly sinceMs: number } | undefined {
+  /** Why nothing could be sent lately; undefined when the last attempt worked. */
+  get failure(): Failure | undefined {
     return this.#failure;
   }
 
@@ -172,7 +172,7 @@ export class SendQueue {
       return [...missing].map((one) => sendings.get(one)!);
     } catch (error) {
       this.#counts.failures++;
-      this.#failure = { error, sinceMs: this.#failure?.sinceMs ?? begunMs };
+      this.#failure = failing(error, this.#failure);
       throw error;
     } finally {
       this.sendSeconds.add((performance.now() - begunMs) / 1000);

@@ -22,6 +22,26 @@ function chain(error: unknown): readonly unknown[] {
   return errors;
 }
 
+/** Something that does not work. */
+export interface Failure {
+  readonly error: unknown;
+  /** Since when, by the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** The same failure goes on, or a new one begins. */
+export const failing = (error: unknown, before: Failure | undefined): Failure => ({
+  error,
+  sinceMs: before?.sinceMs ?? performance.now(),
+});
+
+const patienceMs = 5_000;
+
+/** Why, once it has lasted long enough to be told. */
+export function complaint(what: string, failure: Failure | undefined): string | undefined {
+  return failure && performance.now() - failure.sinceMs > patienceMs ? `${what}: ${reasonOf(failure.error)}` : undefined;
+}
+
 export function logUnavailable(detail: string, cause?: unknown): TelemetryError {
   return new TelemetryError('log_unavailable', detail, { cause, retryAfterS: 1 });
 }
@@ -53,4 +73,14 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T | un
   } finally {
     done.abort();
   }
+}
+
+/** As the promise, but rejects when that takes longer. */
+export async function answered<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const answer = await within(
+    ms,
+    promise.then((value) => ({ value })),
+  );
+  if (!answer) throw new Error('no broker has answered');
+  return answer.value;
 }

@@ -3,6 +3,7 @@ import type { AvroCodec } from '#topics';
 import type { Asker } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
 import { committedBy, extentsOf } from '../offsets.js';
+import { complaint } from '../trouble.js';
 import type { Place } from './assignment.js';
 import { Member } from './member.js';
 
@@ -40,6 +41,11 @@ export class GroupSubscription implements Subscription {
     });
   }
 
+  /** Why the group cannot be read, in words for the operator; undefined when it can. */
+  health(): string | undefined {
+    return complaint(`group ${this.#group} cannot read`, this.#member.failure);
+  }
+
   join(): Promise<void> {
     return this.#member.join();
   }
@@ -56,7 +62,8 @@ export class GroupSubscription implements Subscription {
     const [extents, committed] = await this.#offsets();
     let lag = 0;
     for (const [topic, partitions] of extents) {
-      for (const [partition, { low, high }] of partitions.entries()) lag += high - Math.max(low, committed.get(topic)?.[partition] ?? low);
+      for (const [partition, { low, high }] of partitions.entries())
+        lag += Math.max(0, high - Math.max(low, committed.get(topic)?.[partition] ?? low));
     }
     return lag;
   }

@@ -4,7 +4,7 @@ import type { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
 import type { Extents } from '../offsets.js';
-import { logUnavailable, reasonOf, untilDone, within } from '../trouble.js';
+import { failing, logUnavailable, reasonOf, untilDone, within, type Failure } from '../trouble.js';
 import { assigner } from './assigner.js';
 import { Assignment, type Place } from './assignment.js';
 import { Lane, type Receiver } from './lane.js';
@@ -32,8 +32,8 @@ interface Running {
   readonly consumer: Consumer;
   /** When the last message was sent that keeps a member in its group, by the monotonic clock. */
   sentMs: number;
-  /** Whether kafkajs has given up. */
-  hasCrashed: boolean;
+  /** Why kafkajs has given up. */
+  crash: Error | undefined;
 }
 
 const fetchMs = 100;
@@ -56,6 +56,7 @@ export class Member {
   /** Of the current assignment, once it has given something out. */
   #commit: Commit | undefined;
   #lostMs = 0;
+  #failure: Failure | undefined;
   #joining: Promise<void> | undefined;
   #watch: NodeJS.Timeout | undefined;
   readonly #stopping = new AbortController();
@@ -71,6 +72,11 @@ export class Member {
     this.#watch = setInterval(() => this.#check(), this.options.sessionMs / 10).unref();
     this.#begin();
     await this.#joined.promise;
+  }
+
+  /** Why the group cannot be joined or read; undefined when it can. */
+  get failure(): Failure | undefined {
+    return this.#stopping.signal.aborted ? undefined : this.#failure;
   }
 
   /** Resolves when everything before these ends has been taken, in the partitions that the member has then. Rejects when it is stopped. */
@@ -157,7 +163,7 @@ export class Member {
       // Beginning anew is ours: what kafkajs starts again by itself cannot be told to stop.
       retry: { restartOnFailure: async () => false },
     });
-    const running: Running = { client, consumer, sentMs: performance.now(), hasCrashed: false };
+    const running: Running = { client, consumer, sentMs: performance.now(), crash: undefined };
     this.#hear(running);
     try {
       await consumer.connect();
@@ -165,8 +171,9 @@ export class Member {
       this.#stopping.signal.throwIfAborted();
       this.#running = running;
       await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async (payload) => this.#take(running, payload) });
-      if (running.hasCrashed) throw new Error('the group cannot be joined now');
+      if (running.crash) throw running.crash;
     } catch (cause) {
+      this.#failure = failing(cause, this.#failure);
       await leave(running);
       throw cause;
     }
@@ -181,8 +188,9 @@ export class Member {
     consumer.on(HEARTBEAT, () => this.#running === running && this.#assignment?.lease.heard(running.sentMs));
     consumer.on(GROUP_JOIN, ({ payload }) => this.#assign(running, payload.memberAssignment));
     for (const event of [REBALANCING, STOP, DISCONNECT]) consumer.on(event, () => this.#end(running));
-    consumer.on(CRASH, () => {
-      running.hasCrashed = true;
+    consumer.on(CRASH, ({ payload: { error } }) => {
+      running.crash = error;
+      this.#failure = failing(error, this.#failure);
       this.#end(running);
       if (this.#running === running) this.#begin();
     });
@@ -218,6 +226,7 @@ export class Member {
     assignment.open(this.#lanes(consumer, assignment, startOf));
     for (const place of places) consumer.seek({ ...place, offset: String(startOf(place)) });
     consumer.resume(this.#names.map((topic) => ({ topic })));
+    this.#failure = undefined;
     this.#joined.resolve();
     this.#progress();
   }
