@@ -48,7 +48,9 @@ describe('the processors of a process', () => {
     const ports = { module: class Ports {}, global: true, providers, exports: providers };
     @Module({ imports: [ports, ProcessorsModule] })
     class Role {}
-    return NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
+    const context = await NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
+    await context.get(Readiness).opened();
+    return context;
   }
 
   async function stop(): Promise<void> {

@@ -20,12 +20,13 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   readonly #logger = new Logger('processors');
   #last: Promise<void> = Promise.resolve();
   #stopping = false;
+  readonly #stopped = Promise.withResolvers<void>();
 
   constructor(
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CHECKPOINT_MS) private readonly checkpointMs: number,
     @Inject(GENERATIONS) private readonly generations: Generations,
-    readiness: Readiness,
+    private readonly readiness: Readiness,
     metrics: Metrics,
     private readonly sources: SourceTracker,
   ) {
@@ -33,18 +34,24 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     metrics.add(...runnerMetrics(this.#runners));
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.generations.ready;
-    this.generations.changes(() => this.#follow());
-    this.#last = this.#run();
-    await this.#last;
+  onApplicationBootstrap(): void {
+    this.#last = this.#begin();
+    this.readiness.need(this.#last);
   }
 
   /** The last checkpoints are taken here: the log and the stores are closed later. */
   async onApplicationShutdown(): Promise<void> {
     this.#stopping = true;
+    this.#stopped.resolve();
     await this.#last.catch(() => undefined);
     await Promise.all(Array.from(this.#runners.values(), (runner) => runner.stop()));
+  }
+
+  /** The log may be away for long, and a stop does not wait for it. */
+  async #begin(): Promise<void> {
+    await Promise.race([this.generations.ready, this.#stopped.promise]);
+    this.generations.changes(() => this.#follow());
+    await this.#run();
   }
 
   /** Brings what runs in line with what is wanted, however often it takes; one change after the other. */

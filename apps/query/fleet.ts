@@ -1,5 +1,5 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { Connections } from '#edge';
+import { Inject, Injectable } from '@nestjs/common';
+import { Connections, Readiness } from '#edge';
 import { VIEWS, type View, type Views } from '#log';
 import type { Source } from '#model';
 import { sourceKey, sources } from '#topics';
@@ -13,19 +13,16 @@ export interface FleetMember {
 
 /** The sources of each organization: those with history and those with a connection. */
 @Injectable()
-export class Fleet implements OnModuleInit {
+export class Fleet {
   readonly #sources: View<Source>;
 
   constructor(
     @Inject(VIEWS) views: Views,
     private readonly connections: Connections,
+    readiness: Readiness,
   ) {
     this.#sources = views.open(sources);
-  }
-
-  /** No request comes before all sources are known. */
-  async onModuleInit(): Promise<void> {
-    await Promise.all([this.#sources.ready, this.connections.ready]);
+    readiness.need(Promise.all([this.#sources.ready, connections.ready]));
   }
 
   /** All of them, by source id. */

@@ -5,6 +5,7 @@ import type { ApiKeyGuard } from './api-key-guard.js';
 import { noteAnswer, noteRequest } from './broken-request.js';
 import type { InFlight, Lease } from './in-flight.js';
 import { statusOf } from './problem.js';
+import type { Readiness } from './readiness.js';
 import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
 import type { Routes } from './routes.js';
 import type { Traffic } from './traffic.js';
@@ -33,12 +34,13 @@ function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply
   return failure ? statusOf[failure.kind] : 499;
 }
 
-/** What happens to every request before its body is read: in this order 404 or 405, 401, 402, 403, 415, 413, 429 or 503. */
+/** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 401, 402, 403, 415, 413, 429 or 503. */
 export class Arrival {
   constructor(
     private readonly guard: ApiKeyGuard,
     private readonly inFlight: InFlight,
     private readonly traffic: Traffic,
+    private readonly readiness: Readiness,
     private readonly routes: Routes,
     private readonly observer: Observer,
   ) {}
@@ -103,6 +105,8 @@ export class Arrival {
     const { access = {} } = request.routeOptions.config;
     if (access.key !== false) {
       reply.header('cache-control', 'no-store');
+      if (!this.readiness.isOpen)
+        throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
       request.caller = this.guard.admit(request, access);
     }
     const { headers } = request;

@@ -13,6 +13,7 @@ import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.filter.js';
 import { readBody } from './read-body.js';
 import { newRequestId } from './request-id.js';
+import { Readiness } from './readiness.js';
 import { Routes } from './routes.js';
 import { Traffic } from './traffic.js';
 
@@ -62,7 +63,7 @@ export async function createHttpApp(
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
-  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), routes, observer);
+  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), app.get(Readiness), routes, observer);
   instance.decorateRequest('caller', undefined).decorateRequest('lease', undefined).decorateRequest('failure', undefined);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));

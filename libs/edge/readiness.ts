@@ -7,13 +7,36 @@ export type Check = () => string | undefined;
 @Injectable()
 export class Readiness {
   readonly #checks: Check[] = [];
+  readonly #needed: Promise<unknown>[] = [];
+  #missing = 0;
 
   add(check: Check): void {
     this.#checks.push(check);
   }
 
+  /** No request that needs a key is let in before this has resolved. */
+  need(needed: Promise<unknown>): void {
+    this.#needed.push(needed);
+    this.#missing++;
+    needed.then(
+      () => this.#missing--,
+      () => undefined,
+    );
+  }
+
+  /** Whether all that is needed is there. */
+  get isOpen(): boolean {
+    return this.#missing === 0;
+  }
+
+  /** Resolves when all is there that was needed at the call. Rejects when some of it never will be. */
+  async opened(): Promise<void> {
+    await Promise.all(this.#needed);
+  }
+
   /** Why not; empty when it should. */
   reasons(): readonly string[] {
-    return this.#checks.flatMap((check) => check() ?? []);
+    const reasons = this.#checks.flatMap((check) => check() ?? []);
+    return this.isOpen ? reasons : [...reasons, 'What was in the log at the start has not been read yet.'];
   }
 }

@@ -24,6 +24,8 @@ export interface KafkaOptions extends KafkaAddress, TopicSettings {
   readonly sessionMs?: number;
   /** How long an append may take before it is told that the log cannot be reached, milliseconds. */
   readonly waitMs?: number;
+  /** How long the opening may take before it goes on behind the caller, milliseconds; `waitMs` when left out. */
+  readonly openMs?: number;
   /** Hears what an operator should know. */
   readonly report: (message: string) => void;
 }
@@ -35,6 +37,8 @@ export interface KafkaStorage {
   readonly groups: Groups;
   readonly deadLetters: DeadLetters;
   readonly metrics: readonly Metric[];
+  /** Resolves when the topics are there and the schemas known. Rejects as the opening does. */
+  readonly opened: Promise<void>;
   /** Why the log cannot be used now, in words for the operator; undefined while it can. */
   health(): string | undefined;
   /** Sends what waits and leaves all groups. */
@@ -48,11 +52,11 @@ const pauseMs = { first: 200, longest: 2_000 };
 
 /**
  * Opens the log: makes the topics that are missing and registers the schemas. While Kafka or the registry is away it goes on trying, and
- * resolves after `waitMs` all the same: what is appended meanwhile is refused, and `health` says why.
+ * resolves after `openMs` all the same: what is appended meanwhile is refused, and `health` says why.
  * Rejects with a sentence for the operator when a topic or a schema does not fit the contract.
  */
 export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
-  const { topics = allTopics, sessionMs, waitMs } = { ...defaults, ...options };
+  const { topics = allTopics, sessionMs, waitMs, openMs = waitMs } = { ...defaults, ...options };
   const asker = new Asker(options);
   const opening = new Opening(asker, topics, options);
   const pulse = new Pulse(asker);
@@ -71,12 +75,15 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     groups: new Groups(options, asker),
     deadLetters: new DeadLetters({ address: options, topics, codec: opening.codec, asker, log }),
     metrics: kafkaMetrics(log.queue, views),
+    opened: opening.codec.then(() => undefined),
     health: () => opening.waitsFor ?? pulse.health() ?? log.health(),
     close: () => end('close'),
     crash: () => end('crash'),
   };
+  // Whoever waits for it hears of it.
+  storage.opened.catch(() => undefined);
   try {
-    await within(waitMs, opening.codec);
+    await within(openMs, opening.codec);
     return storage;
   } catch (cause) {
     await storage.close();

@@ -17,9 +17,12 @@ export interface Adapters {
   close(): Promise<void>;
 }
 
-/** Rejects StartError when a topic or a schema does not fit the contract. */
-export async function openLog(config: Config, report: Report): Promise<Kafka> {
-  const { openKafka, TopicMismatch } = await import('#kafka');
+/**
+ * Rejects StartError when a topic or a schema does not fit the contract.
+ * @param openMs how long to wait for Kafka; afterwards the log is there and says that it cannot be used yet.
+ */
+export async function openLog(config: Config, report: Report, openMs = 8_000): Promise<Kafka> {
+  const { openKafka } = await import('#kafka');
   try {
     return await openKafka({
       brokers: config.brokers,
@@ -29,11 +32,18 @@ export async function openLog(config: Config, report: Report): Promise<Kafka> {
       registry: { url: config.registryUrl },
       schemaCacheFile: join(config.cacheDir, 'schemas.json'),
       sessionMs: config.sessionS * 1000,
+      openMs,
       report,
     });
   } catch (cause) {
-    throw cause instanceof TopicMismatch ? new StartError(cause.message, { cause }) : cause;
+    return asStartError(cause);
   }
+}
+
+/** Rejects with what the operator can mend in words. */
+export async function asStartError(cause: unknown): Promise<never> {
+  const { TopicMismatch } = await import('#kafka');
+  throw cause instanceof TopicMismatch ? new StartError(cause.message, { cause }) : cause;
 }
 
 /** Opens the log for a piece of work of an operator's. */

@@ -9,6 +9,8 @@ export interface OpenBackend {
   readonly metrics: readonly Metric[];
   /** Why a role should not be sent requests, as far as its ports know. */
   readonly checks: readonly Check[];
+  /** Resolves when the log can be read. Rejects StartError where the operator can mend it. */
+  readonly opened: Promise<void>;
   /** Everything durable and visible, files closed. */
   close(): Promise<void>;
   /** Ends where it stands, as a crash would. */
@@ -22,6 +24,8 @@ export interface Backend {
    * @param report hears what an operator should know, from now on.
    */
   open(config: Config, clock: Clock, report: (message: string) => void): Promise<OpenBackend>;
+  /** Whether it listens while the log cannot be read yet and says so; else it listens once it can answer. */
+  readonly listensAtOnce: boolean;
   /** Whether the first start makes an organization and a key. */
   readonly makesFirstKey: boolean;
   /** How often every consumer group takes a checkpoint, milliseconds. */

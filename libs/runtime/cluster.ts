@@ -2,7 +2,7 @@ import type { Provider } from '@nestjs/common';
 import { RECORD_LOG, VIEWS } from '#log';
 import { EVENT_STORE, GENERATIONS, SERIES_STORE } from '#stores';
 import { projections } from '#topics';
-import { openLog, openStores } from './adapters.js';
+import { asStartError, openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
 import { LiveGenerations } from './live-generations.js';
 import { storesOf, type Role } from './roles.js';
@@ -10,10 +10,12 @@ import { storesOf, type Role } from './roles.js';
 /** One role on Kafka, a registry and QuestDB, as many times as there are replicas. It opens only what it needs. */
 export function cluster(role: Role): Backend {
   return {
+    listensAtOnce: true,
     makesFirstKey: false,
     checkpointMs: ({ checkpointS }) => checkpointS * 1000,
     async open(config, clock, report) {
-      const kafka = await openLog(config, report);
+      const kafka = await openLog(config, report, 0);
+      const logOpened = kafka.opened.catch(asStartError);
       const providers: Provider[] = [
         { provide: RECORD_LOG, useValue: kafka.log },
         { provide: VIEWS, useValue: kafka.views },
@@ -23,6 +25,7 @@ export function cluster(role: Role): Backend {
           providers,
           metrics: kafka.metrics,
           checks: [() => kafka.health()],
+          opened: logOpened,
           close: () => kafka.close(),
           crash: () => kafka.crash(),
         };
@@ -38,6 +41,7 @@ export function cluster(role: Role): Backend {
         providers,
         metrics: [...kafka.metrics, ...questDb.metrics],
         checks: [() => kafka.health(), () => questDb.health(), () => generations.whyNot()],
+        opened: logOpened.then(() => generations.ready),
         close: async () => {
           await kafka.close();
           await questDb.close();

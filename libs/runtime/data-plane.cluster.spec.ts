@@ -40,6 +40,7 @@ describeOnServers('the data plane', () => {
   async function run(role: Role, module: typeof IngressModule | typeof ProcessorsModule): Promise<Running> {
     const one = await start(module, cluster(role), config, await createLogger('silent'));
     running.push(one);
+    await one.opened;
     return one;
   }
   const lags = async (): Promise<Record<string, number>> => {

@@ -5,6 +5,7 @@ import { StartError } from './config.js';
 
 /** One process, one data folder, nothing else to install. */
 export const embedded: Backend = {
+  listensAtOnce: false,
   makesFirstKey: true,
   checkpointMs: () => 10_000,
   async open({ dataDir }, _clock, report) {
@@ -23,6 +24,7 @@ export const embedded: Backend = {
       ],
       metrics: [],
       checks: [],
+      opened: Promise.resolve(),
       close: () => storage.close(),
       crash: () => storage.crash(),
     };

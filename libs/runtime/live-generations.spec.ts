@@ -61,6 +61,7 @@ describe('generations that follow projections.v1', () => {
     class Role {}
     const app = await NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
     apps.push(app);
+    await app.get(Readiness).opened();
     return app;
   }
 

@@ -31,6 +31,8 @@ export async function run(role: Type, backend: Backend): Promise<void> {
         },
       );
     };
+    // What never opens because it was told to stop is no failure.
+    running.opened.catch((error: unknown) => askedMs === undefined && fail(error));
     process.on('SIGTERM', stop).on('SIGINT', stop);
 
     if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
@@ -38,9 +40,13 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     logger.info(places, `listening on ${running.url}`);
     if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
   } catch (error) {
-    process.stderr.write(`${reason(error)}\n`);
-    process.exit(1);
+    fail(error);
   }
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(`${reason(error)}\n`);
+  process.exit(1);
 }
 
 /** Why there was no start: sentences where somebody can do something about it. */

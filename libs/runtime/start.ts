@@ -26,6 +26,8 @@ export interface Running {
   readonly adminUrl: string;
   /** The secret of the first key, when this start made one. */
   readonly firstKey: string | undefined;
+  /** Resolves when it can answer. Rejects when it never will: with a StartError where the operator can mend it. */
+  readonly opened: Promise<void>;
   /** Stops without losing a request; afterwards everything is durable and closed. */
   stop(): Promise<void>;
   /** Ends where it stands, as a crash would. */
@@ -91,7 +93,13 @@ async function listen(
   for (const check of open.checks) readiness.add(check);
   readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
   readiness.add(() => (keyring.isStale() ? 'The log has been silent for minutes.' : undefined));
-  await Promise.all([app.init(), keyring.ready()]);
+  readiness.need(open.opened);
+  readiness.need(keyring.ready());
+  await app.init();
+  const opened = open.opened.then(() => readiness.opened());
+  // Whoever waits for it hears of it.
+  opened.catch(() => undefined);
+  if (!backend.listensAtOnce) await opened;
   const secret = backend.makesFirstKey ? await firstKey(keyring) : undefined;
 
   const own = processMetrics();
@@ -109,6 +117,7 @@ async function listen(
       url: reachable(await app.getUrl()),
       adminUrl: reachable(adminUrl),
       firstKey: secret,
+      opened,
       stop: async () => {
         await traffic.drain(app.getHttpServer());
         await app.close();
