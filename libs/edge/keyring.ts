@@ -72,8 +72,11 @@ export class Keyring {
     return Array.from(this.#organizations.scan(''), ([, organization]) => organization);
   }
 
-  async createOrganization(name: string, paymentMethodOnFile: boolean): Promise<Organization> {
-    const orgId = `org_${randomBytes(8).toString('hex')}`;
+  async createOrganization(
+    name: string,
+    paymentMethodOnFile: boolean,
+    orgId = `org_${randomBytes(8).toString('hex')}`,
+  ): Promise<Organization> {
     const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
     await this.log.append([entry(organizations, organization)]);
     await shows(this.#organizations, orgId, true);
@@ -102,6 +105,21 @@ export class Keyring {
     await this.log.append([entry(apiKeys, key)]);
     await shows(this.#keys, key.keyId, true);
     return { key, secret };
+  }
+
+  /**
+   * As `create`, for an organization without a key. Where several processes do this at the same time, the key that comes first in the log
+   * stays; whose own is another one gets undefined.
+   */
+  async createFirst(orgId: string, name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; secret: string } | undefined> {
+    let firstId: string | undefined;
+    const end = this.#keys.changes(({ key, value }) => {
+      if (value?.orgId === orgId) firstId ??= key;
+    });
+    const made = await this.create(orgId, name, scopes).finally(end);
+    if (made.key.keyId === firstId) return made;
+    await this.delete(orgId, made.key.keyId);
+    return undefined;
   }
 
   /** Ends a key; false when the organization has no such key. */

@@ -1,7 +1,25 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Keyring } from '#edge';
+import type { Entry } from '#log';
 import { MemoryLog } from '#testing';
+import { apiKeys } from '#topics';
 import { firstKey } from './first-key.js';
+
+/** Takes the first four appends two at a time, so that neither of two writers sees what the other is about to write. */
+class LogOfTwo extends MemoryLog {
+  #appends = 0;
+  #pair = Promise.withResolvers<void>();
+
+  override async append(entries: readonly Entry[]): Promise<void> {
+    const { promise, resolve } = this.#pair;
+    if (++this.#appends % 2 === 0 || this.#appends > 4) {
+      this.#pair = Promise.withResolvers<void>();
+      resolve();
+    }
+    await promise;
+    return super.append(entries);
+  }
+}
 
 let keyring: Keyring;
 beforeEach(() => {
@@ -26,6 +44,18 @@ describe('the first key', () => {
     const { orgId } = await keyring.createOrganization('Cut off', true);
     expect(keyring.verify((await firstKey(keyring))!)?.orgId).toBe(orgId);
     expect(keyring.organizations()).toHaveLength(1);
+  });
+
+  it('is one when two make it at the same time', async () => {
+    const log = new LogOfTwo();
+    const keyrings = [new Keyring(log, log, () => 2), new Keyring(log, log, () => 1)];
+    const made = await Promise.all(keyrings.map(firstKey));
+    const secrets = made.flatMap((secret) => secret ?? []);
+    expect(secrets).toHaveLength(1);
+    const { orgId } = keyrings[1]!.verify(secrets[0]!)!;
+    expect(keyrings[0]!.organizations().map((organization) => organization.orgId)).toEqual([orgId]);
+    expect(keyrings[0]!.list(orgId)).toHaveLength(1);
+    expect(log.values(apiKeys).map((key) => key === null)).toEqual([false, false, true]);
   });
 
   it('is not made where somebody else has made organizations', async () => {

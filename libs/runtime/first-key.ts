@@ -1,16 +1,18 @@
 import type { Keyring } from '#edge';
 
+/** The same wherever it is made, so that two who make it at the same time make one. */
+const firstOrgId = 'org_0000000000000001';
+
 /**
- * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it.
- * An organization without a key is a first start that was cut off: it gets its key now.
+ * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it:
+ * to one, if several do this at the same time. An organization without a key is a first start that was cut off: it gets its key now.
  */
 export async function firstKey(keyring: Keyring): Promise<string | undefined> {
   const [known, ...others] = keyring.organizations();
   if (others.length > 0) return undefined;
-  const { orgId } = known ?? (await keyring.createOrganization('My organization', true));
+  const { orgId } = known ?? (await keyring.createOrganization('My organization', true, firstOrgId));
   if (keyring.list(orgId).length > 0) return undefined;
-  const { secret } = await keyring.create(orgId, 'First key', ['read', 'write', 'admin']);
-  return secret;
+  return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin']))?.secret;
 }
 
 /** What the first start prints, once. @param now says that it is there, or will be. */

@@ -96,7 +96,7 @@ describeOnServers('roles that start before their Kafka', () => {
   it('stop when they are told', async () => {
     const one = await run('processors', ProcessorsModule, away);
     await one.stop();
-    await expect(one.opened).rejects.toThrow();
+    await expect(one.opened).rejects.toThrow('The log is being closed.');
     await expect(fetch(`${one.url}/health`)).rejects.toThrow('fetch failed');
   });
 

@@ -35,13 +35,13 @@ export class RegistryApi {
   }
 
   async setCompatibility(subject: string, level: string): Promise<void> {
-    await this.#call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level });
+    await twiceOnConflict(() => this.#call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level }));
   }
 
   /** The id of the schema, made at the first call. */
   async register(subject: string, schema: string): Promise<number> {
-    const { id } = await this.#call<{ id: number }>('POST', `/subjects/${encodeURIComponent(subject)}/versions`, { schema });
-    return id;
+    const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+    return (await twiceOnConflict(() => this.#call<{ id: number }>('POST', path, { schema }))).id;
   }
 
   /** The text of a schema; undefined when there is none with this id. */
@@ -68,5 +68,15 @@ export class RegistryApi {
     const said = answer.message ?? response.statusText;
     if (response.status >= 500 || response.status === 429) throw logUnavailable(`The schema registry is in trouble: ${said}.`);
     throw new RegistryRefusal(response.status, `the schema registry refuses ${method} ${path}: ${said}`);
+  }
+}
+
+/** Of two processes that make the same thing at the same time a registry may refuse one, who finds it there when it asks again. */
+async function twiceOnConflict<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof RegistryRefusal && error.status === 409) return call();
+    throw error;
   }
 }
