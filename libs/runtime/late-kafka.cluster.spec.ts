@@ -6,12 +6,13 @@ import { mkdtempSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openKafka } from '#kafka';
 import { describeOnServers, eventually, serverEnvironment } from '#testing';
+import { sources } from '#topics';
 import { freePorts } from '../../infra/servers/index.js';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
-import { newClient } from '../kafka/client.js';
 import { cluster } from './cluster.js';
 import { readConfig, StartError } from './config.js';
 import { initDataPlane } from './data-plane.js';
@@ -96,7 +97,7 @@ describeOnServers('roles that start before their Kafka', () => {
   it('stop when they are told', async () => {
     const one = await run('processors', ProcessorsModule, away);
     await one.stop();
-    await expect(one.opened).rejects.toThrow('The log is being closed.');
+    await expect(one.opened).rejects.toMatchObject({ code: 'log_unavailable' });
     await expect(fetch(`${one.url}/health`)).rejects.toThrow('fetch failed');
   });
 
@@ -111,14 +112,20 @@ describeOnServers('roles that start before their Kafka', () => {
 
   it('end with a sentence when its topics are not ours', async () => {
     const prefix = `other${number}.`;
-    const admin = newClient({ brokers: config.brokers }).kafka.admin();
-    await admin.connect();
-    await admin.createTopics({ topics: [{ topic: `${prefix}sources.v1`, numPartitions: 3, replicationFactor: 1 }], waitForLeaders: true });
-    await admin.disconnect();
+    const kafka = await openKafka({
+      brokers: config.brokers,
+      prefix,
+      topics: [{ ...sources, partitions: 3 }],
+      replicationFactor: 1,
+      minInsyncReplicas: 1,
+      registry: { url: config.registryUrl },
+      report: silent,
+    });
+    await kafka.close();
     const one = await run('processors', ProcessorsModule, { ...config, topicPrefix: prefix });
-    const outcomeOf = await one.opened.catch((error: unknown) => error);
-    expect(outcomeOf).toBeInstanceOf(StartError);
-    expect((outcomeOf as Error).message).toContain('sources.v1 has 3 partitions, and the contract says 24');
+    const opened = await one.opened.catch((error: unknown) => error);
     await one.stop();
+    expect(opened).toBeInstanceOf(StartError);
+    expect((opened as Error).message).toContain('sources.v1 has 3 partitions, and the contract says 24');
   });
 });
