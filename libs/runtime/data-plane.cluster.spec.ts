@@ -62,7 +62,8 @@ describeOnServers('the data plane', () => {
     expect(await initDataPlane(config, silent)).toBeUndefined();
     const { topics } = await reportTopics(config);
     const records = Object.fromEntries(topics.map(({ topic, records: count }) => [topic, count]));
-    expect(records).toMatchObject({ 'organizations.v1': 1, 'api-keys.v1': 1, 'projections.v1': 1, 'telemetry.points.v1': 0 });
+    expect(records).toMatchObject({ 'telemetry.points.v1': 0 });
+    for (const topic of ['organizations.v1', 'api-keys.v1', 'projections.v1']) expect(records[topic]).toBeGreaterThanOrEqual(1);
   });
 
   it('shows how far each group is', async () => {
