@@ -77,7 +77,7 @@ export class Stage {
     this.#contract.check(ask, answer);
   }
 
-  /** A new key of the first organization. */
+  /** A new key of the first organization, once every role has heard of it. */
   async newKey(scopes: readonly string[], owner = this.own): Promise<KeyJson> {
     const answer = await owner.askApp({
       method: 'POST',
@@ -86,7 +86,13 @@ export class Stage {
       body: JSON.stringify({ name: `test ${this.run}`, scopes }),
     });
     expect(answer).toMatchObject({ status: 201 });
-    return JSON.parse(answer.text) as KeyJson;
+    const made = JSON.parse(answer.text) as KeyJson;
+    const client = this.client(made.api_key);
+    await eventually(async () => {
+      const answers = [await client.ingest({}), await client.ask({ path: '/v1/sources' }), await client.askApp({ path: '/api/api-keys' })];
+      for (const { status } of answers) expect(status).not.toBe(401);
+    });
+    return made;
   }
 
   /**
