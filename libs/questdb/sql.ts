@@ -13,6 +13,8 @@ const endMs = 1000;
 /** Beyond 64 connections the server answers no more of them. */
 const mostConnections = 32;
 const mostWaiting = 1000;
+const busyMs = 100;
+const mostTries = 50;
 
 /** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */
 const int8 = 20;
@@ -81,9 +83,21 @@ export class Sql {
     return !(cause instanceof DatabaseError) && !busy;
   }
 
-  /** Statements one after the other. */
+  /** Statements one after the other, each of which may be done twice: a table that somebody else is just making is tried again. */
   async run(statements: readonly string[]): Promise<void> {
-    for (const statement of statements) await this.rows(statement, [], 60_000);
+    for (const statement of statements) {
+      for (let tries = 1; !(await this.#isDone(statement, tries < mostTries)); tries++) await pause(busyMs);
+    }
+  }
+
+  async #isDone(statement: string, mayTryAgain: boolean): Promise<boolean> {
+    try {
+      await this.rows(statement, [], 60_000);
+      return true;
+    } catch (error) {
+      if (mayTryAgain && error instanceof TelemetryError && isBusy(error.cause)) return false;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -93,6 +107,8 @@ export class Sql {
     await Promise.race([this.#pool.end(), pause(endMs, undefined, { ref: false })]);
   }
 }
+
+const isBusy = (cause: unknown): boolean => cause instanceof DatabaseError && cause.message.includes('busy');
 
 function unavailable(cause?: unknown): TelemetryError {
   return new TelemetryError('store_unavailable', 'The store does not answer.', { cause, retryAfterS: 1 });

@@ -54,11 +54,10 @@ describeOnServers('the data plane', () => {
   });
 
   it('is made once, with one key, though two make it at the same time', async () => {
-    const made = await Promise.allSettled([1, 2].map(() => initDataPlane(config, silent, 1000 * number)));
-    expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
-    const secrets = made.flatMap((one) => (one.status === 'fulfilled' && one.value) || []);
-    expect(secrets).toEqual([expect.stringMatching(/^hw_/)]);
-    key = secrets[0]!;
+    const secrets = await Promise.all([1, 2].map(() => initDataPlane(config, silent, 1000 * number)));
+    const made = secrets.filter((secret) => secret !== undefined);
+    expect(made).toEqual([expect.stringMatching(/^hw_/)]);
+    key = made[0]!;
     expect(await initDataPlane(config, silent)).toBeUndefined();
     const { topics } = await reportTopics(config);
     const records = Object.fromEntries(topics.map(({ topic, records: count }) => [topic, count]));
