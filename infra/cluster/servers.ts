@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startKafka, startQuestDb, startRegistry } from '../servers/index.js';
@@ -41,18 +42,29 @@ export async function startFromJars(folder: string, { keptSchemas = true } = {})
   }
 }
 
+/** QuestDB takes about 8 memory maps for each partition that is open, and ends when the system gives it no more. */
+const enoughMaps = 1_048_576;
+
+function warnOfFewMaps(say: (line: string) => void): void {
+  const file = '/proc/sys/vm/max_map_count';
+  const most = existsSync(file) ? Number(readFileSync(file, 'utf8')) : enoughMaps;
+  if (most < enoughMaps)
+    say(
+      `QuestDB may end when many days are open: vm.max_map_count is ${most}. \`sysctl -w vm.max_map_count=${enoughMaps}\` as root mends that.`,
+    );
+}
+
 /** Starts the three as containers when there is a Docker engine, else from jars; says which before it begins. */
 export async function startServers(folder: string, say: (line: string) => void): Promise<Servers> {
   const docker = await run('docker', ['info', '--format', '{{.ServerVersion}}']).then(
     ({ stdout }) => stdout.trim(),
     () => undefined,
   );
-  if (docker) {
-    say(`Kafka, a schema registry and QuestDB come from Docker ${docker}, with their data in ${folder}.`);
-    return startContainers(folder);
-  }
   say(
-    `There is no Docker engine: Kafka, a schema registry and QuestDB come from jars that Maven fetches once, with their data in ${folder}.`,
+    docker
+      ? `Kafka, a schema registry and QuestDB come from Docker ${docker}, with their data in ${folder}.`
+      : `There is no Docker engine: Kafka, a schema registry and QuestDB come from jars that Maven fetches once, with their data in ${folder}.`,
   );
-  return startFromJars(folder);
+  warnOfFewMaps(say);
+  return docker ? startContainers(folder) : startFromJars(folder);
 }

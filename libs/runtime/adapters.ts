@@ -58,7 +58,7 @@ export async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise
 
 export async function openStores(config: Config, clock: Clock): Promise<QuestDb> {
   const { openQuestDb } = await import('#questdb');
-  return openQuestDb({ httpUrl: config.questDbUrl, pgUrl: config.questDbPg, clock });
+  return openQuestDb({ httpUrl: config.questDbUrl, pgUrl: config.questDbPg, clock, partitioning: config.partitioning });
 }
 
 /** Opens both, for work on the data plane. */

@@ -4,6 +4,8 @@ import { resolve } from 'node:path';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const partitionings = ['HOUR', 'DAY', 'WEEK', 'MONTH'] as const;
+
 /** One variable of the environment. */
 export interface Setting<T> {
   readonly variable: string;
@@ -164,6 +166,15 @@ export const settings = {
     parse: url('postgres:', 'postgresql:'),
     expected: 'a URL that begins with postgres://',
     about: 'QuestDB over the PostgreSQL protocol, for reading',
+    shape: 'cluster',
+  }),
+  partitioning: setting({
+    variable: 'HEADWATER_QUESTDB_PARTITION',
+    otherwise: 'DAY',
+    parse: (given) => partitionings.find((one) => one === given),
+    expected: `one of ${partitionings.join(', ')}`,
+    about:
+      'time of one partition of QuestDB, when the tables are made: `HOUR` for more than about 5 million points an hour, `WEEK` or `MONTH` for few points over many years; the same for all processors',
     shape: 'cluster',
   }),
   checkpointS: setting({
