@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { readConfig, roles, routes, settings } from '#runtime';
+import { questDbSettings } from './servers/index.js';
 import { nginxConf } from './proxy/nginx-conf.js';
 
 const root = new URL('../../', import.meta.url);
@@ -50,6 +51,10 @@ describe('infra/compose.yaml', () => {
     expect(hosts).toEqual(['kafka', 'registry', 'questdb', 'questdb']);
     const waitsFor = Object.keys(service.depends_on ?? {});
     expect(waitsFor).toEqual(service.command?.includes('init') ? ['kafka', 'registry', 'questdb'] : ['init']);
+  });
+
+  it('runs QuestDB with the settings that everything else runs with', () => {
+    expect(services['questdb']!.environment).toMatchObject(questDbSettings);
   });
 
   it.each(Object.entries(services))('%s has limits, a health check that can fail, and volumes and services that exist', (_, service) => {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freePorts } from '../servers/index.js';
+import { freePorts, questDbSettings } from '../servers/index.js';
 import type { Servers } from './servers.js';
 
 const run = promisify(execFile);
@@ -43,7 +43,7 @@ export async function startContainers(folder: string): Promise<Servers> {
         [http, 9000],
         [pg, 8812],
       ],
-      environment: { QDB_TELEMETRY_ENABLED: 'false', QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false', QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false' },
+      environment: questDbSettings,
       data: [join(folder, 'questdb'), '/var/lib/questdb'],
     });
     await start('registry', {

@@ -3,5 +3,5 @@ export { freePorts } from './free-ports.js';
 export { endWithUs, JavaServer, smallHeap, type JavaServerOptions } from './java-server.js';
 export { startKafka, type KafkaOptions, type KafkaServers } from './kafka.js';
 export { fetched, java, type Artifact } from './maven.js';
-export { startQuestDb, type QuestDbOptions, type QuestDbServer } from './questdb.js';
+export { questDbSettings, startQuestDb, type QuestDbOptions, type QuestDbServer } from './questdb.js';
 export { startRegistry, type RegistryOptions, type RegistryServer } from './registry.js';

@@ -17,6 +17,18 @@ const access = [
   '--add-exports=java.base/jdk.internal.vm=io.questdb',
 ];
 
+/** What Headwater wants of QuestDB, as environment variables. */
+export const questDbSettings = {
+  QDB_TELEMETRY_ENABLED: 'false',
+  QDB_LINE_TCP_ENABLED: 'false',
+  QDB_LINE_UDP_ENABLED: 'false',
+  QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
+  QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
+  QDB_PG_NET_CONNECTION_LIMIT: '256',
+  // What a read of many days has opened is closed after it: each partition takes about 8 of the system's 65,530 maps.
+  QDB_CAIRO_INACTIVE_READER_MAX_OPEN_PARTITIONS: '64',
+};
+
 export interface QuestDbServer {
   /** Base address of line protocol over HTTP, and of SQL over HTTP. */
   readonly httpUrl: string;
@@ -46,17 +58,10 @@ export async function startQuestDb({ folder, ports, settings }: QuestDbOptions):
     name: 'QuestDB',
     args: ['-Xmx512m', '-XX:+UseParallelGC', ...access, '-p', jar, '-m', 'io.questdb/io.questdb.ServerMain', '-d', folder, '-n'],
     env: {
-      QDB_TELEMETRY_ENABLED: 'false',
+      ...questDbSettings,
       QDB_HTTP_BIND_TO: `127.0.0.1:${http}`,
       QDB_PG_NET_BIND_TO: `127.0.0.1:${pg}`,
       QDB_HTTP_MIN_ENABLED: 'false',
-      QDB_LINE_TCP_ENABLED: 'false',
-      QDB_LINE_UDP_ENABLED: 'false',
-      QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
-      QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
-      QDB_PG_NET_CONNECTION_LIMIT: '256',
-      // What a read of many days has opened is closed after it: each partition takes about 8 of the system's 65,530 maps.
-      QDB_CAIRO_INACTIVE_READER_MAX_OPEN_PARTITIONS: '64',
       ...settings,
     },
     folder,

@@ -20,6 +20,7 @@ const defaults = {
   cacheDir: resolve('data/cache'),
   questDbUrl: 'http://localhost:9000',
   questDbPg: 'postgres://admin:quest@localhost:8812/qdb',
+  partitioning: 'DAY',
   checkpointS: 60,
 };
 
@@ -45,6 +46,7 @@ describe('the configuration', () => {
       HEADWATER_CACHE: '/c',
       HEADWATER_QUESTDB_URL: 'http://q:9000',
       HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb',
+      HEADWATER_QUESTDB_PARTITION: 'HOUR',
       HEADWATER_CHECKPOINT_SECONDS: '5',
     };
     expect(readConfig(env)).toEqual({
@@ -63,6 +65,7 @@ describe('the configuration', () => {
       cacheDir: '/c',
       questDbUrl: 'http://q:9000',
       questDbPg: 'postgres://u:p@q:8812/qdb',
+      partitioning: 'HOUR',
       checkpointS: 5,
     });
     expect(Object.keys(env).toSorted()).toEqual(
@@ -84,6 +87,7 @@ describe('the configuration', () => {
       HEADWATER_KAFKA_REPLICATION: '0',
       HEADWATER_REGISTRY_URL: 'registry:8085',
       HEADWATER_QUESTDB_PG: 'http://q',
+      HEADWATER_QUESTDB_PARTITION: 'day',
     };
     expect(() => readConfig(env)).toThrow(StartError);
     expect(() => readConfig(env)).toThrow(
@@ -98,6 +102,7 @@ describe('the configuration', () => {
         'HEADWATER_KAFKA_REPLICATION must be a whole number from 1 to 9, not "0".',
         'HEADWATER_REGISTRY_URL must be a URL that begins with http:// or https://, not "registry:8085".',
         'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://.',
+        'HEADWATER_QUESTDB_PARTITION must be one of HOUR, DAY, WEEK, MONTH, not "day".',
       ].join('\n'),
     );
   });
