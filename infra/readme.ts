@@ -1,64 +1,141 @@
 /**
- * Runs every command of README.md as it stands there, in this checkout, and fails at the first that fails. `npm start` runs in the
- * background on a free port and a data folder of its own; the key that it prints takes the place of `hw_...`. A block marked `offline`
- * runs with the server stopped. Commands that install, check or test are CI's own steps and are only checked to exist.
+ * Runs every command of README.md as it stands there, in this checkout, and fails at the first that fails. The key that a server prints
+ * takes the place of `hw_...`; folders and addresses are those of this run. Words after `sh` say where a block belongs:
+ *
+ * - none: `npm start` runs in the background; `offline`: it is stopped;
+ * - `cluster`: `npm run cluster` runs in the background, and has answered the blocks of the first shape that talk HTTP;
+ * - `docker`, `python`: left out, and told at the end, where there is none.
+ *
+ * Commands that install, check or test are CI's own steps and are only checked to exist.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from './servers/index.js';
+
+interface Block {
+  readonly tags: readonly string[];
+  readonly text: string;
+}
 
 const readme = readFileSync('README.md', 'utf8');
-const blocks = [...readme.matchAll(/^```sh( offline)?\n(.*?)^```/gms)].map(([, offline, text]) => ({ offline: !!offline, text: text! }));
-const ownSteps = /^npm (ci && npm start|test|run check)$/gm;
-
+const blocks = [...readme.matchAll(/^```sh(.*)\n(.*?)^```/gms)].map(([, tags, text]): Block => ({ tags: words(tags!), text: text! }));
+const ownSteps = /^npm (ci && npm start|test|run check|run cluster)$/gm;
+const tools: Readonly<Record<string, readonly [command: string, ...options: string[]]>> = {
+  docker: ['docker', 'info'],
+  python: ['python3', '-c', 'import ensurepip, venv'],
+};
+const runs = ([command, ...options]: readonly [string, ...string[]]): boolean => spawnSync(command, options).status === 0;
+const missing = Object.keys(tools).filter((tool) => !runs(tools[tool]!));
 const folder = mkdtempSync(join(tmpdir(), 'headwater-readme-'));
-const env = {
-  ...process.env,
-  HEADWATER_DATA: join(folder, 'data'),
-  HEADWATER_PORT: '0',
-  HEADWATER_ADMIN_PORT: '0',
-  XDG_CONFIG_HOME: join(folder, 'config'),
-};
 
-const server = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-let said = '';
-server.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-const found = async (pattern: RegExp): Promise<string> => {
-  for (const end = Date.now() + 60_000; Date.now() < end; await once(server.stdout, 'data').catch(() => undefined)) {
-    const match = pattern.exec(said);
-    if (match) return match[0];
+function words(text: string): string[] {
+  return text.split(' ').filter(Boolean);
+}
+
+/** A server in the background, and a shell that remembers what it has exported. */
+class Session {
+  readonly #server;
+  readonly #env;
+  #said = '';
+  #before = '';
+  #key = '';
+  #address = '';
+
+  constructor(
+    script: readonly string[],
+    private readonly folders: Readonly<Record<string, string>>,
+    env: Readonly<Record<string, string>>,
+  ) {
+    this.#env = { ...process.env, HEADWATER_ADMIN_PORT: '0', XDG_CONFIG_HOME: join(folder, 'config'), ...env };
+    this.#server = spawn('npm', script, { env: this.#env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    for (const stream of [this.#server.stdout, this.#server.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        if (stream === this.#server.stderr) process.stderr.write(chunk);
+        this.#said += chunk.toString();
+        this.#server.emit('said');
+      });
+    }
   }
-  throw new Error(`npm start did not print ${pattern}`);
-};
 
-async function stop(): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const ended = once(server, 'exit');
-  process.kill(-server.pid!, 'SIGTERM');
-  await ended;
+  async ready(): Promise<void> {
+    this.#key = await this.#found(/hw_[0-9A-Za-z]{38}/);
+    this.#address = await this.#found(/http:\/\/(?:localhost|127\.0\.0\.1):\d+/);
+    await this.#found(/listening on|ready at/);
+    this.#before = `export HEADWATER_URL=${this.#address}\n`;
+  }
+
+  async #found(pattern: RegExp): Promise<string> {
+    for (const signal = AbortSignal.timeout(240_000); ; await once(this.#server, 'said', { signal })) {
+      const match = pattern.exec(this.#said);
+      if (match) return match[0];
+      if (this.#hasEnded) throw new Error(`the server has ended and did not print ${pattern}`);
+    }
+  }
+
+  run(text: string): void {
+    let command = text
+      .replaceAll(ownSteps, '')
+      .replaceAll('hw_...', this.#key)
+      .replaceAll('curl -sS', 'curl -sS --fail-with-body')
+      .replaceAll('localhost:8080', this.#address.slice('http://'.length));
+    for (const [shown, ours] of Object.entries(this.folders)) command = command.replaceAll(shown, ours);
+    console.log(text.trimEnd());
+    const script = this.#before + command;
+    const { status } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], { env: this.#env, stdio: ['ignore', 'inherit', 'inherit'] });
+    if (status !== 0) throw new Error(`the command ended with ${status}`);
+    this.#before += command.match(/^(export|\.) .*$/gm)?.join('\n') ?? '';
+    this.#before += '\n';
+  }
+
+  get #hasEnded(): boolean {
+    return this.#server.exitCode !== null || this.#server.signalCode !== null;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#hasEnded) return;
+    const ended = once(this.#server, 'close');
+    process.kill(-this.#server.pid!, 'SIGTERM');
+    await ended;
+  }
+}
+
+async function embedded(): Promise<void> {
+  const data = join(folder, 'data');
+  const session = new Session(['start'], { '--data data': `--data ${data}` }, { HEADWATER_DATA: data, HEADWATER_PORT: '0' });
+  try {
+    await session.ready();
+    for (const { tags, text } of blocks.filter(({ tags: [tag = 'offline'] }) => tag === 'offline')) {
+      if (tags.includes('offline')) await session.stop();
+      session.run(text);
+    }
+  } finally {
+    await session.stop();
+  }
+}
+
+async function cluster(): Promise<void> {
+  const data = join(folder, 'cluster');
+  const folders = { 'data/cluster': data, 'data/python': join(folder, 'python') };
+  const [port] = (await freePorts(1)) as [number];
+  const session = new Session(['run', 'cluster'], folders, { HEADWATER_DATA: data, HEADWATER_PORT: `${port}` });
+  try {
+    await session.ready();
+    for (const { tags, text } of blocks) {
+      const answers = tags.length === 0 && /HEADWATER_API_KEY=|curl/.test(text);
+      if (answers || (tags.includes('cluster') && !tags.some((tag) => missing.includes(tag)))) session.run(text);
+    }
+  } finally {
+    await session.stop();
+  }
 }
 
 try {
-  const key = await found(/hw_[0-9A-Za-z]{38}/);
-  const address = await found(/http:\/\/(?:localhost|127\.0\.0\.1):\d+/);
-  let before = `export HEADWATER_URL=${address}\n`;
-  for (const { offline, text } of blocks) {
-    const command = text
-      .replaceAll(ownSteps, '')
-      .replaceAll('hw_...', key)
-      .replaceAll('curl -sS', 'curl -sS --fail-with-body')
-      .replaceAll('localhost:8080', address.slice('http://'.length))
-      .replaceAll('--data data', `--data ${env.HEADWATER_DATA}`);
-    if (offline) await stop();
-    console.log(text.trimEnd());
-    const { status } = spawnSync('bash', ['-euo', 'pipefail', '-c', before + command], { env, stdio: ['ignore', 'inherit', 'inherit'] });
-    if (status !== 0) throw new Error(`the command ended with ${status}`);
-    before += command.match(/^export .*$/gm)?.join('\n') ?? '';
-    before += '\n';
-  }
+  await embedded();
+  await cluster();
+  for (const tool of missing) console.log(`not run, for there is no ${tool}: the blocks marked \`${tool}\``);
 } finally {
-  await stop();
   rmSync(folder, { recursive: true, force: true });
 }

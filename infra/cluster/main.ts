@@ -1,10 +1,11 @@
 /**
  * Kafka, a schema registry, QuestDB, every role as a process and a router, all on this machine until Ctrl-C. Settings are those of the
- * roles; HEADWATER_DATA is the folder that keeps the data between runs, `data/cluster` unless it is said.
+ * roles; HEADWATER_DATA is the folder that keeps the data between runs, `data/cluster` unless it is said. `environment` in it says where
+ * the servers are.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig, roles, startRouter, StartError, type Role } from '#runtime';
@@ -31,6 +32,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
     HEADWATER_CHECKPOINT_SECONDS: process.env['HEADWATER_CHECKPOINT_SECONDS'] ?? '2',
     HEADWATER_LOG_LEVEL: process.env['HEADWATER_LOG_LEVEL'] ?? 'warn',
   };
+  writeFileSync(join(folder, 'environment'), exported({ ...servers.environment, HEADWATER_CACHE: environment.HEADWATER_CACHE }));
   const init = spawn(process.execPath, [cli, 'init', '--data-plane'], {
     env: { ...process.env, ...environment, HEADWATER_URL: url },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -52,6 +54,12 @@ async function main(started: AsyncDisposableStack): Promise<string> {
   started.defer(() => router.close());
   return `ready at ${url} after ${Math.round((performance.now() - beganMs) / 1000)} s; Ctrl-C stops all of it`;
 }
+
+/** Lines for a shell, so that commands for operators find the servers of this run. */
+const exported = (variables: Readonly<Record<string, string>>): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `export ${name}='${value}'\n`)
+    .join('');
 
 const started = new AsyncDisposableStack();
 let stopping: Promise<void> | undefined;
