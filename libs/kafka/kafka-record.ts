@@ -1,6 +1,7 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
-import type { AnyTopic, Headers, StreamRecord, Unreadable } from '#log';
+import { partitionOf, type AnyTopic, type Headers, type StreamRecord, type Unreadable } from '#log';
 import type { AvroCodec } from '#topics';
+import { isDeadLetters } from './names.js';
 
 const noBytes = new Uint8Array();
 
@@ -21,10 +22,13 @@ export class KafkaRecord implements StreamRecord {
     return this.encoded.length;
   }
 
-  /** @throws Error when the bytes are not a record of the topic. */
+  /** @throws Error when the bytes are not a record of the topic, or stand where records with this key do not belong. */
   static decode(codec: AvroCodec, topic: AnyTopic, partition: number, message: KafkaMessage): KafkaRecord {
     const { offset, value, timestamp, headers } = message;
     const key = textOf(message.key);
+    const home = partitionOf(message.key ?? noBytes, isDeadLetters(topic.name) ? 1 : topic.partitions);
+    if (home !== partition)
+      throw new Error(`The key belongs to partition ${home}: a producer must choose partitions as Kafka's own does (murmur2).`);
     const decoded = value && codec.decode(topic, key, value);
     return new KafkaRecord(topic, partition, Number(offset), key, decoded, Number(timestamp), labels(headers), value ?? noBytes);
   }

@@ -115,6 +115,23 @@ describeOnKafka('a log in Kafka', () => {
       expect(consumer.records[1]!.value).toEqual({ orgId: 'o', sourceId: 'theirs', firstReceivedMs: 2, lastReceivedMs: 3 });
     });
 
+    it('but not from a producer that chooses partitions in its own way: two would own the same source', async () => {
+      const kafka = await open();
+      const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [sources] });
+      await kafka.log.append([seen('a')]);
+      await consumer.has(1);
+      const [ours] = consumer.records;
+      const partition = (ours!.partition + 1) % sources.partitions;
+      const producer = newClient(options).kafka.producer();
+      await producer.connect();
+      const value = Buffer.from(kafka.log.encoded(ours!));
+      await producer.send({ topic: `${options.prefix}sources.v1`, messages: [{ key: 'o/a', value, partition }] });
+      await producer.disconnect();
+      await until('it is handed over', () => consumer.unreadable.length === 1);
+      const reason = `The key belongs to partition ${ours!.partition}: a producer must choose partitions as Kafka's own does (murmur2).`;
+      expect(consumer.unreadable[0]).toMatchObject({ key: 'o/a', partition, reason });
+    });
+
     it('in a file, so that it starts while the registry is away', async () => {
       const schemaCacheFile = join(await mkdtemp(join(tmpdir(), 'headwater-schemas-')), 'schemas.json');
       await (await open({ schemaCacheFile })).log.append([seen('a')]);
