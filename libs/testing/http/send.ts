@@ -1,4 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 
@@ -26,8 +26,22 @@ const agents = {
   'https:': { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true }) },
 };
 
-/** Rejects when no whole answer came. */
+/**
+ * Rejects when no whole answer came. What only reads is asked again when the server has just closed the connection that was kept for the
+ * next request, as any client must.
+ */
 export async function send(base: string, ask: Ask): Promise<Answer> {
+  const { outgoing, answer } = begin(base, ask);
+  try {
+    return await answer;
+  } catch (error) {
+    const isLate = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    if (isLate && outgoing.method === 'GET') return begin(base, ask).answer;
+    throw error;
+  }
+}
+
+function begin(base: string, ask: Ask): { readonly outgoing: ClientRequest; readonly answer: Promise<Answer> } {
   const url = new URL(base);
   const { request, agent } = agents[url.protocol as keyof typeof agents];
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -46,7 +60,10 @@ export async function send(base: string, ask: Ask): Promise<Answer> {
   );
   outgoing.on('error', reject);
   outgoing.end(body);
-  const incoming = await promise;
+  return { outgoing, answer: promise.then(whole) };
+}
+
+async function whole(incoming: IncomingMessage): Promise<Answer> {
   return { status: incoming.statusCode!, headers: joined(incoming), text: (await buffer(incoming)).toString() };
 }
 
