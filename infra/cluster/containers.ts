@@ -1,63 +1,59 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
+import { GenericContainer, getContainerRuntimeClient, Network, Wait, type StartedNetwork } from 'testcontainers';
 import { freePorts, questDbSettings } from '../servers/index.js';
 import type { Servers } from './servers.js';
 
-const run = promisify(execFile);
 const readyMs = 180_000;
 
-interface Container {
-  readonly image: string;
-  /** Port here and in the container. */
-  readonly ports: readonly (readonly [number, number])[];
-  readonly environment: Readonly<Record<string, string | number>>;
-  /** Folder here and in the container. */
-  readonly data?: readonly [string, string];
+/** Which engine would run containers; undefined when there is none. */
+export async function containerEngine(): Promise<string | undefined> {
+  try {
+    const { info } = await getContainerRuntimeClient();
+    return `Docker on ${info.containerRuntime.operatingSystem}`;
+  } catch {
+    return undefined;
+  }
 }
 
-/** The three servers as containers of this run, which are removed at its end; their data stays in the folder. */
-export async function startContainers(folder: string): Promise<Servers> {
-  const [kafka, registry, http, pg] = (await freePorts(4)) as [number, number, number, number];
-  const network = `headwater-${process.pid}`;
+/**
+ * The three servers as containers, which are removed when they are stopped or when this process ends.
+ * @param folder keeps their data; it goes with the containers when there is none.
+ */
+export async function startContainers(folder?: string): Promise<Servers> {
+  const [port] = (await freePorts(1)) as [number];
   const started = new AsyncDisposableStack();
-  const start = async (name: string, container: Container): Promise<void> => {
-    const full = `${network}-${name}`;
-    await run('docker', ['run', '--detach', '--rm', '--name', full, '--network', network, '--network-alias', name, ...flags(container)]);
-    started.defer(async () => void (await run('docker', ['stop', full])));
-  };
   try {
-    await run('docker', ['network', 'create', network]);
-    started.defer(async () => void (await run('docker', ['network', 'rm', network])));
-    await start('kafka', {
-      image: 'apache/kafka:4.3.1',
-      ports: [[kafka, kafka]],
-      environment: kafkaEnvironment(kafka),
-      data: [join(folder, 'kafka'), '/var/lib/kafka/data'],
-    });
-    await start('questdb', {
-      image: 'questdb/questdb:9.3.4',
-      ports: [
-        [http, 9000],
-        [pg, 8812],
-      ],
-      environment: questDbSettings,
-      data: [join(folder, 'questdb'), '/var/lib/questdb'],
-    });
-    await start('registry', {
-      image: 'apicurio/apicurio-registry:3.0.9',
-      ports: [[registry, 8080]],
-      environment: { APICURIO_STORAGE_KIND: 'kafkasql', APICURIO_KAFKASQL_BOOTSTRAP_SERVERS: 'kafka:29092' },
-    });
-    const [registryUrl, questDbUrl] = [`http://127.0.0.1:${registry}/apis/ccompat/v7`, `http://127.0.0.1:${http}`];
-    await Promise.all([serves(`${registryUrl}/subjects`), serves(`${questDbUrl}/ping`)]);
+    const network = await new Network().start();
+    started.defer(async () => void (await network.stop()));
+    const kafka = container('apache/kafka:4.3.1', 'kafka', network, kafkaEnvironment(port))
+      .withExposedPorts({ container: port, host: port })
+      .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/));
+    const questDb = container('questdb/questdb:9.3.4', 'questdb', network, questDbSettings)
+      .withExposedPorts(9000, 8812)
+      .withWaitStrategy(Wait.forHttp('/ping', 9000).forStatusCode(204));
+    const registry = container('apicurio/apicurio-registry:3.0.9', 'registry', network, {
+      APICURIO_STORAGE_KIND: 'kafkasql',
+      APICURIO_KAFKASQL_BOOTSTRAP_SERVERS: 'kafka:29092',
+    })
+      .withExposedPorts(8080)
+      .withWaitStrategy(Wait.forHttp('/apis/ccompat/v7/subjects', 8080));
+    if (folder) {
+      keep(kafka, join(folder, 'kafka'), '/var/lib/kafka/data');
+      keep(questDb, join(folder, 'questdb'), '/var/lib/questdb');
+    }
+    const start = async (one: GenericContainer): Promise<(inside: number) => string> => {
+      const running = await one.start();
+      started.defer(async () => void (await running.stop({ timeout: 30_000 })));
+      return (inside) => `${running.getHost()}:${running.getMappedPort(inside)}`;
+    };
+    await start(kafka);
+    const [questDbAt, registryAt] = [await start(questDb), await start(registry)];
     const environment = {
-      HEADWATER_KAFKA_BROKERS: `127.0.0.1:${kafka}`,
-      HEADWATER_REGISTRY_URL: registryUrl,
-      HEADWATER_QUESTDB_URL: questDbUrl,
-      HEADWATER_QUESTDB_PG: `postgres://admin:quest@127.0.0.1:${pg}/qdb`,
+      HEADWATER_KAFKA_BROKERS: `127.0.0.1:${port}`,
+      HEADWATER_REGISTRY_URL: `http://${registryAt(8080)}/apis/ccompat/v7`,
+      HEADWATER_QUESTDB_URL: `http://${questDbAt(9000)}`,
+      HEADWATER_QUESTDB_PG: `postgres://admin:quest@${questDbAt(8812)}/qdb`,
     };
     return { environment, stop: () => started.disposeAsync() };
   } catch (cause) {
@@ -66,22 +62,20 @@ export async function startContainers(folder: string): Promise<Servers> {
   }
 }
 
-function flags({ image, ports, environment, data }: Container): string[] {
-  if (data) mkdirSync(data[0], { recursive: true });
-  return [
-    ...ports.flatMap(([here, there]) => ['--publish', `127.0.0.1:${here}:${there}`]),
-    ...Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
-    ...(data
-      ? ['--volume', `${resolve(data[0])}:${data[1]}`, '--user', `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`]
-      : []),
-    image,
-  ];
+function container(image: string, name: string, network: StartedNetwork, environment: Readonly<Record<string, string>>): GenericContainer {
+  return new GenericContainer(image).withNetwork(network).withNetworkAliases(name).withEnvironment(environment).withStartupTimeout(readyMs);
+}
+
+/** As the user who runs this, so that the data is theirs. */
+function keep(one: GenericContainer, source: string, target: string): void {
+  mkdirSync(source, { recursive: true });
+  one.withBindMounts([{ source, target }]).withUser(`${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`);
 }
 
 /** Two listeners: for the roles on this machine, and for the registry beside it. */
-const kafkaEnvironment = (port: number): Record<string, string | number> => ({
+const kafkaEnvironment = (port: number): Record<string, string> => ({
   CLUSTER_ID: 'AAAAAAAAQAAAAAAAAAAAAQ',
-  KAFKA_NODE_ID: 1,
+  KAFKA_NODE_ID: '1',
   KAFKA_PROCESS_ROLES: 'broker,controller',
   KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
   KAFKA_LISTENERS: `OUTSIDE://:${port},INSIDE://:29092,CONTROLLER://:9093`,
@@ -90,17 +84,9 @@ const kafkaEnvironment = (port: number): Record<string, string | number> => ({
   KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
   KAFKA_INTER_BROKER_LISTENER_NAME: 'INSIDE',
   KAFKA_LOG_DIRS: '/var/lib/kafka/data',
-  KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: 1,
-  KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: 1,
-  KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: 1,
-  KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: 0,
+  KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
+  KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
+  KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
+  KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
   KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
 });
-
-async function serves(url: string): Promise<void> {
-  for (const deadline = performance.now() + readyMs; ; await pause(200)) {
-    const answer = await fetch(url).catch(() => undefined);
-    if (answer?.ok) return;
-    if (performance.now() > deadline) throw new Error(`nothing serves at ${url}`);
-  }
-}

@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { startKafka, startQuestDb, startRegistry } from '../servers/index.js';
-import { startContainers } from './containers.js';
-
-const run = promisify(execFile);
 
 /** Kafka, a schema registry and QuestDB, and how to end them. */
 export interface Servers {
@@ -54,17 +49,15 @@ function warnOfFewMaps(say: (line: string) => void): void {
     );
 }
 
-/** Starts the three as containers when there is a Docker engine, else from jars; says which before it begins. */
+/** Starts the three as containers when there is an engine for them, else from jars; says which before it begins. */
 export async function startServers(folder: string, say: (line: string) => void): Promise<Servers> {
-  const docker = await run('docker', ['info', '--format', '{{.ServerVersion}}']).then(
-    ({ stdout }) => stdout.trim(),
-    () => undefined,
-  );
+  const { containerEngine, startContainers } = await import('./containers.js');
+  const engine = await containerEngine();
   say(
-    docker
-      ? `Kafka, a schema registry and QuestDB come from Docker ${docker}, with their data in ${folder}.`
+    engine
+      ? `Kafka, a schema registry and QuestDB come from ${engine}, with their data in ${folder}.`
       : `There is no Docker engine: Kafka, a schema registry and QuestDB come from jars that Maven fetches once, with their data in ${folder}.`,
   );
   warnOfFewMaps(say);
-  return docker ? startContainers(folder) : startFromJars(folder);
+  return engine ? startContainers(folder) : startFromJars(folder);
 }

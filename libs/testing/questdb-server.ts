@@ -11,8 +11,8 @@ export async function ownQuestDb(settings: Readonly<Record<string, string>> = {}
 
 /** Where the QuestDB is that all suites share; each takes generations of its own. */
 export const sharedQuestDb = (): { readonly httpUrl: string; readonly pgUrl: string } => ({
-  httpUrl: process.env[serverVariables.questDbUrl]!,
-  pgUrl: process.env[serverVariables.questDbPg]!,
+  httpUrl: process.env[serverVariables.HEADWATER_QUESTDB_URL]!,
+  pgUrl: process.env[serverVariables.HEADWATER_QUESTDB_PG]!,
 });
 
 /** Generation numbers from here on that no other suite has, nor a run before on the same server. */

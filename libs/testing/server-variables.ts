@@ -1,9 +1,9 @@
-/** Addresses of the servers that tests may use, by variable: given from outside, or set when this run starts them. */
+/** Where tests are told of the servers that they may use, by the variable that tells a role: given from outside, or set when a run starts them. */
 export const serverVariables = {
-  kafka: 'HEADWATER_TEST_KAFKA',
-  registry: 'HEADWATER_TEST_REGISTRY',
-  questDbUrl: 'HEADWATER_TEST_QUESTDB_URL',
-  questDbPg: 'HEADWATER_TEST_QUESTDB_PG',
+  HEADWATER_KAFKA_BROKERS: 'HEADWATER_TEST_KAFKA',
+  HEADWATER_REGISTRY_URL: 'HEADWATER_TEST_REGISTRY',
+  HEADWATER_QUESTDB_URL: 'HEADWATER_TEST_QUESTDB_URL',
+  HEADWATER_QUESTDB_PG: 'HEADWATER_TEST_QUESTDB_PG',
 } as const;
 
 /** Set where suites that need servers must run. */

@@ -6,7 +6,7 @@ const describeWith = (...variables: readonly string[]): typeof describe =>
   variables.every((name) => env[name]) ? describe : (describe.skip as typeof describe);
 
 /** `describe` for suites that need Kafka and a registry; where there are none the suite is named as not run. */
-export const describeOnKafka = describeWith(serverVariables.kafka);
+export const describeOnKafka = describeWith(serverVariables.HEADWATER_KAFKA_BROKERS);
 
 /** `describe` for suites that need QuestDB too. */
 export const describeOnServers = describeWith(...Object.values(serverVariables));
@@ -15,9 +15,5 @@ export const describeOnServers = describeWith(...Object.values(serverVariables))
 export const describeOnOwnServers = describeWith(jars);
 
 /** How roles are told of the servers. */
-export const serverEnvironment = (): Readonly<Record<string, string>> => ({
-  HEADWATER_KAFKA_BROKERS: env[serverVariables.kafka]!,
-  HEADWATER_REGISTRY_URL: env[serverVariables.registry]!,
-  HEADWATER_QUESTDB_URL: env[serverVariables.questDbUrl]!,
-  HEADWATER_QUESTDB_PG: env[serverVariables.questDbPg]!,
-});
+export const serverEnvironment = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(serverVariables).map(([variable, ours]) => [variable, env[ours]!]));

@@ -42,7 +42,8 @@ const fetchBytes = 4 << 20;
 /** What may wait for a slow receiver, over all partitions. */
 const waitingBytes = 16 << 20;
 const leastLaneBytes = 64 << 10;
-const rebalanceMs = 30_000;
+/** A member that cannot join again within its session is none; below this a busy machine would be too slow. */
+const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 5_000);
 const leaveMs = 5_000;
 
 /**
@@ -133,7 +134,8 @@ export class Member {
   #check(): void {
     const assignment = this.#assignment;
     if (!assignment || this.#joining || assignment.lease.held()) return;
-    if (assignment.ended.aborted && performance.now() - this.#lostMs < rebalanceMs + this.options.sessionMs) return;
+    const { sessionMs } = this.options;
+    if (assignment.ended.aborted && performance.now() - this.#lostMs < rebalanceMsOf(sessionMs) + sessionMs) return;
     this.#begin();
   }
 
@@ -153,7 +155,7 @@ export class Member {
     const consumer = client.kafka.consumer({
       groupId: group(),
       sessionTimeout: sessionMs,
-      rebalanceTimeout: rebalanceMs,
+      rebalanceTimeout: rebalanceMsOf(sessionMs),
       heartbeatInterval: sessionMs / 10,
       partitionAssigners: [assigner(() => this.#end(running))],
       maxWaitTimeInMs: fetchMs,

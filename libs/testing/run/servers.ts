@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { fetchServers, startKafka, startQuestDb, startRegistry } from '../../../infra/servers/index.js';
+import { startFromJars, type Servers } from '../../../infra/cluster/servers.js';
+import { fetchServers } from '../../../infra/servers/index.js';
 import { jars, needServers, serverVariables } from '../server-variables.js';
 
 /** What jest tells about a run, as far as it matters here. */
@@ -9,45 +10,37 @@ export interface Run {
   readonly testPathPatterns?: { readonly patterns: readonly string[] };
 }
 
-interface Stoppable {
-  stop(): Promise<void>;
-}
-
-let running: readonly Stoppable[] = [];
+let running: Servers | undefined;
 
 /**
- * Starts the servers that this run needs and that nobody has given, once for all suites, and says where they are. Suites named `.faults`
- * start their own.
+ * Starts the servers that this run needs and that nobody has given, once for all suites, and says where they are: from jars, whose processes
+ * suites can kill and freeze, else from containers. Suites named `.faults` start their own, from jars.
  */
 export async function startServers(run: Run, folder: string): Promise<void> {
-  const shared = !process.env[serverVariables.kafka] && wanted(run, 'cluster');
+  const shared = !process.env[serverVariables.HEADWATER_KAFKA_BROKERS] && wanted(run, 'cluster');
   if (!shared && !wanted(run, 'faults')) return;
-  try {
-    await fetchServers();
-    process.env[jars] = 'yes';
-    if (shared) await startShared(folder);
-    process.stderr.write('suites that need Kafka or QuestDB run on servers from jars\n');
-  } catch (cause) {
-    if (process.env[needServers]) throw cause;
-    process.stderr.write(`suites that need Kafka or QuestDB are not run: ${(cause as Error).message}\n`);
+  const noJars = await fetchServers().then(
+    () => undefined,
+    (cause: Error) => cause,
+  );
+  if (!noJars) process.env[jars] = 'yes';
+  const containers = noJars && (await import('../../../infra/cluster/containers.js'));
+  const engine = await containers?.containerEngine();
+  if (noJars && (process.env[needServers] || !engine)) return without(noJars);
+  if (shared) {
+    running = containers ? await containers.startContainers() : await startFromJars(folder, { keptSchemas: false });
+    for (const [name, variable] of Object.entries(serverVariables)) process.env[variable] = running.environment[name];
   }
+  process.stderr.write(`suites that need Kafka or QuestDB run on servers from ${engine ?? 'jars'}\n`);
 }
 
-async function startShared(folder: string): Promise<void> {
-  const [kafka, registry, questDb] = await Promise.all([
-    startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
-    startRegistry({ folder: join(folder, 'registry') }),
-    startQuestDb({ folder: join(folder, 'questdb') }),
-  ]);
-  running = [kafka, registry, questDb];
-  process.env[serverVariables.kafka] = kafka.brokers.join();
-  process.env[serverVariables.registry] = registry.url;
-  process.env[serverVariables.questDbUrl] = questDb.httpUrl;
-  process.env[serverVariables.questDbPg] = questDb.pgUrl;
+function without(cause: Error): void {
+  if (process.env[needServers]) throw cause;
+  process.stderr.write(`suites that need Kafka or QuestDB are not run: ${cause.message}\n`);
 }
 
 export async function stopServers(): Promise<void> {
-  await Promise.all(running.map((server) => server.stop()));
+  await running?.stop();
 }
 
 /** Whether a suite of this kind is among those of this run. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { forever, type PointBatch, rollupIntervals } from '#model';
 import type { Placed } from '#stores';
-import { describeOnServers, eventually, ownQuestDb, until } from '#testing';
+import { describeOnOwnServers, eventually, ownQuestDb, until } from '#testing';
 import type { Partitioning } from './tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
@@ -15,7 +15,7 @@ const longMs = 300_000;
 /** A partition costs about the same however few rows it has, so that days take minutes. */
 const importedBy: readonly Partitioning[] = process.env['FAULTS'] === 'long' ? ['MONTH', 'DAY'] : ['MONTH'];
 
-describeOnServers('QuestDB in trouble', () => {
+describeOnOwnServers('QuestDB in trouble', () => {
   let server: Server;
   let db: QuestDb;
   let offset = 0;
