@@ -6,6 +6,8 @@ export default {
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 90_000,
+  // Half of what the suites do is to wait for servers.
+  maxWorkers: 2,
   globalSetup: '<rootDir>/dist/libs/testing/run/open-run.js',
   globalTeardown: '<rootDir>/dist/libs/testing/run/close-run.js',
   reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],
