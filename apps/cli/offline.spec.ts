@@ -51,6 +51,11 @@ describe('on the folder of a stopped server', () => {
   });
 });
 
+it('verify repairs no data folder', async () => {
+  const { code, stderr } = await run(['verify', '--repair', '--data', data]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`\`headwater rebuild --data ${data}\``)]);
+});
+
 it('verify warns when nobody can vouch for the end of the log', async () => {
   writeFileSync(join(data, 'log.head'), 'rubbish');
   const { code, stderr } = await run(['verify', '--data', data]);

@@ -1,46 +1,92 @@
-import type { Difference, Verification } from '#sqlite';
 import { command } from './command.js';
 import { counted } from './counted.js';
 import { dataFlag, offline, shownProgress } from './data-folder.js';
-import { Failure } from './failure.js';
+import { onDataPlane } from './data-plane.js';
+import { Failure, usage } from './failure.js';
+import { harmless, type Io } from './io.js';
 
 export const body = command({
   about:
-    'Folds the log by brute force and compares points, rollups at every interval, events, metric names and sources, and looks at every ' +
-    'block of the file for damage. Names what differs, a line each; the exit code is 1 when anything does.',
-  flags: { data: { ...dataFlag, required: true }, json: { about: 'print counts and differences as JSON' } },
-  examples: ['headwater verify --data data', 'headwater verify --data data --json | jq .first'],
-  async run({ data, json }, io) {
-    const [{ verify }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);
-    const found = await offline(data, () => verify(data, processorsOf, { onProgress: shownProgress(io) }));
-    await io.data(
-      json ? `${JSON.stringify(wire(found), null, 2)}\n` : found.first.map((difference) => `${sentence(difference)}\n`).join(''),
-    );
-    io.note(
-      `Compared ${counted(found.rows, 'row')} of ${counted(found.series, 'series', 'series')} and ${counted(found.events, 'event')} of ${counted(found.sources, 'source')}.`,
-    );
-    for (const warning of found.warnings) io.note(warning);
-    if (found.unreadable > 0) io.note(`${counted(found.unreadable, 'record')} of the log cannot be decoded: in no projection.`);
-    if (found.differences > 0)
-      throw new Failure(`${counted(found.differences, 'difference')}: \`headwater rebuild --data ${data}\` makes the projections anew.`);
+    'With --data: folds the log of a stopped server by brute force and compares points, rollups at every interval, events, metric names and ' +
+    'sources, and looks at every block of the file for damage. Without it: has the running processors make the projections again in new ' +
+    'tables of the QuestDB that HEADWATER_QUESTDB_URL names, compares points, rollups, events and metric names with those that readers use, ' +
+    'and drops the new tables again; readers do not notice. What keeps changing meanwhile, like the newest bucket of a device that sends, is ' +
+    'only counted. Ended in the middle, the processors go on, and the next verify or rebuild goes on from there. Names what differs, a line ' +
+    'each; the exit code is 1 when anything does, unless --repair has mended it.',
+  flags: {
+    data: dataFlag,
+    repair: { about: 'without --data: when anything differs, move readers to the new tables and drop the old ones' },
+    json: { about: 'print counts and differences as JSON' },
+  },
+  examples: [
+    'headwater verify --data data',
+    'headwater verify --data data --json | jq .first',
+    'headwater verify',
+    'headwater verify --repair',
+  ],
+  async run({ data, repair, json }, io) {
+    if (data === undefined) return besideTheLiveOnes(repair, json, io);
+    if (repair) throw usage(`--repair is for the data plane: \`headwater rebuild --data ${data}\` makes the projections anew.`);
+    return inFolder(data, json, io);
   },
 });
 
+interface Difference {
+  readonly what: string;
+  readonly orgId?: string;
+  readonly sourceId?: string;
+  readonly metric?: string;
+  readonly timestampMs?: number;
+  readonly expected: string;
+  readonly found: string;
+}
+
+async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
+  const [{ verify }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);
+  const found = await offline(data, () => verify(data, processorsOf, { onProgress: shownProgress(io) }));
+  const { sources, series, rows, events, warnings, unreadable, differences } = found;
+  await show(found, { sources, series, rows, events, warnings, unreadable, differences }, json, io);
+  io.note(
+    `Compared ${counted(rows, 'row')} of ${counted(series, 'series', 'series')} and ${counted(events, 'event')} of ${counted(sources, 'source')}.`,
+  );
+  for (const warning of warnings) io.note(warning);
+  if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
+  if (differences > 0)
+    throw new Failure(`${counted(differences, 'difference')}: \`headwater rebuild --data ${data}\` makes the projections anew.`);
+}
+
+async function besideTheLiveOnes(repair: boolean, json: boolean, io: Io): Promise<void> {
+  const found = await onDataPlane(({ verifyDataPlane }, config) =>
+    verifyDataPlane(config, repair, {
+      told: (line) => io.note(line),
+      lags: (records) => io.progress(() => `${counted(records, 'record')} to go`),
+    }),
+  );
+  const { series, rows, events, changing, complete, differences, repaired } = found;
+  await show(found, { series, rows, events, changing, complete, differences, repaired }, json, io);
+  io.note(`Compared ${counted(rows, 'row')} of ${counted(series, 'series', 'series')} and ${counted(events, 'event')}.`);
+  if (changing > 0) io.note(`${counted(changing, 'row')} kept changing: nothing is said of them.`);
+  if (!complete) io.note('So much differs that the rest was not compared.');
+  if (differences > 0 && !repaired)
+    throw new Failure(
+      `${counted(differences, 'difference')}: \`headwater verify --repair\` or \`headwater rebuild\` makes the projections anew.`,
+    );
+  if (repaired) io.note(`${counted(differences, 'difference')}, mended: readers use projections that were made anew.`);
+}
+
+async function show({ first }: { readonly first: readonly Difference[] }, counts: object, json: boolean, io: Io): Promise<void> {
+  const text = json
+    ? `${JSON.stringify({ ...counts, first: first.map(wire) }, null, 2)}\n`
+    : first.map((difference) => `${harmless(sentence(difference).replaceAll('\n', ' '))}\n`).join('');
+  await io.data(text);
+}
+
 function sentence({ what, orgId, sourceId, metric, timestampMs, expected, found }: Difference): string {
-  if (what === 'damage') return `damage: ${found.replaceAll('\n', ' ')}`;
+  if (what === 'damage') return `damage: ${found}`;
   const where = [orgId, sourceId, metric, timestampMs !== undefined && new Date(timestampMs).toISOString()].filter(Boolean);
   return `${[...where, what].join(' ')}: the log says ${expected}, the store says ${found}`;
 }
 
-function wire({ sources, series, rows, events, warnings, unreadable, differences, first }: Verification): unknown {
-  const named = first.map(({ what, orgId, sourceId, metric, timestampMs, expected, found }) => ({
-    what,
-    org_id: orgId,
-    source_id: sourceId,
-    metric,
-    timestamp_ms: timestampMs,
-    expected,
-    found,
-  }));
-  return { sources, series, rows, events, warnings, unreadable, differences, first: named };
+function wire({ what, orgId, sourceId, metric, timestampMs, expected, found }: Difference): unknown {
+  return { what, org_id: orgId, source_id: sourceId, metric, timestamp_ms: timestampMs, expected, found };
 }

@@ -71,11 +71,16 @@ export class Groups {
     return found.map(({ topic }) => topic.slice(this.prefix.length)).toSorted();
   }
 
+  /** How many members a group has. */
+  async members(group: string): Promise<number> {
+    const { groups } = await this.asker.ask((admin) => admin.describeGroups([this.prefix + group]));
+    return groups[0]?.members.length ?? 0;
+  }
+
   /** Moves a group that has no members. Rejects with a sentence when it has some. */
   async move(group: string, topic: string, to: Start): Promise<void> {
     const [id, name] = [this.prefix + group, this.prefix + topic];
-    const { groups } = await this.asker.ask((admin) => admin.describeGroups([id]));
-    const members = groups[0]?.members.length ?? 0;
+    const members = await this.members(group);
     if (members > 0) throw new Error(`group ${group} has ${members} members: stop them first`);
     const offsets = await this.asker.ask((admin) => startsIn(admin, name, to));
     await setOffsets(this.address, id, offsets);

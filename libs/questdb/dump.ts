@@ -1,4 +1,4 @@
-import { compareUtf8 } from '#model';
+import { compareUtf8, type Window } from '#model';
 import { sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
 import { rollupTables, type Tables } from './tables.js';
@@ -7,10 +7,19 @@ const pageRows = 20_000;
 const endMs = 253_402_300_800_000;
 const slowMs = 60_000;
 
+/** One time in one table. */
+export interface Moment {
+  readonly table: keyof Tables;
+  readonly timestampMs: number;
+}
+
+/** Null only in rows that somebody else has written. */
+type Name = string | null;
+
 /** A row as it can be compared: time in Unix milliseconds, organization, source, metric or name, and what follows for its table. */
 export interface DumpedRow {
   readonly table: keyof Tables;
-  readonly row: readonly [timestampMs: number, org: string, source: string, name: string, ...rest: unknown[]];
+  readonly row: readonly [timestampMs: number, org: Name, source: Name, name: Name, ...rest: unknown[]];
 }
 
 /** What names a row of a table, and the columns that follow. */
@@ -23,12 +32,16 @@ const columns: readonly (readonly [table: keyof Tables, name: 'metric' | 'name',
 
 /**
  * All rows of a generation: points, rollups, names of metrics, events; each table by time, organization, source and name in UTF-8 byte
- * order. Of an event that came in several bodies only the row with the least place.
+ * order. Of an event that came in several bodies only the row with the least place. The rows of one time are held at once.
+ *
+ * @param at only the rows of this moment.
  */
-export async function* dump(sql: Sql, tables: Tables): AsyncGenerator<DumpedRow> {
+export async function* dump(sql: Sql, tables: Tables, at?: Moment): AsyncGenerator<DumpedRow> {
+  const window = at ? { startMs: at.timestampMs, endMs: at.timestampMs + 1 } : { startMs: 0, endMs };
   for (const [table, name, rest] of columns) {
+    if (at && at.table !== table) continue;
     const select = `SELECT ts::long / 1000, org, source, ${name}, ${rest} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2`;
-    for await (const rows of pages(sql, select)) {
+    for await (const rows of pages(sql, select, window)) {
       const sorted = rows.sort(compareRows);
       for (const row of table === 'events' ? withLeastPlace(sorted) : sorted) yield { table, row };
     }
@@ -36,9 +49,11 @@ export async function* dump(sql: Sql, tables: Tables): AsyncGenerator<DumpedRow>
 }
 
 /** Rows of whole milliseconds, so that a page can be ordered by itself. */
-async function* pages(sql: Sql, select: string): AsyncGenerator<DumpedRow['row'][]> {
-  for (let fromMs = 0; fromMs < endMs;) {
-    const rows = await sql.rows<DumpedRow['row']>(`${select} ORDER BY ts LIMIT ${pageRows}`, sqlWindow({ startMs: fromMs, endMs }), slowMs);
+async function* pages(sql: Sql, select: string, window: Window): AsyncGenerator<DumpedRow['row'][]> {
+  const { endMs: toMs } = window;
+  for (let fromMs = window.startMs; fromMs < toMs;) {
+    const some = sqlWindow({ startMs: fromMs, endMs: toMs });
+    const rows = await sql.rows<DumpedRow['row']>(`${select} ORDER BY ts LIMIT ${pageRows}`, some, slowMs);
     if (rows.length < pageRows) {
       yield rows;
       return;
@@ -50,14 +65,31 @@ async function* pages(sql: Sql, select: string): AsyncGenerator<DumpedRow['row']
   }
 }
 
-function compareRows(a: DumpedRow['row'], b: DumpedRow['row']): number {
-  return a[0] - b[0] || compareUtf8(a[1], b[1]) || compareUtf8(a[2], b[2]) || compareUtf8(a[3], b[3]) || compareRest(a, b);
+/** What a row stands for: at one place there is one row at most. */
+export const placeOf = ({ table, row }: DumpedRow): readonly unknown[] => [table, ...row.slice(0, table === 'events' ? 5 : 4)];
+
+/** The order of places in a dump: 0 for rows that stand for the same thing. */
+export function comparePlaces(a: DumpedRow, b: DumpedRow): number {
+  if (a.table !== b.table) return rankOf(a.table) - rankOf(b.table);
+  return compareKeys(a.row, b.row) || (a.table === 'events' ? compareDigests(a.row, b.row) : 0);
 }
 
+const rankOf = (table: keyof Tables): number => columns.findIndex(([name]) => name === table);
+
 /** Events of one time and name: by digest, then by place. */
-function compareRest(a: DumpedRow['row'], b: DumpedRow['row']): number {
+function compareRows(a: DumpedRow['row'], b: DumpedRow['row']): number {
+  return compareKeys(a, b) || compareDigests(a, b) || Number(a.at(-1)) - Number(b.at(-1));
+}
+
+function compareKeys(a: DumpedRow['row'], b: DumpedRow['row']): number {
+  return a[0] - b[0] || compareNames(a[1], b[1]) || compareNames(a[2], b[2]) || compareNames(a[3], b[3]);
+}
+
+const compareNames = (a: Name, b: Name): number => compareUtf8(a ?? '', b ?? '');
+
+function compareDigests(a: DumpedRow['row'], b: DumpedRow['row']): number {
   const [digest, other] = [String(a[4]), String(b[4])];
-  return digest === other ? Number(a.at(-1)) - Number(b.at(-1)) : digest < other ? -1 : 1;
+  return digest === other ? 0 : digest < other ? -1 : 1;
 }
 
 function withLeastPlace(sorted: readonly DumpedRow['row'][]): DumpedRow['row'][] {

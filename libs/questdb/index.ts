@@ -1,3 +1,4 @@
-export type { DumpedRow } from './dump.js';
+export type { Compared, Difference } from './compare.js';
+export type { DumpedRow, Moment } from './dump.js';
 export { openQuestDb, type QuestDb, type QuestDbOptions, type SettledSeriesStore } from './quest-db.js';
 export type { Partitioning } from './tables.js';

@@ -1,7 +1,8 @@
 import type { Metric } from '#model';
 import type { EventStore, SeriesStore } from '#stores';
 import { Client } from './client.js';
-import { dump, type DumpedRow } from './dump.js';
+import { compare, type Compared } from './compare.js';
+import { dump, type DumpedRow, type Moment } from './dump.js';
 import { EventReads } from './event-reads.js';
 import { QuestDbEventStore } from './event-store.js';
 import { EventWriter } from './event-writer.js';
@@ -38,6 +39,12 @@ export interface QuestDb {
   replaceViews(generation: number): Promise<void>;
   /** All rows of a generation, table by table, in an order that depends on nothing else. What was written must be checkpointed. */
   dump(generation: number): AsyncIterable<DumpedRow>;
+  /**
+   * Holds a generation against one that is right, in the order of a dump, however many rows there are.
+   *
+   * @param at only at this moment.
+   */
+  compare(right: number, other: number, at?: Moment): AsyncIterable<Compared>;
   /** Why rows do not come through, in words for the operator; undefined while they do. */
   health(): string | undefined;
   readonly metrics: readonly Metric[];
@@ -113,6 +120,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
     dump: (generation) => dump(reading, tablesOf(generation)),
+    compare: (right, other, at) => compare(dump(reading, tablesOf(right), at), dump(reading, tablesOf(other), at)),
     health: whyNot,
     metrics: metricsOf(figures, outage, visibility, () => generations.values().reduce((sum, { series }) => sum + series.heldBytes, 0)),
     close: end,

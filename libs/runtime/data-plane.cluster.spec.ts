@@ -93,8 +93,8 @@ describeOnServers('the data plane', () => {
 
   it('is made again beside the live one, as often as it is told', async () => {
     const next = 1000 * number + 1;
-    expect(await rebuildDataPlane(config, { told: silent, lags: silent, readersMs: 10 })).toBe(next);
-    expect(await rebuildDataPlane(config, { told: silent, lags: silent, readersMs: 10 })).toBe(next + 1);
+    expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next);
+    expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next + 1);
     await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${next + 1}`]: 0 }));
   });
 });

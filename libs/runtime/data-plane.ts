@@ -1,24 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Keyring } from '#edge';
-import type { Projection } from '#model';
-import { events, points, projections } from '#topics';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
-import { StartError } from './config.js';
+import { compareGenerations, type Comparison } from './compare-generations.js';
 import { firstKey } from './first-key.js';
-import { moveGenerations, suffixOf, telemetry } from './live-generations.js';
+import { moveGenerations } from './live-generations.js';
+import { checkBeside, giveUp, makeNext, moveReaders, recorded, taken, type GenerationWatcher } from './next-generation.js';
 import type { Config } from './settings.js';
 
+export interface ClusterVerification extends Comparison {
+  /** Whether readers use the new generation since. */
+  readonly repaired: boolean;
+}
+
 const firstGeneration = 1;
-/** The groups of a generation, without its suffix, and what they read. */
-const projected = [
-  { name: 'series', topic: points },
-  { name: 'events', topic: events },
-];
-/** A group that commits what was there so shortly ago lags by about nothing. */
-const freshMs = 120_000;
-const lookMs = 500;
-/** Longer than any read takes. */
-const readersMs = 30_000;
 
 /**
  * Makes topics, schemas, tables and the first organization with a payment method on file and its key; what is there already stays as it is.
@@ -27,7 +20,7 @@ const readersMs = 30_000;
 export function initDataPlane(config: Config, report: Report, generation = firstGeneration): Promise<string | undefined> {
   return withAdapters(config, report, async (adapters) => {
     const { kafka, questDb } = adapters;
-    const known = await generations(adapters);
+    const known = await recorded(adapters);
     const { live, building } = known ?? { live: generation, building: null };
     for (const needed of [live, building]) if (needed !== null) await questDb.ensureTables(needed);
     await questDb.replaceViews(live);
@@ -38,35 +31,36 @@ export function initDataPlane(config: Config, report: Report, generation = first
   });
 }
 
-export interface RebuildWatcher {
-  readonly told: Report;
-  /** Records that the new generation has still to take, now and then. */
-  readonly lags: (records: number) => void;
-  /** How long readers of the old generation may take, milliseconds. */
-  readonly readersMs?: number;
+/** Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. */
+export function rebuildDataPlane(config: Config, watcher: GenerationWatcher): Promise<number> {
+  return withAdapters(config, watcher.told, async (adapters) => {
+    const beside = await makeNext(adapters, watcher);
+    await moveReaders(adapters, beside, watcher);
+    return beside.next;
+  });
 }
 
 /**
- * Has the processors make the next generation beside the live one, moves the readers once it lags by about nothing, and drops the old one's
- * tables. A call after one that was cut off waits for the same generation. Resolves to the generation that is live then.
+ * Makes the next generation beside the live one, as `rebuildDataPlane` does, names what differs, and gives it up again. Cut off in the
+ * middle, the processors go on with it, and the next call of either goes on from there.
+ *
+ * @param repair ends as `rebuildDataPlane` does instead when something differs.
  */
-export function rebuildDataPlane(config: Config, watcher: RebuildWatcher): Promise<number> {
+export function verifyDataPlane(config: Config, repair: boolean, watcher: GenerationWatcher): Promise<ClusterVerification> {
   return withAdapters(config, watcher.told, async (adapters) => {
-    const { kafka, questDb } = adapters;
-    const known = await generations(adapters);
-    if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
-    const next = known.building ?? known.live + 1;
-    await questDb.ensureTables(next);
-    if (known.building === null) await moveGenerations(kafka.log, { live: known.live, building: next });
-    watcher.told(`The processors make generation ${next} beside generation ${known.live}, which readers use meanwhile.`);
-    await caughtUp(adapters, next, watcher);
-    await questDb.replaceViews(next);
-    await moveGenerations(kafka.log, { live: next, building: null });
-    watcher.told(`Readers use generation ${next} now.`);
-    await pause(watcher.readersMs ?? readersMs);
-    // The one before the old one was left behind if the last call was cut off here.
-    for (const old of [next - 2, next - 1]) await questDb.dropTables(old);
-    return next;
+    const beside = await makeNext(adapters, watcher);
+    const { next, live } = beside;
+    const found = await compareGenerations(
+      (at) => adapters.questDb.compare(next, live, at),
+      () => taken(adapters, beside, [live, next], watcher),
+    ).catch(async (cause: unknown) => {
+      // Tables that another command has dropped meanwhile cannot be read.
+      await checkBeside(adapters, beside);
+      throw cause;
+    });
+    const repaired = repair && found.differences > 0;
+    await (repaired ? moveReaders : giveUp)(adapters, beside, watcher);
+    return { ...found, repaired };
   });
 }
 
@@ -76,30 +70,5 @@ async function withAdapters<T>(config: Config, report: Report, work: (adapters: 
     return await work(adapters);
   } finally {
     await adapters.close();
-  }
-}
-
-async function generations({ kafka }: Adapters): Promise<Projection | undefined> {
-  const view = kafka.views.open(projections);
-  await view.ready;
-  return view.get(telemetry);
-}
-
-/** Resolves when the groups of a generation have committed what was in the log a moment ago. */
-async function caughtUp({ kafka }: Adapters, generation: number, { lags }: RebuildWatcher): Promise<void> {
-  for (let fresh = false; !fresh;) {
-    const beganMs = performance.now();
-    await Promise.all(
-      projected.map(async ({ name, topic }) => {
-        const ends = await kafka.groups.ends([topic.name]);
-        for (;;) {
-          const left = await kafka.groups.missing(`${name}${suffixOf(generation)}`, ends);
-          if (left === 0) return;
-          lags(left);
-          await pause(lookMs);
-        }
-      }),
-    );
-    fresh = performance.now() - beganMs < freshMs;
   }
 }

@@ -102,7 +102,7 @@ export class ClusterDeployment implements Deployment {
   }
 
   async rebuild(): Promise<void> {
-    await rebuildDataPlane(readConfig(this.environment), { told: () => {}, lags: () => {}, readersMs: 1000 });
+    await rebuildDataPlane(readConfig(this.environment), { told: () => {}, lags: () => {}, leaveMs: 1000 });
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { compare, type Compared } from './compare.js';
+import type { DumpedRow } from './dump.js';
+
+const t = Date.UTC(2001, 1, 3);
+const point = (source: string, ...cells: unknown[]): DumpedRow => ({ table: 'points', row: [t, 'o', source, 'm', ...cells] });
+const hour = (...cells: unknown[]): DumpedRow => ({ table: 'rollup1h', row: [t, 'o', 's', 'm', ...cells] });
+const event = (...cells: unknown[]): DumpedRow => ({ table: 'events', row: [t, 'o', 's', 'm', ...cells] });
+const name = (metric: string): DumpedRow => ({ table: 'metrics', row: [0, 'o', 's', metric, 1] });
+
+async function* rows(all: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
+  yield* all;
+}
+
+async function visits(expected: readonly DumpedRow[], found: readonly DumpedRow[]): Promise<Compared[]> {
+  const visited: Compared[] = [];
+  for await (const one of compare(rows(expected), rows(found))) visited.push(one);
+  return visited;
+}
+
+describe('rows of two dumps', () => {
+  it.each<[string, DumpedRow, DumpedRow]>([
+    ['a point', point('s', 1.5, null), point('s', 1.5, null)],
+    ['a bucket whose sum was made in another order', hour(1, 2, 3, 2), hour(1, 2, 3.000000001, 2)],
+    ['a bucket whose sum left the doubles', hour(1e308, 1e308, 1.7e308, 4), hour(1e308, 1e308, 1.7e308, 4)],
+    ['an event', event('d', 'open', '', 3), event('d', 'open', '', 3)],
+    ['a name', name('m'), name('m')],
+  ])('say the same: %s', async (_, expected, found) => {
+    expect(await visits([expected], [found])).toMatchObject([{ table: expected.table, difference: undefined }]);
+  });
+
+  it.each<[string, DumpedRow[], DumpedRow[], [string, string][]]>([
+    ['another value', [point('s', 1, null)], [point('s', 2, null)], [['value 1', 'value 2']]],
+    ['other tags', [point('s', 1, '[["a","b"]]')], [point('s', 1, null)], [['value 1, tags [["a","b"]]', 'value 1']]],
+    ['a point too few', [point('s', 1, null)], [], [['value 1', 'nothing']]],
+    [
+      'points of other sources',
+      [point('a', 1, null), point('c', 3, null)],
+      [point('b', 2, null), point('c', 3, null)],
+      [
+        ['value 1', 'nothing'],
+        ['nothing', 'value 2'],
+      ],
+    ],
+    ['another count', [hour(1, 2, 3, 2)], [hour(1, 2, 3, 3)], [['count 2, min 1, max 2, avg 1.5', 'count 3, min 1, max 2, avg 1']]],
+    [
+      'another avg',
+      [hour(1, 2, 3, 2)],
+      [hour(1, 2, 3.0001, 2)],
+      [['count 2, min 1, max 2, avg 1.5', 'count 2, min 1, max 2, avg 1.50005']],
+    ],
+    ['another place', [event('d', 'open', '', 3)], [event('d', 'open', '', 4)], [['open, place 3', 'open, place 4']]],
+    [
+      'another event of the same name and time',
+      [event('d', 'open', '', 3)],
+      [event('e', 'shut', '', 3)],
+      [
+        ['open, place 3', 'nothing'],
+        ['nothing', 'shut, place 3'],
+      ],
+    ],
+    ['a name too many', [], [name('m')], [['nothing', 'the name']]],
+    ['a table that ends sooner', [point('s', 1, null), name('m')], [name('m')], [['value 1', 'nothing']]],
+    ['a row of nobody', [], [{ table: 'points', row: [t, null, null, null, 1, null] }], [['nothing', 'value 1']]],
+  ])('differ: %s', async (_, expected, found, told) => {
+    const differences = (await visits(expected, found)).flatMap(({ difference }) => difference ?? []);
+    expect(differences.map((one) => [one.expected, one.found])).toEqual(told);
+    expect(new Set(differences.map(({ place }) => place)).size).toBe(told.length);
+  });
+});

@@ -1,0 +1,138 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Projection } from '#model';
+import { events, points, projections } from '#topics';
+import type { Adapters, Report } from './adapters.js';
+import { StartError } from './config.js';
+import { moveGenerations, suffixOf, telemetry } from './live-generations.js';
+
+export interface GenerationWatcher {
+  readonly told: Report;
+  /** Records that a generation has still to take, now and then. */
+  readonly lags: (records: number) => void;
+  /** How long readers of a generation may take after they were moved, milliseconds. */
+  readonly leaveMs?: number;
+}
+
+/** A generation that is made beside the one that readers use. */
+export interface Beside {
+  readonly live: number;
+  readonly next: number;
+}
+
+/** The groups of a generation, without its suffix, and what they read. */
+const projected = [
+  { name: 'series', topic: points },
+  { name: 'events', topic: events },
+];
+/** A group that commits what was there so shortly ago lags by about nothing. */
+const freshMs = 120_000;
+const lookMs = 500;
+/** Longer than any read takes. */
+const mostLeaveMs = 30_000;
+
+/** The generations that the log names now; undefined before there are any. */
+export async function recorded({ kafka }: Adapters): Promise<Projection | undefined> {
+  const view = kafka.views.open(projections);
+  await view.ready;
+  await view.caughtUp();
+  return view.get(telemetry);
+}
+
+/**
+ * Has the processors make the next generation beside the live one and resolves once it lags by about nothing. A call after one that was cut
+ * off goes on with the same generation. Rejects StartError when there are no projections, and when another command ends the generation.
+ */
+export async function makeNext(adapters: Adapters, watcher: GenerationWatcher): Promise<Beside> {
+  const { kafka, questDb } = adapters;
+  const known = await recorded(adapters);
+  if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
+  const { live } = known;
+  const next = known.building ?? Math.max(live, ...(await numbersUsed(adapters))) + 1;
+  await questDb.ensureTables(next);
+  if (known.building === null) await moveGenerations(kafka.log, { live, building: next });
+  watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
+  for (let fresh = false; !fresh;) {
+    const beganMs = performance.now();
+    await taken(adapters, { live, next }, [next], watcher);
+    fresh = performance.now() - beganMs < freshMs;
+  }
+  return { live, next };
+}
+
+/** Resolves when the groups of these generations have committed all that is in the log at the call: readers of them see it then. */
+export async function taken(
+  adapters: Adapters,
+  beside: Beside,
+  generations: readonly number[],
+  { lags }: GenerationWatcher,
+): Promise<void> {
+  const { groups } = adapters.kafka;
+  const ends = await Promise.all(projected.map(({ topic }) => groups.ends([topic.name])));
+  const left = async (): Promise<number> => {
+    const each = generations.flatMap((generation) =>
+      projected.map(({ name }, at) => groups.missing(name + suffixOf(generation), ends[at]!)),
+    );
+    return (await Promise.all(each)).reduce((sum, records) => sum + records, 0);
+  };
+  for (;;) {
+    await checkBeside(adapters, beside);
+    const records = await left();
+    if (records === 0) return;
+    lags(records);
+    await pause(lookMs);
+  }
+}
+
+/** Moves readers to the next generation and drops the one that they used. */
+export async function moveReaders(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
+  const { kafka, questDb } = adapters;
+  await checkBeside(adapters, beside);
+  await questDb.replaceViews(beside.next);
+  await moveGenerations(kafka.log, { live: beside.next, building: null });
+  watcher.told(`Readers use generation ${beside.next} now.`);
+  await pause(watcher.leaveMs ?? mostLeaveMs);
+  await dropUnused(adapters, beside.live);
+}
+
+/** Has the processors leave the next generation and drops it. Readers do not notice. */
+export async function giveUp(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
+  await checkBeside(adapters, beside);
+  await moveGenerations(adapters.kafka.log, { live: beside.live, building: null });
+  watcher.told(`Generation ${beside.next} is given up: readers stay with generation ${beside.live}.`);
+  await writersGone(adapters, beside.next);
+  await dropUnused(adapters, beside.next);
+}
+
+/** Rejects StartError when the log does not say any more that the next generation is made beside the live one. */
+export async function checkBeside(adapters: Adapters, { live, next }: Beside): Promise<void> {
+  const known = await recorded(adapters);
+  if (known?.live !== live || known.building !== next)
+    throw new StartError(`Another command has ended generation ${next} meanwhile: run this one again.`);
+}
+
+/** Resolves when no processor writes into a generation any more; one that is stuck is not waited for. */
+async function writersGone({ kafka }: Adapters, generation: number): Promise<void> {
+  for (const endMs = performance.now() + mostLeaveMs; performance.now() < endMs; await pause(lookMs)) {
+    const members = await Promise.all(projected.map(({ name }) => kafka.groups.members(name + suffixOf(generation))));
+    if (members.every((count) => count === 0)) return;
+  }
+}
+
+/**
+ * Drops a generation that was left, and earlier ones whose command was cut off before this or whose tables a processor that was stuck has
+ * made again. What the log names by now stays: another command may have gone on with it.
+ */
+async function dropUnused(adapters: Adapters, left: number): Promise<void> {
+  const known = await recorded(adapters);
+  const used = new Set([known?.live, known?.building]);
+  for (const number of new Set([left, ...(await numbersUsed(adapters))])) if (!used.has(number)) await adapters.questDb.dropTables(number);
+}
+
+/**
+ * The generations that have groups, of which Kafka keeps those without members for days: a generation with the number of an earlier one
+ * would begin where that one's groups ended.
+ */
+async function numbersUsed({ kafka }: Adapters): Promise<readonly number[]> {
+  const names = (await kafka.groups.names()).flatMap((group) => /^(?:series|events)\.g(\d+)$/.exec(group)?.[1] ?? []);
+  return [...new Set(names.map(Number))];
+}
