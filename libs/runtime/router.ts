@@ -21,6 +21,8 @@ export interface Router {
 /** A slow body is for its role to refuse, which takes 30 s and a moment. */
 const headersTimeout = 30_000;
 const requestTimeout = 35_000;
+/** As the roles: longer than the minute for which proxies and clients keep a connection, or they lose a request now and then. */
+const keepAliveTimeout = 72_000;
 const ofThisConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade']);
 
 /**
@@ -32,6 +34,7 @@ export async function startRouter({ targets, host, port }: RouterOptions): Promi
   const server = createServer({
     headersTimeout,
     requestTimeout,
+    keepAliveTimeout,
     connectionsCheckingInterval: 1000,
     requireHostHeader: false,
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
