@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openStores, readConfig, rebuildDataPlane, verifyDataPlane, withLog, type Config } from '#runtime';
+import { openStores, readConfig, rebuildDataPlane, withLog, type Config } from '#runtime';
 import { projections } from '#topics';
 import { run, type Ran } from '../../../apps/cli/test-run.js';
 import { ClusterDeployment } from '../cluster-deployment.js';
@@ -46,7 +46,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
         { metric: 'door', class: 'event', value: 'open', timestamp: quietMs / 1000 },
       ],
     });
-    for (const body of histories(0, 6)) await send(body);
+    for (const body of histories(0, 4)) await send(body);
     await deployment.settle();
   });
   afterAll(() => deployment.stop());
@@ -98,22 +98,6 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
   }
 
   it(
-    'are found to be the same, while devices go on sending',
-    async () => {
-      const before = await recorded();
-      const sending = (async () => {
-        for (const body of histories(6, 6)) await send(body);
-      })();
-      const ran = await verify();
-      await sending;
-      expect([foundBy(ran).first, ran.code]).toEqual([[], 0]);
-      expect(await recorded()).toEqual(before);
-      expect(await generationsWithTables()).toEqual([before.live]);
-    },
-    patienceMs,
-  );
-
-  it(
     'show what somebody has changed, and mend it',
     async () => {
       const { live } = await recorded();
@@ -151,15 +135,34 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
       expect(found.stderr).toContain('5 differences: `headwater verify --repair`');
       expect(await recorded()).toEqual({ live, building: null, projection: 'telemetry' });
 
-      const mended = await verify('--repair');
+      // Readers are moved some time before the command ends.
+      const mending = verify('--repair');
+      const after = await eventually(async () => {
+        const now = await recorded();
+        if (now.live === live) throw new Error('readers were not moved');
+        return now;
+      }, 60_000);
+      await asTold();
+      const mended = await mending;
       expect([foundBy(mended).first, foundBy(mended).repaired, mended.code]).toEqual([planted, true, 0]);
-      const after = await recorded();
       expect(after.live).toBeGreaterThan(live);
       expect(await generationsWithTables()).toEqual([after.live]);
-      await deployment.settle();
-      await asTold();
-      expect(await verifyDataPlane(config, true, { told: () => {}, lags: () => {} })).toMatchObject({ differences: 0, repaired: false });
-      expect(await recorded()).toEqual(after);
+    },
+    patienceMs,
+  );
+
+  it(
+    'are found to be the same afterwards, while devices go on sending',
+    async () => {
+      const before = await recorded();
+      const sending = (async () => {
+        for (const body of histories(4, 4)) await send(body);
+      })();
+      const ran = await verify();
+      await sending;
+      expect([foundBy(ran).first, ran.code]).toEqual([[], 0]);
+      expect(await recorded()).toEqual(before);
+      expect(await generationsWithTables()).toEqual([before.live]);
     },
     patienceMs,
   );
