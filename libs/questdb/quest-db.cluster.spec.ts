@@ -76,6 +76,20 @@ describeOnServers('A series in QuestDB', () => {
   });
 });
 
+describeOnServers('Generations of QuestDB', () => {
+  it('are forgotten when three others were asked for since', async () => {
+    const db = openQuestDb({ ...sharedQuestDb(), clock: () => now });
+    const [first, second] = [db.series(1), db.series(2)];
+    db.series(3);
+    expect(db.series(1)).toBe(first);
+    db.series(4);
+    expect(db.series(1)).toBe(first);
+    expect(db.series(2)).not.toBe(second);
+    await expect(second.checkpoint()).rejects.toMatchObject({ code: 'store_unavailable' });
+    await db.close();
+  });
+});
+
 describeOnServers('A record that QuestDB would change in silence', () => {
   let db: QuestDb;
   beforeAll(async () => void (db = await open(oddTables)));

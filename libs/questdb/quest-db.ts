@@ -29,7 +29,7 @@ export interface QuestDbOptions {
 
 /** The projections in QuestDB. Several generations may be there; readers and writers choose one. */
 export interface QuestDb {
-  /** The same object for the same generation. */
+  /** The same object for the same generation, while it is one of the three that were asked for last. */
   series(generation: number): SettledSeriesStore;
   events(generation: number): EventStore;
   /** Makes what is missing. Rejects `store_unavailable`. */
@@ -65,6 +65,9 @@ interface Generation {
   readonly events: QuestDbEventStore;
 }
 
+/** One that is live, one that is made beside it, and one that is being left: a writer of an earlier one holds memory for nothing. */
+const mostGenerations = 3;
+
 /** Opens no connection before the first question, so it works while the server is down. */
 export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
   const reading = new Sql(pgUrl, 16);
@@ -95,9 +98,16 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     const writer = new EventWriter(clients[1], { visibility, outage, figures, tables: [tables.events] });
     return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)) };
   };
+  const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
+    generations.delete(generation);
+    for (const store of [series, events]) store.end().catch(() => undefined);
+  };
   const generationOf = (generation: number): Generation => {
     const known = generations.get(generation) ?? open(generation);
+    // The one that was asked for last comes last.
+    generations.delete(generation);
     generations.set(generation, known);
+    if (generations.size > mostGenerations) forget(generations.entries().next().value!);
     return known;
   };
   const end = async (): Promise<void> => {
