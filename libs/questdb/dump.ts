@@ -5,7 +5,6 @@ import { rollupTables, type Tables } from './tables.js';
 
 const pageRows = 20_000;
 const endMs = 253_402_300_800_000;
-const slowMs = 60_000;
 
 /** One time in one table. */
 export interface Moment {
@@ -53,14 +52,14 @@ async function* pages(sql: Sql, select: string, window: Window): AsyncGenerator<
   const { endMs: toMs } = window;
   for (let fromMs = window.startMs; fromMs < toMs;) {
     const some = sqlWindow({ startMs: fromMs, endMs: toMs });
-    const rows = await sql.rows<DumpedRow['row']>(`${select} ORDER BY ts LIMIT ${pageRows}`, some, slowMs);
+    const rows = await sql.patientRows<DumpedRow['row']>(`${select} ORDER BY ts LIMIT ${pageRows}`, some);
     if (rows.length < pageRows) {
       yield rows;
       return;
     }
     const lastMs = rows.at(-1)![0];
     const whole = rows.filter(([timestampMs]) => timestampMs < lastMs);
-    yield whole.length > 0 ? whole : await sql.rows<DumpedRow['row']>(select, sqlWindow({ startMs: lastMs, endMs: lastMs + 1 }), slowMs);
+    yield whole.length > 0 ? whole : await sql.patientRows<DumpedRow['row']>(select, sqlWindow({ startMs: lastMs, endMs: lastMs + 1 }));
     fromMs = whole.length > 0 ? lastMs : lastMs + 1;
   }
 }

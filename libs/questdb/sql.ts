@@ -14,7 +14,9 @@ const endMs = 1000;
 const mostConnections = 32;
 const mostWaiting = 1000;
 const busyMs = 100;
-const mostTries = 50;
+/** How long what an operator waits for is tried. */
+const trialMs = 10_000;
+const slowMs = 60_000;
 
 /** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */
 const int8 = 20;
@@ -83,20 +85,22 @@ export class Sql {
     return !(cause instanceof DatabaseError) && !busy;
   }
 
-  /** Statements one after the other, each of which may be done twice: a table that somebody else is just making is tried again. */
+  /**
+   * Statements one after the other, each of which may be done twice. A table that somebody else is just making is tried again, and silence
+   * for some seconds does not end what an operator waits for.
+   */
   async run(statements: readonly string[]): Promise<void> {
-    for (const statement of statements) {
-      for (let tries = 1; !(await this.#isDone(statement, tries < mostTries)); tries++) await pause(busyMs);
-    }
+    for (const statement of statements) await this.patientRows(statement);
   }
 
-  async #isDone(statement: string, mayTryAgain: boolean): Promise<boolean> {
-    try {
-      await this.rows(statement, [], 60_000);
-      return true;
-    } catch (error) {
-      if (mayTryAgain && error instanceof TelemetryError && isBusy(error.cause)) return false;
-      throw error;
+  /** `rows` that may take a minute, asked again after some seconds of silence. */
+  async patientRows<R extends Row = Row>(text: string, values: readonly Value[] = []): Promise<R[]> {
+    for (const untilMs = performance.now() + trialMs; ; await pause(busyMs)) {
+      try {
+        return await this.rows<R>(text, values, slowMs);
+      } catch (error) {
+        if (this.#closed || performance.now() > untilMs || !mayPass(error)) throw error;
+      }
     }
   }
 
@@ -108,7 +112,9 @@ export class Sql {
   }
 }
 
-const isBusy = (cause: unknown): boolean => cause instanceof DatabaseError && cause.message.includes('busy');
+/** No answer, or the one that somebody else is at it: not that the statement is wrong. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof TelemetryError && (!(error.cause instanceof DatabaseError) || error.cause.message.includes('busy'));
 
 function unavailable(cause?: unknown): TelemetryError {
   return new TelemetryError('store_unavailable', 'The store does not answer.', { cause, retryAfterS: 1 });
