@@ -1,10 +1,10 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { get, pause, ServerProcess, until } from './server-process.js';
-import { dayStartMs, metricName, pointsOf, type Shape } from './shapes.js';
+import { print, ratios, median, spread, type Asked, type Figure } from './report.js';
+import { get, pause, ServerProcess, until, type Target } from './server-process.js';
+import { dayStartMs, metricName, pointsOf, shapes, type Shape } from './shapes.js';
 import type { LoadOrder, LoadReport } from './load.js';
+import { ready } from './processes.js';
 
-const tailMs = 5_000;
+export const tailMs = 5_000;
 const dayMs = 86_400_000;
 
 /** One side of one pair. */
@@ -15,22 +15,34 @@ export interface Charge {
   readonly peakMemoryMb: number;
 }
 
-export interface IngestRun extends Charge {
+interface IngestRun extends Charge {
   /** Of each file once the server has stopped, so that nothing is left in a write-ahead file. */
   readonly diskBytes: Readonly<Record<string, number>>;
 }
 
+/** What is charged for a load. */
+export interface Charged extends Target {
+  cpuS(): number;
+  peakMemoryMb(): number;
+}
+
+/** A load whose bodies are made. Its sending rejects, which voids the run, when a body is refused. */
+export async function loaded(order: LoadOrder): Promise<() => Promise<LoadReport>> {
+  const send = await ready('./load.js', order);
+  return async () => {
+    const report = (await send()) as LoadReport;
+    if (report.refused > 0) throw new Error(`${report.refused} of ${order.shape.bodies} bodies were refused: the run is void`);
+    return report;
+  };
+}
+
 /** Sends the shape and charges the server from the first byte to 5 s after the last answer, so that what it put off is paid. */
-export async function charge(server: ServerProcess, shape: Shape, startMs: number): Promise<Charge> {
-  const load = fork(new URL('./load.js', import.meta.url));
-  load.send({ url: server.url, key: server.key, shape, startMs } satisfies LoadOrder);
-  await once(load, 'message');
+export async function charge(server: Charged, shape: Shape, startMs: number): Promise<Charge> {
+  const send = await loaded({ url: server.url, key: server.key, shape, startMs });
   const before = server.cpuS();
-  load.send('go');
-  const [report] = (await once(load, 'message')) as [LoadReport];
+  const report = await send();
   await pause(tailMs);
   const cpuS = server.cpuS() - before;
-  if (report.refused > 0) throw new Error(`${report.refused} of ${shape.bodies} bodies were refused: the run is void`);
   const mpt = pointsOf(shape) / 1e6;
   return {
     cpuPerMpt: cpuS / mpt,
@@ -40,12 +52,12 @@ export async function charge(server: ServerProcess, shape: Shape, startMs: numbe
   };
 }
 
-/** Points that the public API counts over all sources and metrics of a shape: a window of a year has buckets of a day, so a row a source. */
-async function counted(server: ServerProcess, shape: Shape, startMs: number): Promise<number> {
+/** Points that the public API counts over all sources in the first so many metrics: a window of a year has buckets of a day, so a row a source. */
+export async function counted(server: Target, metrics: number, startMs: number): Promise<number> {
   let sum = 0;
   const endMs = startMs + dayMs;
   const window = `start=${new Date(endMs - 365 * dayMs).toISOString()}&end=${new Date(endMs).toISOString()}`;
-  for (let metric = 0; metric < shape.metrics; metric++) {
+  for (let metric = 0; metric < metrics; metric++) {
     const answer = await get(server, `/v1/fleet/metrics?metric=${metricName(metric)}&${window}`);
     const { sources } = (await answer.json()) as { sources: { count: number[] }[] };
     for (const { count } of sources) for (const n of count) sum += n;
@@ -54,13 +66,13 @@ async function counted(server: ServerProcess, shape: Shape, startMs: number): Pr
 }
 
 /** Runs one shape against Headwater, and voids the run unless the public API counts exactly what was sent. */
-export async function ingestRun(shape: Shape): Promise<IngestRun> {
+async function ingestRun(shape: Shape): Promise<IngestRun> {
   const server = await ServerProcess.embedded();
   try {
     const startMs = dayStartMs(Date.now());
     const run = await charge(server, shape, startMs);
     let seen = 0;
-    await until(async () => (seen = await counted(server, shape, startMs)) === pointsOf(shape), 20_000).catch(() => {
+    await until(async () => (seen = await counted(server, shape.metrics, startMs)) === pointsOf(shape), 20_000).catch(() => {
       throw new Error(`${shape.name}: ${pointsOf(shape)} points were accepted and ${seen} can be read: the run is void`);
     });
     await server.stop();
@@ -71,7 +83,7 @@ export async function ingestRun(shape: Shape): Promise<IngestRun> {
 }
 
 /** Runs one shape against the floor. */
-export async function floorRun(shape: Shape): Promise<Charge> {
+async function floorRun(shape: Shape): Promise<Charge> {
   const floor = await ServerProcess.floor('parse');
   try {
     return await charge(floor, shape, dayStartMs(Date.now()));
@@ -79,3 +91,37 @@ export async function floorRun(shape: Shape): Promise<Charge> {
     await floor.remove();
   }
 }
+
+async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
+  const ours: IngestRun[] = [];
+  const floor: Charge[] = [];
+  for (let pair = 0; pair < pairs; pair++) {
+    ours.push(await ingestRun(shape));
+    floor.push(await floorRun(shape));
+  }
+  const cpu = ours.map((one) => one.cpuPerMpt);
+  const floorCpu = floor.map((one) => one.cpuPerMpt);
+  const files = Object.entries(ours.at(-1)!.diskBytes).filter(([, bytes]) => bytes > pointsOf(shape) / 10);
+  const perPoint = files.map(([file, bytes]) => `${file} ${(bytes / pointsOf(shape)).toFixed(2)}`);
+  print(`${shape.name}: ${shape.about}, ${pointsOf(shape)} points, fsynced, ${pairs} pairs`, {
+    'cpu-s per million points': spread(cpu, 3),
+    'floor, cpu-s per million points': spread(floorCpu, 3),
+    'ratio to the floor': spread(ratios(cpu, floorCpu), 2),
+    'points/s (wall)': Math.round(median(ours.map((one) => one.pointsPerS))),
+    'load generator, cpu-s per million': spread(
+      ours.map((one) => one.loadCpuPerMpt),
+      3,
+    ),
+    'peak memory, MB': spread(
+      ours.map((one) => one.peakMemoryMb),
+      0,
+    ),
+    'bytes per point on disk, stopped': perPoint.join(', '),
+  });
+}
+
+export const ingestFigures: readonly Figure[] = shapes.map((shape) => ({
+  names: [shape.name],
+  shape: 'embedded',
+  run: (asked) => figure(shape, asked),
+}));

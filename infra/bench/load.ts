@@ -1,14 +1,17 @@
-import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { work } from './processes.js';
 import { bodyOf, type Shape } from './shapes.js';
 
-/** What the load process is told; it makes all bodies first, says `ready`, and begins at `go`. */
+/** What the load process is told; it makes all bodies first, and sends them at `go`. */
 export interface LoadOrder {
   readonly url: string;
   readonly key: string;
   readonly shape: Shape;
   readonly startMs: number;
+  /** Bodies; as fast as they are answered when left out. */
+  readonly perSecond?: number;
 }
 
 export interface LoadReport {
@@ -45,7 +48,12 @@ async function sendAll(order: LoadOrder, bodies: readonly Buffer[]): Promise<Loa
   let next = 0;
   let refused = 0;
   const connection = async (): Promise<void> => {
-    while (next < bodies.length) if (!(await post(order, agent, bodies[next++]!))) refused++;
+    while (next < bodies.length) {
+      const at = next++;
+      const dueMs = order.perSecond === undefined ? 0 : begun + (1_000 * at) / order.perSecond - performance.now();
+      if (dueMs > 0) await pause(dueMs);
+      if (!(await post(order, agent, bodies[at]!))) refused++;
+    }
   };
   await Promise.all(Array.from({ length: connections }, connection));
   const { user, system } = process.cpuUsage(cpu);
@@ -54,12 +62,10 @@ async function sendAll(order: LoadOrder, bodies: readonly Buffer[]): Promise<Loa
   return { wallS: (performance.now() - begun) / 1e3, cpuS: (user + system) / 1e6, sentBytes, refused };
 }
 
-const [order] = (await once(process, 'message')) as [LoadOrder];
-const bodies = Array.from({ length: order.shape.bodies }, (_, body) => {
-  const text = Buffer.from(bodyOf(order.shape, body, order.startMs));
-  return order.shape.gzip ? gzipSync(text) : text;
+await work(async (order: LoadOrder) => {
+  const bodies = Array.from({ length: order.shape.bodies }, (_, body) => {
+    const text = Buffer.from(bodyOf(order.shape, body, order.startMs));
+    return order.shape.gzip ? gzipSync(text) : text;
+  });
+  return () => sendAll(order, bodies);
 });
-process.send!('ready');
-await once(process, 'message');
-process.send!(await sendAll(order, bodies));
-process.disconnect();

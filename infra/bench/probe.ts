@@ -1,5 +1,6 @@
-import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { percentiles, type Percentiles } from './percentiles.js';
+import { work } from './processes.js';
 
 export interface ProbeOrder {
   readonly url: string;
@@ -11,10 +12,7 @@ export interface ProbeOrder {
 }
 
 /** Milliseconds from the intended time of sending to the last byte of the answer. */
-export interface ProbeReport {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
+export interface ProbeReport extends Percentiles {
   readonly bytes: number;
 }
 
@@ -45,11 +43,7 @@ async function run(order: ProbeOrder): Promise<ProbeReport> {
       return performance.now() - intended;
     }),
   );
-  latencies.sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))]!;
-  return { p50: at(0.5), p99: at(0.99), max: at(1), bytes };
+  return { ...percentiles(latencies), bytes };
 }
 
-const [order] = (await once(process, 'message')) as [ProbeOrder];
-process.send!(await run(order));
-process.disconnect();
+await work((order: ProbeOrder) => Promise.resolve(() => run(order)));

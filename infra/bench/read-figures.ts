@@ -1,11 +1,12 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { get, ServerProcess, until } from './server-process.js';
-import { metricName, sourceName } from './shapes.js';
+import { Cluster } from './cluster.js';
 import type { ProbeOrder, ProbeReport } from './probe.js';
+import { ready } from './processes.js';
+import { print, ratios, spread, type Asked, type Figure } from './report.js';
+import { get, ServerProcess, until, type Target } from './server-process.js';
+import { metricName, sourceName } from './shapes.js';
 
 /** A read and how often a second it is asked. */
-export interface ReadFigure {
+interface Read {
   readonly name: string;
   readonly about: string;
   readonly path: (nowMs: number) => string;
@@ -14,76 +15,179 @@ export interface ReadFigure {
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();
-const query = (source: string, fromMs: number, toMs: number, rest = ''): string =>
+const history = (source: string, fromMs: number, toMs: number, rest = ''): string =>
   `/v1/sources/${source}/metrics/query?metrics=${metricName(0)}&start=${iso(fromMs)}&end=${iso(toMs)}${rest}`;
+
+const fleet = (metric: number, nowMs: number): string =>
+  `/v1/fleet/metrics?metric=${metricName(metric)}&start=${iso(nowMs - hourMs)}&end=${iso(nowMs)}`;
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 
 /** Source whose series go back 30 days. */
-export const oldSource = 'bench-history';
+const oldSource = 'bench-history';
 
-export const readFigures: readonly ReadFigure[] = [
+const fleetSources = 10_000;
+
+const reads: readonly Read[] = [
   {
     name: 'G7',
     about: 'raw 10 min of one series',
-    path: (nowMs) => query(oldSource, nowMs - 10 * minuteMs, nowMs, '&interval=raw'),
+    path: (nowMs) => history(oldSource, nowMs - 10 * minuteMs, nowMs, '&interval=raw'),
     perSecond: 100,
     requests: 1_000,
   },
   {
     name: 'G7b 24 h',
     about: '24 h of one series at 1m',
-    path: (nowMs) => query(oldSource, nowMs - 24 * hourMs, nowMs),
+    path: (nowMs) => history(oldSource, nowMs - 24 * hourMs, nowMs),
     perSecond: 100,
     requests: 500,
   },
   {
     name: 'G7b 30 d',
     about: '30 d of one series at 1h',
-    path: (nowMs) => query(oldSource, nowMs - 30 * dayMs, nowMs),
+    path: (nowMs) => history(oldSource, nowMs - 30 * dayMs, nowMs),
     perSecond: 100,
     requests: 500,
   },
   {
     name: 'G7c',
     about: 'fleet metrics of 10,000 sources, 1 h',
-    path: (nowMs) => `/v1/fleet/metrics?metric=${metricName(0)}&start=${iso(nowMs - hourMs)}&end=${iso(nowMs)}`,
+    path: (nowMs) => fleet(0, nowMs),
     perSecond: 5,
     requests: 50,
   },
 ];
 
-/** Fills a server with what the reads ask for: 30 days of one source a point a minute, the last hour a point a second, and a fleet of 10,000. */
-export async function fill(server: ServerProcess, nowMs: number): Promise<void> {
-  const send = async (sourceId: string, timestamps: readonly number[]): Promise<void> => {
-    const points = timestamps.map((timestamp, at) => ({ metric: metricName(0), value: Math.round(Math.sin(at) * 1e6) / 1e4, timestamp }));
-    const body = JSON.stringify({ source_id: sourceId, points });
-    const headers = { 'x-api-key': server.key, 'content-type': 'application/json' };
-    const answer = await fetch(`${server.url}/ingest`, { method: 'POST', headers, body });
-    if (!answer.ok) throw new Error(`filling was refused: ${await answer.text()}`);
-  };
-  const minutes = Array.from({ length: 30 * 24 * 60 }, (_, minute) => nowMs - 30 * dayMs + minute * minuteMs);
-  for (let from = 0; from < minutes.length; from += 10_000) await send(oldSource, minutes.slice(from, from + 10_000));
-  await send(
-    oldSource,
-    Array.from({ length: 3_600 }, (_, second) => nowMs - hourMs + second * 1_000),
+/** What is filled and asked. */
+interface Filled {
+  readonly ingest: Target;
+  readonly query: Target;
+  /** Metrics of each source of the fleet. */
+  readonly metrics: number;
+}
+
+async function send({ url, key }: Target, sourceId: string, metrics: number, timestamps: readonly number[]): Promise<void> {
+  const points = timestamps.flatMap((timestamp, at) =>
+    Array.from({ length: metrics }, (_, metric) => ({
+      metric: metricName(metric),
+      value: Math.round(Math.sin(at + metric) * 1e6) / 1e4,
+      timestamp,
+    })),
   );
-  for (let source = 0; source < 10_000; source += 50) {
-    const ten = Array.from({ length: 10 }, (_, at) => nowMs - (at + 1) * 10_000);
-    await Promise.all(Array.from({ length: 50 }, (_, at) => send(sourceName(source + at), ten)));
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/ingest`, { method: 'POST', headers, body: JSON.stringify({ source_id: sourceId, points }) });
+  if (!answer.ok) throw new Error(`filling was refused: ${await answer.text()}`);
+}
+
+/** Fills a server with what the reads ask for: 30 days of one source a point a minute, the last hour a point a second, and a fleet of 10,000. */
+async function fill({ ingest, query, metrics }: Filled, nowMs: number): Promise<void> {
+  const minutes = Array.from({ length: 30 * 24 * 60 }, (_, minute) => nowMs - 30 * dayMs + minute * minuteMs);
+  for (let from = 0; from < minutes.length; from += 10_000) await send(ingest, oldSource, 1, minutes.slice(from, from + 10_000));
+  const lastHour = Array.from({ length: 3_600 }, (_, second) => nowMs - hourMs + second * 1_000);
+  await send(ingest, oldSource, 1, lastHour);
+  const ten = Array.from({ length: 10 }, (_, at) => nowMs - (at + 1) * 10_000);
+  for (let source = 0; source < fleetSources; source += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, at) => send(ingest, sourceName(source + at), metrics, ten)));
   }
-  await until(async () => {
-    const answer = (await (await get(server, readFigures[3]!.path(nowMs))).json()) as { sources_w_metric: number };
-    return answer.sources_w_metric === 10_000 + 1;
-  }, 20_000);
+  // The last hour has a point at each of the minutes too.
+  const oldPoints = minutes.length + lastHour.length - 60;
+  const expected = `${fleetSources * metrics + 1} series, ${oldPoints} points`;
+  let seen = '';
+  await until(async () => (seen = await found(query, metrics, nowMs)) === expected, 180_000, 500).catch(() => {
+    throw new Error(`there must be ${expected} of one source, and there are ${seen}: the run is void`);
+  });
+}
+
+/** Series that the fleet metrics show, and points of the old source, as readers see them. */
+async function found(query: Target, metrics: number, nowMs: number): Promise<string> {
+  const read = async (path: string): Promise<unknown> => (await get(query, path)).json();
+  let seriesSeen = 0;
+  for (let metric = 0; metric < metrics; metric++) {
+    seriesSeen += ((await read(fleet(metric, nowMs))) as { sources_w_metric: number }).sources_w_metric;
+  }
+  const { series } = (await read(history(oldSource, nowMs - 60 * dayMs, nowMs))) as { series: Record<string, { count: number[] }> };
+  const points = series[metricName(0)]!.count.reduce((sum, count) => sum + count, 0);
+  return `${seriesSeen} series, ${points} points`;
 }
 
 /** Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending. */
-export async function probe(order: ProbeOrder): Promise<ProbeReport> {
-  const child = fork(new URL('./probe.js', import.meta.url));
-  child.send(order);
-  const [report] = (await once(child, 'message')) as [ProbeReport];
-  return report;
+async function probe(order: ProbeOrder): Promise<ProbeReport> {
+  const ask = await ready('./probe.js', order);
+  return (await ask()) as ProbeReport;
 }
+
+/** Asks a filled server and a server that answers as many bytes, in turn. */
+async function compare(read: Read, { url, key }: Target, nowMs: number, pairs: number, what: string): Promise<void> {
+  const { about, path, perSecond, requests } = read;
+  const floor = await ServerProcess.floor('collect');
+  const common = { key, perSecond, requests, warmUp: 20 };
+  const ours: ProbeReport[] = [];
+  const theirs: ProbeReport[] = [];
+  try {
+    for (let pair = 0; pair < pairs; pair++) {
+      ours.push(await probe({ ...common, url: url + path(nowMs) }));
+      theirs.push(await probe({ ...common, url: `${floor.url}/${ours[0]!.bytes}` }));
+    }
+  } finally {
+    await floor.remove();
+  }
+  const p50 = ours.map((one) => one.p50);
+  const floorP50 = theirs.map((one) => one.p50);
+  print(`${what}: ${about}, ${perSecond} requests/s, ${ours[0]!.bytes} bytes, ${pairs} pairs`, {
+    'p50, ms': spread(p50, 2),
+    'p99, ms': spread(
+      ours.map((one) => one.p99),
+      2,
+    ),
+    'max, ms': spread(
+      ours.map((one) => one.max),
+      2,
+    ),
+    'floor p50, ms': spread(floorP50, 2),
+    'ratio of p50 to the floor': spread(ratios(p50, floorP50), 1),
+  });
+}
+
+async function readEmbedded(asked: Asked): Promise<void> {
+  const server = await ServerProcess.embedded();
+  try {
+    const nowMs = Date.now();
+    await fill({ ingest: server, query: server, metrics: 1 }, nowMs);
+    for (const read of reads.filter(({ name }) => asked.wanted(name.split(' ')[0]!)))
+      await compare(read, server, nowMs, asked.pairs, read.name);
+    await server.stop();
+    const restarts: number[] = [];
+    for (let pair = 0; pair < asked.pairs; pair++) {
+      restarts.push(await server.start());
+      await server.stop();
+    }
+    print('restart on that folder', { 'seconds until ready': spread(restarts, 2) });
+  } finally {
+    await server.remove();
+  }
+}
+
+/** The role itself is asked, without a proxy before it. */
+async function readCluster({ pairs }: Asked): Promise<void> {
+  const cluster = await Cluster.start({ roles: ['ingress', 'processors', 'query'] });
+  try {
+    const nowMs = Date.now();
+    const metrics = 10;
+    await fill({ ingest: cluster.role('ingress'), query: cluster.role('query'), metrics }, nowMs);
+    await cluster.settled();
+    const what = `reads of a cluster with ${fleetSources * metrics} series`;
+    for (const read of reads) await compare(read, cluster.role('query'), nowMs, pairs, `${what}, ${read.name}`);
+  } finally {
+    await cluster.stop();
+  }
+}
+
+export const embeddedReads: Figure = {
+  names: [...new Set(reads.map(({ name }) => name.split(' ')[0]!))],
+  shape: 'embedded',
+  run: readEmbedded,
+};
+export const clusterReads: Figure = { names: ['reads'], shape: 'cluster', run: readCluster };

@@ -1,14 +1,24 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { endWithUs, freePorts } from '../servers/index.js';
+import { ownFolder, removeFolder } from './own-folder.js';
+import { cpuSOf, peakMemoryMbOf } from './processes.js';
+
+/** Where requests go, and the key that they carry. */
+export interface Target {
+  readonly url: string;
+  readonly key: string;
+}
 
 const here = (file: string): string => new URL(file, import.meta.url).pathname;
 
+/** Where the server that writes a record per point writes. */
+export const rowTopic = 'bench.rows';
+
 /** A server under test, in a process and a data folder of its own. */
-export class ServerProcess {
+export class ServerProcess implements Target {
   key = '';
   #child: ChildProcess | undefined;
 
@@ -22,18 +32,30 @@ export class ServerProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  static async embedded(): Promise<ServerProcess> {
-    const folder = mkdtempSync(join(tmpdir(), 'headwater-bench-'));
-    const [port] = await freePorts(1);
-    const server = new ServerProcess([here('../../apps/embedded/main.js')], folder, port!);
-    await server.start();
-    return server;
+  static embedded(): Promise<ServerProcess> {
+    return ServerProcess.#started('bench', () => [here('../../apps/embedded/main.js')]);
   }
 
-  static async floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
-    const folder = mkdtempSync(join(tmpdir(), 'headwater-floor-'));
-    const [port] = await freePorts(1);
-    const server = new ServerProcess([here('./floor.js'), folder, mode, String(port)], folder, port!);
+  static floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
+    return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, mode, `${port}`]);
+  }
+
+  /** One record per point: see `row-server.ts`. */
+  static rows(brokers: string, registryUrl: string): Promise<ServerProcess> {
+    return ServerProcess.#started('rows', (_, port) => [
+      '--no-warnings',
+      here('./row-server.js'),
+      brokers,
+      registryUrl,
+      rowTopic,
+      `${port}`,
+    ]);
+  }
+
+  static async #started(name: string, command: (folder: string, port: number) => readonly string[]): Promise<ServerProcess> {
+    const folder = ownFolder(name);
+    const [port] = (await freePorts(1)) as [number];
+    const server = new ServerProcess(command(folder, port), folder, port);
     await server.start();
     return server;
   }
@@ -66,12 +88,11 @@ export class ServerProcess {
 
   /** User and system time of the process so far, seconds. */
   cpuS(): number {
-    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    return cpuSOf(this.pid);
   }
 
   peakMemoryMb(): number {
-    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))![1]) / 1024;
+    return peakMemoryMbOf(this.pid);
   }
 
   /** Bytes of each file in the data folder, by name. */
@@ -91,21 +112,21 @@ export class ServerProcess {
 
   async remove(): Promise<void> {
     await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 }
 
 /** A GET with the server's key. */
-export function get(server: ServerProcess, path: string): Promise<Response> {
-  return fetch(server.url + path, { headers: { 'x-api-key': server.key } });
+export function get({ url, key }: Target, path: string): Promise<Response> {
+  return fetch(url + path, { headers: { 'x-api-key': key } });
 }
 
 /** Polls until the condition holds. @throws Error at the deadline. */
-export async function until(condition: () => Promise<boolean>, deadlineMs: number): Promise<void> {
+export async function until(condition: () => Promise<boolean>, deadlineMs: number, everyMs = 20): Promise<void> {
   const end = performance.now() + deadlineMs;
   while (!(await condition().catch(() => false))) {
     if (performance.now() > end) throw new Error('gave up waiting');
-    await pause(20);
+    await pause(everyMs);
   }
 }
 

@@ -3,6 +3,8 @@ export interface Shape {
   readonly name: string;
   readonly about: string;
   readonly sources: number;
+  /** The number of the first source; 0 when left out. */
+  readonly firstSource?: number;
   readonly metrics: number;
   readonly pointsPerBody: number;
   readonly bodies: number;
@@ -69,5 +71,5 @@ export function bodyOf(shape: Shape, body: number, startMs: number): string {
       points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}}`);
     }
   }
-  return `{"source_id":"${sourceName(body % shape.sources)}","points":[${points.join(',')}]}`;
+  return `{"source_id":"${sourceName((shape.firstSource ?? 0) + (body % shape.sources))}","points":[${points.join(',')}]}`;
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startKafka, startQuestDb, startRegistry } from '../servers/index.js';
+import { startKafka, startQuestDb, startRegistry, type JavaServer } from '../servers/index.js';
 
 /** Kafka, a schema registry and QuestDB, and how to end them. */
 export interface Servers {
@@ -9,11 +9,17 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
+export interface JarServers extends Servers {
+  readonly kafka: JavaServer;
+  readonly questDb: JavaServer;
+  readonly questDbUrl: string;
+}
+
 /**
  * Starts the three from jars that Maven fetches, with their data in a folder. Rejects with a sentence when Java or Maven is missing.
  * @param keptSchemas whether the registry keeps its schemas for the next run, for which it takes half a minute longer to start.
  */
-export async function startFromJars(folder: string, { keptSchemas = true } = {}): Promise<Servers> {
+export async function startFromJars(folder: string, { keptSchemas = true } = {}): Promise<JarServers> {
   const running = new AsyncDisposableStack();
   try {
     const kafka = await startKafka({ folder: join(folder, 'kafka'), brokers: 1 });
@@ -30,7 +36,13 @@ export async function startFromJars(folder: string, { keptSchemas = true } = {})
       HEADWATER_QUESTDB_URL: questDb.httpUrl,
       HEADWATER_QUESTDB_PG: questDb.pgUrl,
     };
-    return { environment, stop: () => running.disposeAsync() };
+    return {
+      environment,
+      kafka: kafka.servers[0]!,
+      questDb: questDb.server,
+      questDbUrl: questDb.httpUrl,
+      stop: () => running.disposeAsync(),
+    };
   } catch (cause) {
     await running.disposeAsync();
     throw cause;

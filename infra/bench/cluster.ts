@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { initDataPlane, readConfig, type Role } from '#runtime';
+import { RoleProcess } from '../cluster/role-process.js';
+import { startFromJars, type JarServers } from '../cluster/servers.js';
+import { freePorts } from '../servers/index.js';
+import type { Charged } from './ingest-figures.js';
+import { ownFolder, removeFolder } from './own-folder.js';
+import { cpuSOf, peakMemoryMbOf } from './processes.js';
+import { until } from './server-process.js';
+
+/** Seconds; the rows of open windows are written so often. */
+export const checkpointS = 10;
+const settledMs = 180_000;
+/** Each look costs what is measured a little. */
+const lookMs = 500;
+
+export interface ClusterOptions {
+  readonly roles: readonly Role[];
+  /** What the roles shall take for QuestDB, if not its own address. */
+  readonly before?: (questDbUrl: string) => Promise<string>;
+}
+
+/** Kafka, a schema registry, QuestDB and some roles, each a process, on data of their own. */
+export class Cluster {
+  private constructor(
+    readonly folder: string,
+    /** What the roles are told. */
+    readonly environment: Readonly<Record<string, string>>,
+    readonly key: string,
+    readonly servers: JarServers,
+    private readonly roles: ReadonlyMap<Role, RoleProcess>,
+    private readonly adminPorts: ReadonlyMap<Role, number>,
+    private readonly started: AsyncDisposableStack,
+  ) {}
+
+  static async start({ roles, before }: ClusterOptions): Promise<Cluster> {
+    const started = new AsyncDisposableStack();
+    try {
+      const folder = ownFolder('bench-cluster');
+      started.defer(() => removeFolder(folder));
+      const servers = await startFromJars(folder, { keptSchemas: false });
+      started.defer(() => servers.stop());
+      const own = {
+        ...servers.environment,
+        HEADWATER_CACHE: join(folder, 'cache'),
+        HEADWATER_CHECKPOINT_SECONDS: `${checkpointS}`,
+        HEADWATER_LOG_LEVEL: 'warn',
+      };
+      const key = await initDataPlane(readConfig(own), () => undefined);
+      const environment = { ...own, ...(before && { HEADWATER_QUESTDB_URL: await before(servers.questDbUrl) }) };
+      const ports = await freePorts(2 * roles.length);
+      const adminPorts = new Map(roles.map((role, at) => [role, ports[2 * at]!]));
+      const processes = new Map(roles.map((role, at) => [role, roleProcess(role, ports[2 * at + 1]!, adminPorts.get(role)!, environment)]));
+      for (const one of processes.values()) {
+        started.defer(() => one.stop());
+        one.start();
+      }
+      await Promise.all(Array.from(processes.values(), (one) => one.ready()));
+      return new Cluster(folder, environment, key!, servers, processes, adminPorts, started);
+    } catch (cause) {
+      await started.disposeAsync();
+      throw cause;
+    }
+  }
+
+  get brokers(): string {
+    return this.environment['HEADWATER_KAFKA_BROKERS']!;
+  }
+
+  get registryUrl(): string {
+    return this.environment['HEADWATER_REGISTRY_URL']!;
+  }
+
+  /** A role as what requests go to and what is charged. */
+  role(role: Role): Charged {
+    const { url, pid } = this.roles.get(role)!;
+    return { url, key: this.key, cpuS: () => cpuSOf(pid!), peakMemoryMb: () => peakMemoryMbOf(pid!) };
+  }
+
+  kafkaCpuS(): number {
+    return cpuSOf(this.servers.kafka.pid!);
+  }
+
+  questDbCpuS(): number {
+    return cpuSOf(this.servers.questDb.pid!);
+  }
+
+  /** Resolves when the processors have committed all that is in the log: then readers see all of it, rollups too. */
+  settled(): Promise<void> {
+    return until(
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${this.adminPorts.get('processors')}/metrics`);
+        const lags = Array.from((await answer.text()).matchAll(/^headwater_group_lag_records\{.*\} (\d+)$/gm), ([, lag]) => Number(lag));
+        return lags.length >= 3 && lags.every((lag) => lag === 0);
+      },
+      settledMs,
+      lookMs,
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.started.disposeAsync();
+  }
+}
+
+function roleProcess(role: Role, port: number, adminPort: number, environment: Readonly<Record<string, string>>): RoleProcess {
+  const heard = (line: string): unknown => process.stderr.write(`[${role}] ${line}\n`);
+  return new RoleProcess({ role, port, environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPort}` }, heard });
+}
