@@ -99,6 +99,7 @@ async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
     ours.push(await ingestRun(shape));
     floor.push(await floorRun(shape));
   }
+  const over = (of: (one: IngestRun) => number, digits: number): string => spread(ours.map(of), digits);
   const cpu = ours.map((one) => one.cpuPerMpt);
   const floorCpu = floor.map((one) => one.cpuPerMpt);
   const files = Object.entries(ours.at(-1)!.diskBytes).filter(([, bytes]) => bytes > pointsOf(shape) / 10);
@@ -108,14 +109,8 @@ async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
     'floor, cpu-s per million points': spread(floorCpu, 3),
     'ratio to the floor': spread(ratios(cpu, floorCpu), 2),
     'points/s (wall)': Math.round(median(ours.map((one) => one.pointsPerS))),
-    'load generator, cpu-s per million': spread(
-      ours.map((one) => one.loadCpuPerMpt),
-      3,
-    ),
-    'peak memory, MB': spread(
-      ours.map((one) => one.peakMemoryMb),
-      0,
-    ),
+    'load generator, cpu-s per million': over((one) => one.loadCpuPerMpt, 3),
+    'peak memory, MB': over((one) => one.peakMemoryMb, 0),
     'bytes per point on disk, stopped': perPoint.join(', '),
   });
 }

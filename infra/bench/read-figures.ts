@@ -10,6 +10,12 @@ interface Read {
   readonly name: string;
   readonly about: string;
   readonly path: (nowMs: number) => string;
+  /** How often it is asked, so that the server is busy and not at its limit. */
+  readonly embedded: Rate;
+  readonly cluster: Rate;
+}
+
+interface Rate {
   readonly perSecond: number;
   readonly requests: number;
 }
@@ -35,29 +41,29 @@ const reads: readonly Read[] = [
     name: 'G7',
     about: 'raw 10 min of one series',
     path: (nowMs) => history(oldSource, nowMs - 10 * minuteMs, nowMs, '&interval=raw'),
-    perSecond: 100,
-    requests: 1_000,
+    embedded: { perSecond: 100, requests: 1_000 },
+    cluster: { perSecond: 50, requests: 500 },
   },
   {
     name: 'G7b 24 h',
     about: '24 h of one series at 1m',
     path: (nowMs) => history(oldSource, nowMs - 24 * hourMs, nowMs),
-    perSecond: 100,
-    requests: 500,
+    embedded: { perSecond: 100, requests: 500 },
+    cluster: { perSecond: 20, requests: 200 },
   },
   {
     name: 'G7b 30 d',
     about: '30 d of one series at 1h',
     path: (nowMs) => history(oldSource, nowMs - 30 * dayMs, nowMs),
-    perSecond: 100,
-    requests: 500,
+    embedded: { perSecond: 100, requests: 500 },
+    cluster: { perSecond: 50, requests: 300 },
   },
   {
     name: 'G7c',
     about: 'fleet metrics of 10,000 sources, 1 h',
     path: (nowMs) => fleet(0, nowMs),
-    perSecond: 5,
-    requests: 50,
+    embedded: { perSecond: 5, requests: 50 },
+    cluster: { perSecond: 2, requests: 20 },
   },
 ];
 
@@ -119,33 +125,38 @@ async function probe(order: ProbeOrder): Promise<ProbeReport> {
   return (await ask()) as ProbeReport;
 }
 
+interface Comparison {
+  /** Stands before the names of figures. */
+  readonly what: string;
+  readonly shape: Figure['shape'];
+  readonly target: Target;
+  readonly nowMs: number;
+  readonly pairs: number;
+}
+
 /** Asks a filled server and a server that answers as many bytes, in turn. */
-async function compare(read: Read, { url, key }: Target, nowMs: number, pairs: number, what: string): Promise<void> {
-  const { about, path, perSecond, requests } = read;
+async function compare(read: Read, { what, shape, target, nowMs, pairs }: Comparison): Promise<void> {
+  const { about, path } = read;
+  const { perSecond, requests } = read[shape];
   const floor = await ServerProcess.floor('collect');
-  const common = { key, perSecond, requests, warmUp: 20 };
+  const common = { key: target.key, perSecond, requests, warmUp: 20 };
   const ours: ProbeReport[] = [];
   const theirs: ProbeReport[] = [];
   try {
     for (let pair = 0; pair < pairs; pair++) {
-      ours.push(await probe({ ...common, url: url + path(nowMs) }));
+      ours.push(await probe({ ...common, url: target.url + path(nowMs) }));
       theirs.push(await probe({ ...common, url: `${floor.url}/${ours[0]!.bytes}` }));
     }
   } finally {
     await floor.remove();
   }
+  const over = (of: (one: ProbeReport) => number, digits: number): string => spread(ours.map(of), digits);
   const p50 = ours.map((one) => one.p50);
   const floorP50 = theirs.map((one) => one.p50);
-  print(`${what}: ${about}, ${perSecond} requests/s, ${ours[0]!.bytes} bytes, ${pairs} pairs`, {
+  print(`${what}${read.name}: ${about}, ${perSecond} requests/s, ${ours[0]!.bytes} bytes, ${pairs} pairs`, {
     'p50, ms': spread(p50, 2),
-    'p99, ms': spread(
-      ours.map((one) => one.p99),
-      2,
-    ),
-    'max, ms': spread(
-      ours.map((one) => one.max),
-      2,
-    ),
+    'p99, ms': over((one) => one.p99, 2),
+    'max, ms': over((one) => one.max, 2),
     'floor p50, ms': spread(floorP50, 2),
     'ratio of p50 to the floor': spread(ratios(p50, floorP50), 1),
   });
@@ -156,8 +167,8 @@ async function readEmbedded(asked: Asked): Promise<void> {
   try {
     const nowMs = Date.now();
     await fill({ ingest: server, query: server, metrics: 1 }, nowMs);
-    for (const read of reads.filter(({ name }) => asked.wanted(name.split(' ')[0]!)))
-      await compare(read, server, nowMs, asked.pairs, read.name);
+    const what = { what: '', shape: 'embedded', target: server, nowMs, pairs: asked.pairs } as const;
+    for (const read of reads.filter(({ name }) => asked.wanted(name.split(' ')[0]!))) await compare(read, what);
     await server.stop();
     const restarts: number[] = [];
     for (let pair = 0; pair < asked.pairs; pair++) {
@@ -178,8 +189,8 @@ async function readCluster({ pairs }: Asked): Promise<void> {
     const metrics = 10;
     await fill({ ingest: cluster.role('ingress'), query: cluster.role('query'), metrics }, nowMs);
     await cluster.settled();
-    const what = `reads of a cluster with ${fleetSources * metrics} series`;
-    for (const read of reads) await compare(read, cluster.role('query'), nowMs, pairs, `${what}, ${read.name}`);
+    const what = `reads of a cluster with ${fleetSources * metrics} series, `;
+    for (const read of reads) await compare(read, { what, shape: 'cluster', target: cluster.role('query'), nowMs, pairs });
   } finally {
     await cluster.stop();
   }

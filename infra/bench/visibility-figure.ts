@@ -62,20 +62,12 @@ async function run({ pairs }: Asked): Promise<void> {
     const accepted = 2 * pointsOf(full) + pairs * pointsOf(shape);
     const seen = await counted(query, metrics, Date.now());
     if (seen !== accepted) throw new Error(`visibility: ${accepted} points were accepted and ${seen} can be read: the run is void`);
+    const over = (of: (one: Percentiles) => number): string => spread(delays.map(of), 0);
     const load = `${perSecond * shape.pointsPerBody} points/s in ${perSecond} bodies/s from ${shape.sources} sources`;
     print(`visibility: from posting a point to reading it, while ${load} come in, ${probesPerS} probes/s, ${pairs} × ${seconds} s`, {
-      'p50, ms': spread(
-        delays.map((one) => one.p50),
-        0,
-      ),
-      'p99, ms': spread(
-        delays.map((one) => one.p99),
-        0,
-      ),
-      'max, ms': spread(
-        delays.map((one) => one.max),
-        0,
-      ),
+      'p50, ms': over((one) => one.p50),
+      'p99, ms': over((one) => one.p99),
+      'max, ms': over((one) => one.max),
       'points/s visible as fast as they are taken': Math.round(most),
     });
   } finally {
