@@ -7,6 +7,8 @@ export type Done = (error: Error | null, body?: Buffer) => void;
 /** Up to here, as sent and inflated, the thread pool costs more than it saves. */
 const inlineGzipBytes = 64 * 1024;
 const inlineInflatedBytes = 1024 * 1024;
+/** Less is refused by zlib. */
+const leastChunkBytes = 64;
 
 interface Inflated {
   readonly buffer: Buffer;
@@ -32,7 +34,8 @@ function inflateWithin(bytes: number, body: Buffer, hold: (bytes: number) => voi
     done(null, buffer);
   };
   const [refusal] = attempt(() => hold(bytes));
-  const options = { maxOutputLength: bytes, info: true };
+  // In one piece: each of the usual 16 KiB goes to another thread and back, and all are copied together in the end.
+  const options = { chunkSize: Math.max(bytes, leastChunkBytes), maxOutputLength: bytes, info: true };
   if (refusal) done(refusal);
   else if (body.length < inlineGzipBytes && bytes <= inlineInflatedBytes) settle(...attempt(() => gunzipSync(body, options)));
   else gunzip(body, options, settle);
