@@ -21,7 +21,7 @@ interface Block {
 }
 
 const readme = readFileSync('README.md', 'utf8');
-const blocks = [...readme.matchAll(/^```sh(.*)\n(.*?)^```/gms)].map(([, tags, text]): Block => ({ tags: words(tags!), text: text! }));
+const blocks = [...readme.matchAll(/^```sh([^\n]*)\n(.*?)^```/gms)].map(([, tags, text]): Block => ({ tags: words(tags!), text: text! }));
 const ownSteps = /^npm (ci && npm start|test|run check|run cluster)$/gm;
 const tools: Readonly<Record<string, readonly [command: string, ...options: string[]]>> = {
   docker: ['docker', 'info'],
@@ -29,6 +29,8 @@ const tools: Readonly<Record<string, readonly [command: string, ...options: stri
 };
 const runs = ([command, ...options]: readonly [string, ...string[]]): boolean => spawnSync(command, options).status === 0;
 const missing = Object.keys(tools).filter((tool) => !runs(tools[tool]!));
+const canRun = ({ tags }: Block): boolean => !tags.some((tag) => missing.includes(tag));
+const hasRun = new Set<Block>();
 const folder = mkdtempSync(join(tmpdir(), 'headwater-readme-'));
 
 function words(text: string): string[] {
@@ -75,7 +77,9 @@ class Session {
     }
   }
 
-  run(text: string): void {
+  run(block: Block): void {
+    const { text } = block;
+    hasRun.add(block);
     let command = text
       .replaceAll(ownSteps, '')
       .replaceAll('hw_...', this.#key)
@@ -107,9 +111,9 @@ async function embedded(): Promise<void> {
   const session = new Session(['start'], { '--data data': `--data ${data}` }, { HEADWATER_DATA: data, HEADWATER_PORT: '0' });
   try {
     await session.ready();
-    for (const { tags, text } of blocks.filter(({ tags: [tag = 'offline'] }) => tag === 'offline')) {
-      if (tags.includes('offline')) await session.stop();
-      session.run(text);
+    for (const block of blocks.filter(({ tags: [tag = 'offline'] }) => tag === 'offline')) {
+      if (block.tags.length > 0) await session.stop();
+      session.run(block);
     }
   } finally {
     await session.stop();
@@ -123,9 +127,9 @@ async function cluster(): Promise<void> {
   const session = new Session(['run', 'cluster'], folders, { HEADWATER_DATA: data, HEADWATER_PORT: `${port}` });
   try {
     await session.ready();
-    for (const { tags, text } of blocks) {
-      const answers = tags.length === 0 && /HEADWATER_API_KEY=|curl/.test(text);
-      if (answers || (tags.includes('cluster') && !tags.some((tag) => missing.includes(tag)))) session.run(text);
+    for (const block of blocks) {
+      const answers = block.tags.length === 0 && /HEADWATER_API_KEY=|curl/.test(block.text);
+      if (answers || (block.tags.includes('cluster') && canRun(block))) session.run(block);
     }
   } finally {
     await session.stop();
@@ -135,6 +139,8 @@ async function cluster(): Promise<void> {
 try {
   await embedded();
   await cluster();
+  const left = blocks.find((block) => canRun(block) && !hasRun.has(block));
+  if (left || blocks.length === 0) throw new Error(`nobody has run ${left?.text ?? 'anything'}`);
   for (const tool of missing) console.log(`not run, for there is no ${tool}: the blocks marked \`${tool}\``);
 } finally {
   rmSync(folder, { recursive: true, force: true });
