@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GenericContainer, getContainerRuntimeClient, Network, Wait, type StartedNetwork } from 'testcontainers';
-import { freePorts, questDbSettings } from '../servers/index.js';
-import type { Servers } from './servers.js';
+import { freePorts, questDbSettings, type Servers } from '../servers/index.js';
 
 const readyMs = 180_000;
 

@@ -1,13 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startKafka, startQuestDb, startRegistry, type JavaServer } from '../servers/index.js';
-
-/** Kafka, a schema registry and QuestDB, and how to end them. */
-export interface Servers {
-  /** What the roles are told of them. */
-  readonly environment: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
-}
+import { startKafka, startQuestDb, startRegistry, type JavaServer, type Servers } from '../servers/index.js';
 
 export interface JarServers extends Servers {
   readonly kafka: JavaServer;

@@ -5,3 +5,4 @@ export { startKafka, type KafkaOptions, type KafkaServers } from './kafka.js';
 export { fetched, java, type Artifact } from './maven.js';
 export { questDbSettings, startQuestDb, type QuestDbOptions, type QuestDbServer } from './questdb.js';
 export { startRegistry, type RegistryOptions, type RegistryServer } from './registry.js';
+export type { Servers } from './servers.js';

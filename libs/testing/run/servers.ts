@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { startFromJars, type Servers } from '../../../infra/cluster/servers.js';
-import { fetchServers } from '../../../infra/servers/index.js';
+import { startFromJars } from '../../../infra/cluster/servers.js';
+import { fetchServers, type Servers } from '../../../infra/servers/index.js';
 import { jars, needServers, serverVariables } from '../server-variables.js';
 
 /** What jest tells about a run, as far as it matters here. */
