@@ -1,5 +1,6 @@
 import { Flaws } from './flaws.js';
-import { openBrace, parsed, unusual, type JsonCursor } from './json-cursor.js';
+import { openBrace } from './json-bytes.js';
+import { parsed, unusual, type JsonCursor } from './json-cursor.js';
 import type { Tags } from './point.js';
 import { noTags, readTags } from './tags.js';
 

@@ -1,3 +1,4 @@
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-bytes.js';
 import { JsonPasser } from './json-passer.js';
 import { maxJsonDepth } from './json.js';
 import { nameAt, type Name } from './name-table.js';
@@ -6,16 +7,8 @@ import { maxNameBytes } from './names.js';
 /** Thrown to give up a body that another way has to read. Made once: a stack would cost more than the reading. */
 export const unusual = new Error('the body has none of the usual shapes');
 
-export const quote = 0x22;
-export const colon = 0x3a;
-export const openBracket = 0x5b;
-export const closeBracket = 0x5d;
-export const openBrace = 0x7b;
-export const closeBrace = 0x7d;
-const comma = 0x2c;
 const minus = 0x2d;
 const decimalPoint = 0x2e;
-const backslash = 0x5c;
 const letterN = 0x6e;
 
 /** Every number of so many digits is an integer that a double holds exactly, divided by one of these, which it holds as well. */

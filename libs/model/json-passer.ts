@@ -1,8 +1,6 @@
-import { closeBrace, closeBracket, colon, openBrace, openBracket, quote } from './json-cursor.js';
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.js';
 import { notJson } from './json.js';
 
-const comma = 0x2c;
-const backslash = 0x5c;
 const letterU = 0x75;
 const literals: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((text) => [text.charCodeAt(0), Buffer.from(text)]));
 const escapable = new Set(Buffer.from('"\\/bfnrt'));

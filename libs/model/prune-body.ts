@@ -1,7 +1,7 @@
 import { maxEventValueBytes } from './event-value.js';
+import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
 import { notJson } from './json.js';
 import { JsonPasser } from './json-passer.js';
-import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-cursor.js';
 import { maxPoints } from './point-collector.js';
 import { maxTags } from './tags.js';
 
