@@ -1,5 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Kafka, KafkaConfig } from 'kafkajs';
+import { lz4Decompress } from './compression/lz4.js';
+import { snappyDecompress } from './compression/snappy.js';
 import { kafkajs } from './kafkajs.js';
 import { Line } from './line.js';
 
@@ -22,7 +24,11 @@ export interface Client {
 
 const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+// What others write is compressed as they like: kafkajs itself knows gzip, and stops at the first batch that it cannot read.
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+CompressionCodecs[CompressionTypes.Snappy] = () => ({ decompress: async (bytes: Buffer) => snappyDecompress(bytes) });
+CompressionCodecs[CompressionTypes.LZ4] = () => ({ decompress: async (bytes: Buffer) => lz4Decompress(bytes) });
+CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async ({ buffer }: { buffer: Buffer }) => zstdCompressSync(buffer, level),
   decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
 });
