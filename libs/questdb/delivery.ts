@@ -12,6 +12,7 @@ const longestPauseMs = 3000;
 export interface Way {
   readonly sink: LineSink;
   readonly visibility: Visibility;
+  /** Of this way alone: that others work says nothing. */
   readonly outage: Outage;
   readonly figures: Figures;
   /** The tables that the rows are for. */
@@ -50,16 +51,21 @@ export class Delivery {
 
   /** Resolves when readers see all that was accepted. Rejects as `send` does. */
   visible(giveUp?: () => void): Promise<void> {
-    return this.untilItWorks(() => this.way.visibility.of(this.way.tables), giveUp);
+    return this.untilItWorks(() => this.shows(this.way.tables), giveUp);
+  }
+
+  /** Resolves when readers see all that these tables have accepted. Rejects as `send` does, and when that cannot be told. */
+  shows(tables: readonly string[]): Promise<void> {
+    return this.way.visibility.of(tables, () => this.check());
   }
 
   /** Tries again until it works. Rejects as `send` does. */
   async untilItWorks(attempt: () => Promise<void>, giveUp: () => void = () => undefined): Promise<void> {
-    const { outage } = this.way;
+    const { outage, figures } = this.way;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       this.check();
       try {
-        if (this.#uncertain) await this.way.visibility.of(this.way.tables);
+        if (this.#uncertain) await this.shows(this.way.tables);
         this.#uncertain = false;
         this.check();
         await attempt();
@@ -68,6 +74,7 @@ export class Delivery {
       } catch (cause) {
         this.check();
         outage.began(cause);
+        figures.failures++;
         giveUp();
         this.#uncertain ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
       }

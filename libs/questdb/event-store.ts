@@ -14,6 +14,16 @@ export class QuestDbEventStore implements EventStore {
     private readonly reads: EventReads,
   ) {}
 
+  /** What waits and is under way, bytes. */
+  get heldBytes(): number {
+    return this.writer.heldBytes;
+  }
+
+  /** Why rows do not come through; undefined while they do, and when there are none. */
+  get trouble(): string | undefined {
+    return this.writer.trouble;
+  }
+
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     if (this.#ended) throw new TelemetryError('store_unavailable', 'The store is closed.');
     await this.writer.write(batches);

@@ -9,6 +9,9 @@ import { Signal } from './signal.js';
 /** Of one commit, unless one record has more. */
 const mostRows = 5000;
 const mostBatches = 64;
+/** What may wait and be under way. */
+const mostBytes = 64 << 20;
+const lookMs = 500;
 const lastMs = 253_402_300_799_999;
 
 /** Events go through the client. */
@@ -16,6 +19,7 @@ const noLines: LineSink = { send: () => Promise.reject(new Error('there are no l
 
 interface Waiting {
   readonly batches: readonly EventBatch[];
+  readonly bytes: number;
   readonly written: PromiseWithResolvers<void>;
 }
 
@@ -23,23 +27,47 @@ interface Waiting {
 export class EventWriter {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
+  #heldBytes = 0;
+  readonly #changed = new Signal();
   readonly #delivery: Delivery;
 
   constructor(
     private readonly client: Client,
     private readonly way: Omit<Way, 'sink'>,
   ) {
-    this.#delivery = new Delivery({ ...way, sink: noLines }, forever, new Signal());
+    this.#delivery = new Delivery({ ...way, sink: noLines }, forever, this.#changed);
+  }
+
+  /** Why rows do not come through; undefined while they do, and when there are none. */
+  get trouble(): string | undefined {
+    return this.#running && this.way.outage.reason;
+  }
+
+  /** What waits and is under way, about. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /** Resolves when readers see the events. Rejects `store_unavailable`, and an Error for events that the store cannot hold. */
-  write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    const written = Promise.withResolvers<void>();
+  async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     const values = batches.map(({ value }) => value);
     for (const batch of values) check(batch);
-    this.#waiting.push({ batches: values, written });
+    const bytes = values.reduce((sum, batch) => sum + bytesOf(batch), 0);
+    await this.#hold(bytes);
+    const written = Promise.withResolvers<void>();
+    this.#waiting.push({ batches: values, bytes, written });
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return written.promise;
+  }
+
+  /** Resolves when these may wait too, and counts them. Rejects `store_unavailable` when that is not foreseeable. */
+  async #hold(bytes: number): Promise<void> {
+    while (this.#heldBytes >= mostBytes) {
+      this.#delivery.check();
+      this.way.outage.check();
+      await this.#changed.wait(lookMs);
+    }
+    this.#heldBytes += bytes;
   }
 
   /** Takes no more. */
@@ -58,6 +86,8 @@ export class EventWriter {
       } catch (cause) {
         for (const { written } of group) written.reject(cause);
       }
+      this.#heldBytes -= group.reduce((sum, { bytes }) => sum + bytes, 0);
+      this.#changed.ring();
     }
   }
 
@@ -88,6 +118,12 @@ export class EventWriter {
       }
     }
   }
+}
+
+/** In memory, about. */
+function bytesOf({ events }: EventBatch): number {
+  const rowBytes = 200;
+  return events.reduce((sum, { metric, value }) => sum + rowBytes + metric.length + value.length, 0);
 }
 
 function check({ orgId, sourceId, events }: EventBatch): void {

@@ -1,17 +1,24 @@
 import { Histogram, type Metric } from '#model';
-import type { Outage } from './outage.js';
 import type { Visibility } from './visibility.js';
 
 /** What writing has done since the start. */
 export class Figures {
   /** Rows that the store has accepted, by what they are. */
   readonly rows = { points: 0, late_points: 0, rollups: 0, events: 0 };
+  /** Attempts that failed. */
+  failures = 0;
   /** Seconds from the acceptance of rows until readers saw them. */
   readonly applied = new Histogram([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]);
 }
 
-/** @param held bytes that wait and are under way. */
-export function metricsOf(figures: Figures, outage: Outage, visibility: Visibility, held: () => number): Metric[] {
+/** What the stores of a generation hold. */
+interface Held {
+  readonly series: { readonly heldBytes: number; readonly seriesCount: number };
+  readonly events: { readonly heldBytes: number };
+}
+
+export function metricsOf(figures: Figures, visibility: Visibility, held: () => Iterable<Held>): Metric[] {
+  const sum = (of: (one: Held) => number) => (): number => Array.from(held(), of).reduce((all, one) => all + one, 0);
   return [
     {
       name: 'headwater_questdb_rows',
@@ -31,15 +38,22 @@ export function metricsOf(figures: Figures, outage: Outage, visibility: Visibili
       name: 'headwater_questdb_held_bytes',
       kind: 'gauge',
       unit: 'bytes',
-      help: 'Rows of points that wait for QuestDB or are under way.',
-      read: held,
+      help: 'Rows of points and events that wait for QuestDB or are under way.',
+      read: sum(({ series, events }) => series.heldBytes + events.heldBytes),
+    },
+    {
+      name: 'headwater_questdb_series',
+      kind: 'gauge',
+      unit: '',
+      help: 'Series that this process has taken points of and remembers, at about a kilobyte each; beyond a third of the heap it begins anew.',
+      read: sum(({ series }) => series.seriesCount),
     },
     {
       name: 'headwater_questdb_failures',
       kind: 'counter',
       unit: '',
       help: 'Attempts to bring rows to QuestDB that failed since the start.',
-      read: () => outage.failures,
+      read: () => figures.failures,
     },
     {
       name: 'headwater_questdb_suspended_tables',

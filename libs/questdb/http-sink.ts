@@ -44,25 +44,28 @@ export class HttpSink implements LineSink {
     if (!lease.held()) throw new NotAccepted('none', 'the lease is lost');
     this.#sentMs = performance.now();
     try {
-      const answer = await this.#exchange(body);
-      if (answer.statusCode === 204) answer.resume();
-      else throw new NotAccepted('none', `QuestDB answers ${answer.statusCode}: ${await text(answer)}`);
+      await this.#exchange(body);
     } finally {
       this.#sentMs = undefined;
     }
   }
 
-  async #exchange(body: Uint8Array): Promise<IncomingMessage> {
+  async #exchange(body: Uint8Array): Promise<void> {
     const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength };
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
+    // A request may also fail after its answer has begun, of which the answer is told too.
+    sending.on('error', () => undefined);
     const connection = watch(sending);
     const lost = setTimeout(() => connection.socket?.resetAndDestroy(), lostMs);
     try {
       sending.end(body);
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];
-      return answer;
+      if (answer.statusCode !== 204) throw new NotAccepted('none', `QuestDB answers ${answer.statusCode}: ${await text(answer)}`);
+      answer.resume();
     } catch (cause) {
+      // Also after a refusal: it may have come while the body was being sent, the rest of which nobody reads.
       await connection.ended();
+      if (cause instanceof NotAccepted) throw cause;
       throw new NotAccepted(connection.connected ? 'unknown' : 'none', `no answer from QuestDB: ${(cause as Error).message}`, { cause });
     } finally {
       clearTimeout(lost);

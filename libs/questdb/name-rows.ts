@@ -1,7 +1,6 @@
 import type { Client } from './client.js';
 import type { Delivery } from './delivery.js';
 import type { Series } from './series-names.js';
-import type { Visibility } from './visibility.js';
 
 const mostRows = 10_000;
 
@@ -11,7 +10,6 @@ export class NameRows {
 
   constructor(
     private readonly client: Client,
-    private readonly visibility: Visibility,
     private readonly table: string,
   ) {}
 
@@ -27,7 +25,7 @@ export class NameRows {
     for (let from = 0; from < waiting.length; from += mostRows) {
       await delivery.untilItWorks(() => this.#send(waiting.slice(from, from + mostRows), delivery));
     }
-    await delivery.untilItWorks(() => this.visibility.of([this.table]));
+    await delivery.untilItWorks(() => delivery.shows([this.table]));
   }
 
   #send(some: readonly Series[], delivery: Delivery): Promise<void> {

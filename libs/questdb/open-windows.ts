@@ -19,7 +19,6 @@ export class OpenWindows {
   #state = new Uint8Array(0);
   /** 1 when the window has changed since its row was sent. */
   #changed = new Uint8Array(0);
-  #length = 0;
 
   constructor(
     readonly sizeMs: number,
@@ -31,13 +30,12 @@ export class OpenWindows {
 
   /** How many series there are places for. */
   get length(): number {
-    return this.#length;
+    return this.#state.length;
   }
 
   /** Makes places for series up to this number. */
   reserve(length: number): void {
-    if (length > this.#state.length) this.#grow(2 * length);
-    this.#length = Math.max(this.#length, length);
+    if (length > this.length) this.#grow(length);
   }
 
   /** Takes a point that is newer than all of its series before. */
@@ -55,11 +53,16 @@ export class OpenWindows {
     this.#changed[series] = 1;
   }
 
-  /** The window of this time has a point that is not newer than all before, or may have. */
+  /** The window of this time is not to be folded here any more: as when it has a point that is not newer than all before. */
   spoil(series: number, timestampMs: number): void {
     const startMs = bucketStartMs(timestampMs, this.sizeMs);
     if (this.#state[series] === state.live && this.startMs[series] === startMs) this.#state[series] = state.stale;
     this.stale(series, startMs);
+  }
+
+  /** Whether this window may be the next one of the series: times only rise. */
+  mayBegin(series: number, startMs: number): boolean {
+    return this.#state[series] === state.none || startMs > this.startMs[series]!;
   }
 
   /** The window of the series when its row is to be sent, which counts as done then. */
@@ -72,7 +75,7 @@ export class OpenWindows {
   /** Visits windows whose row is to be sent. */
   *changed(): Generator<{ readonly series: number; readonly bucket: Bucket }> {
     yield* this.closed;
-    for (let series = 0; series < this.#length; series++) {
+    for (let series = 0; series < this.length; series++) {
       if (this.#changed[series] === 1) yield { series, bucket: this.#bucket(series) };
     }
   }

@@ -3,14 +3,12 @@ import { TelemetryError } from '#model';
 /** How long one waits for a store that fails before one is told. */
 const patienceMs = 5000;
 
-/** Whether writing fails, since when, and why. */
+/** Whether one way of rows into their tables fails, since when, and why. */
 export class Outage {
-  failures = 0;
   #sinceMs: number | undefined;
   #cause: unknown;
 
   began(cause: unknown): void {
-    this.failures++;
     this.#sinceMs ??= performance.now();
     this.#cause = cause;
   }

@@ -1,5 +1,6 @@
 import type { Lease } from '#model';
 import { Delivery, type Way } from './delivery.js';
+import { dueAfter } from './flush-times.js';
 import { type LatePart, LateRows } from './late-rows.js';
 import { Lines } from './lines.js';
 import type { NameRows } from './name-rows.js';
@@ -10,10 +11,6 @@ import { Signal } from './signal.js';
 const fullRows = 50_000;
 /** What may wait and be under way. */
 const mostBytes = 64 << 20;
-const liveMs = { least: 1000, most: 5000 } as const;
-const lateMs = { least: 5000, most: 30_000 } as const;
-/** A table that takes long to apply rows gets them more seldom. */
-const restPerApply = 5;
 const lookMs = 500;
 const firstBytes = 1 << 16;
 const mostSpareBytes = 16 << 20;
@@ -37,8 +34,7 @@ export class PointRows {
   #underWay: Flush | undefined;
   #underWayBytes = 0;
   #draining = 0;
-  #liveDueMs = 0;
-  #lateDueMs = 0;
+  #dueMs = { live: 0, late: 0 };
   /** Live rows taken in, and how many of them are visible. */
   #added = 0;
   #visible = 0;
@@ -135,8 +131,8 @@ export class PointRows {
   /** Late rows are taken together with the live ones added before them, which are sent first. */
   #due(nowMs: number): Flush | undefined {
     const pressed = this.#draining > 0 || this.bytes > mostBytes / 2;
-    const late = !this.#late.empty && (pressed || nowMs >= this.#lateDueMs);
-    const live = this.#live.rows > 0 && (pressed || nowMs >= this.#liveDueMs || this.#live.rows >= fullRows);
+    const late = !this.#late.empty && (pressed || nowMs >= this.#dueMs.late);
+    const live = this.#live.rows > 0 && (pressed || nowMs >= this.#dueMs.live || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
     const flush = { live: this.#live, late: late ? this.#late.take() : [] };
     this.#live = this.#spare ?? new Lines(firstBytes);
@@ -151,13 +147,14 @@ export class PointRows {
     this.#underWay = flush;
     this.#lateBytes -= lines.length;
     this.#underWayBytes = live.length + lines.length;
+    const beganMs = performance.now();
     await this.names.write(this.#delivery);
     if (live.rows > 0) await this.#delivery.send(live.bytes);
     if (lines.rows > 0) await this.#delivery.send(lines.bytes);
-    const beganMs = performance.now();
+    const sentMs = performance.now();
     await this.#delivery.visible();
-    const applyMs = performance.now() - beganMs;
-    this.#rest(applyMs, lines.rows > 0);
+    const applyMs = performance.now() - sentMs;
+    this.#dueMs = dueAfter(this.#dueMs, { beganMs, applyMs, late: lines.rows > 0 });
     this.#count(live.rows, lines.rows, applyMs);
     this.#visible += live.rows;
     this.#underWay = undefined;
@@ -170,12 +167,6 @@ export class PointRows {
     rows.points += live;
     rows.late_points += late;
     applied.add(applyMs / 1000);
-  }
-
-  #rest(applyMs: number, late: boolean): void {
-    const pauseMs = ({ least, most }: typeof liveMs | typeof lateMs): number => Math.min(most, Math.max(least, restPerApply * applyMs));
-    this.#liveDueMs = performance.now() + (late ? liveMs.least : pauseMs(liveMs));
-    if (late) this.#lateDueMs = performance.now() + pauseMs(lateMs);
   }
 }
 

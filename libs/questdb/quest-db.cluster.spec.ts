@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { compareUtf8, forever, type PointBatch } from '#model';
 import type { Placed } from '#stores';
 import {
@@ -11,12 +11,15 @@ import {
   type SeriesStoreUnderTest,
   sharedQuestDb,
 } from '#testing';
+import { TableMismatch } from './ensure-tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
+import { Sql } from './sql.js';
+import type { Partitioning } from './tables.js';
 
 /** Shortly after the times that the contracts write. */
 const now = 1_700_000_100_000;
 const seriesTables = ownGenerations();
-const [eventTables, nameTables, oddTables] = [seriesTables + 1, seriesTables + 2, seriesTables + 3];
+const [eventTables, nameTables, oddTables, goneTables] = [seriesTables + 1, seriesTables + 2, seriesTables + 3, seriesTables + 4];
 const everything = { startMs: 0, endMs: 1e15 };
 
 async function open(generation: number): Promise<QuestDb> {
@@ -87,6 +90,102 @@ describeOnServers('Generations of QuestDB', () => {
     expect(db.series(2)).not.toBe(second);
     await expect(second.checkpoint()).rejects.toMatchObject({ code: 'store_unavailable' });
     await db.close();
+  });
+});
+
+describeOnServers('A generation whose tables are gone', () => {
+  it('fails soon while another one goes on, holds up nobody, and is no trouble once its lease is lost', async () => {
+    const db = await open(goneTables);
+    await db.ensureTables(goneTables + 1);
+    const [gone, other] = [db.series(goneTables), db.series(goneTables + 1)];
+    const series = [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(now), value: Float64Array.of(1) }];
+    const record = (offset: number): Placed<PointBatch> => ({
+      partition: 0,
+      offset,
+      value: { orgId: 'o', sourceId: 's', receivedMs: now, series },
+    });
+    let held = true;
+    await gone.write([record(0)], { held: () => held });
+    await gone.checkpoint();
+    await db.dropTables(goneTables);
+    await gone.write([record(1)], { held: () => held });
+
+    const progress = { failed: false };
+    const failing = gone.checkpoint().finally(() => (progress.failed = true));
+    failing.catch(() => undefined);
+    for (let offset = 0; !progress.failed; offset++) {
+      await other.write([record(offset)], forever);
+      await other.checkpoint();
+    }
+    await expect(failing).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(db.health()).toMatch(/./);
+    held = false;
+    expect(db.health()).toBeUndefined();
+    await db.dropTables(goneTables + 1);
+    await db.close();
+  });
+});
+
+describeOnServers('Tables that are there', () => {
+  const generation = goneTables + 2;
+  let sql: Sql;
+  beforeEach(async () => {
+    sql = new Sql(sharedQuestDb().pgUrl);
+    const db = await open(generation);
+    await db.close();
+  });
+  afterEach(async () => {
+    const db = openQuestDb({ ...sharedQuestDb(), clock: () => now });
+    await dropAndClose(db, generation);
+    await sql.close();
+  });
+
+  const ensured = async (partitioning: Partitioning): Promise<void> => {
+    const db = openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning });
+    try {
+      await db.ensureTables(generation);
+    } finally {
+      await db.close();
+    }
+  };
+  const points = `points_g${generation}`;
+
+  it('and as they would be made are left as they are', () => expect(ensured('MONTH')).resolves.toBeUndefined());
+
+  it.each<[string, Partitioning, readonly string[], readonly string[]]>([
+    [
+      'cut in another way',
+      'WEEK',
+      [],
+      [
+        `QuestDB's table ${points} is partitioned by MONTH, not by WEEK: set HEADWATER_QUESTDB_PARTITION back`,
+        `QuestDB's table rollup_1m_g${generation} is partitioned by MONTH`,
+        `QuestDB's table rollup_1h_g${generation} is partitioned by YEAR, not by MONTH`,
+        `QuestDB's table events_g${generation} is partitioned`,
+      ],
+    ],
+    [
+      'of other columns',
+      'MONTH',
+      [`ALTER TABLE ${points} ADD COLUMN more INT`],
+      [`QuestDB's table ${points} has the columns ts TIMESTAMP,`],
+    ],
+    ['without an index', 'MONTH', [`ALTER TABLE ${points} ALTER COLUMN source DROP INDEX`], [`QuestDB's table ${points} has the columns`]],
+    [
+      'of other keys',
+      'MONTH',
+      [`ALTER TABLE ${points} DEDUP ENABLE UPSERT KEYS(ts, org)`],
+      [`QuestDB's table ${points} has the keys ts, org, not`],
+    ],
+    ['of no keys', 'MONTH', [`ALTER TABLE ${points} DEDUP DISABLE`], [`QuestDB's table ${points} has the keys of no column, not`]],
+  ])('and %s are refused with what to do', async (_, partitioning, changes, sentences) => {
+    await sql.run(changes);
+    await sql.rows(`SELECT wait_wal_table('${points}')`);
+    const error = await ensured(partitioning).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(TableMismatch);
+    const told = (error as Error).message.split('\n');
+    expect(told).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
+    for (const sentence of told) expect(sentence).toContain('run `headwater rebuild`, which makes new tables.');
   });
 });
 

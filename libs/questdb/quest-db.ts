@@ -2,7 +2,9 @@ import type { Metric } from '#model';
 import type { EventStore, SeriesStore } from '#stores';
 import { Client } from './client.js';
 import { compare, type Compared } from './compare.js';
+import type { Way } from './delivery.js';
 import { dump, type DumpedRow, type Moment } from './dump.js';
+import { ensureTables } from './ensure-tables.js';
 import { EventReads } from './event-reads.js';
 import { QuestDbEventStore } from './event-store.js';
 import { EventWriter } from './event-writer.js';
@@ -12,8 +14,8 @@ import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
-import { Sql } from './sql.js';
-import { creating, type Partitioning, type Tables, tablesOf, viewing } from './tables.js';
+import { Sql, type Patience } from './sql.js';
+import { type Partitioning, rollupTables, type Tables, tablesOf, viewing } from './tables.js';
 import { Visibility } from './visibility.js';
 
 export interface QuestDbOptions {
@@ -32,8 +34,11 @@ export interface QuestDb {
   /** The same object for the same generation, while it is one of the three that were asked for last. */
   series(generation: number): SettledSeriesStore;
   events(generation: number): EventStore;
-  /** Makes what is missing. Rejects `store_unavailable`. */
-  ensureTables(generation: number): Promise<void>;
+  /**
+   * Makes what is missing. Rejects `store_unavailable`, at once when QuestDB refuses, and after some seconds, or as told, of silence;
+   * TableMismatch when a table that is there is not as it would be made.
+   */
+  ensureTables(generation: number, patience?: Patience): Promise<void>;
   dropTables(generation: number): Promise<void>;
   /** Makes people's SQL see this generation. */
   replaceViews(generation: number): Promise<void>;
@@ -72,9 +77,8 @@ const mostGenerations = 3;
 export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
   const reading = new Sql(pgUrl, 16);
   const writing = new Sql(pgUrl, 2);
-  const waiting = new Sql(pgUrl, 4);
-  const visibility = new Visibility(waiting);
-  const outage = new Outage();
+  const looking = new Sql(pgUrl, 2);
+  const visibility = new Visibility(looking);
   const figures = new Figures();
   const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
   const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
@@ -83,19 +87,22 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
   const open = (generation: number): Generation => {
     const tables = tablesOf(generation);
     const slices = new Slices(reading, tables);
+    const way = (...names: readonly (keyof Tables)[]): Omit<Way, 'sink'> => ({
+      visibility,
+      outage: new Outage(),
+      figures,
+      tables: names.map((name) => tables[name]),
+    });
     const parts = {
       tables,
       partitioning,
-      pointSink: sinks[0],
-      rollupSink: sinks[1],
+      points: { ...way('points'), sink: sinks[0] },
+      rollups: { ...way(...rollupTables), sink: sinks[1] },
       client: clients[0],
       sql: writing,
-      visibility,
-      outage,
-      figures,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
-    const writer = new EventWriter(clients[1], { visibility, outage, figures, tables: [tables.events] });
+    const writer = new EventWriter(clients[1], way('events'));
     return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)) };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
@@ -114,25 +121,26 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     const ends = [...generations.values()].flatMap(({ series, events }) => [series.end(), events.end()]);
     for (const sink of sinks) sink.close();
     await Promise.all([...ends, ...clients.map((client) => client.close())]);
-    await Promise.all([reading, writing, waiting].map((sql) => sql.close()));
+    await Promise.all([reading, writing, looking].map((sql) => sql.close()));
   };
   const whyNot = (): string | undefined => {
     const [suspended] = visibility.suspended;
     if (suspended) return `QuestDB has suspended the table ${suspended.table}: ${suspended.reason}`;
-    return outage.reason ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
+    const [trouble] = [...generations.values()].flatMap(({ series, events }) => series.trouble ?? events.trouble ?? []);
+    return trouble ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
   };
   const all = (tables: Tables): string[] => Object.values(tables) as string[];
 
   return {
     series: (generation) => generationOf(generation).series,
     events: (generation) => generationOf(generation).events,
-    ensureTables: (generation) => writing.run(creating(tablesOf(generation), partitioning)),
+    ensureTables: (generation, patience) => ensureTables(writing, tablesOf(generation), partitioning, patience),
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
     dump: (generation) => dump(reading, tablesOf(generation)),
     compare: (right, other, at) => compare(dump(reading, tablesOf(right), at), dump(reading, tablesOf(other), at)),
     health: whyNot,
-    metrics: metricsOf(figures, outage, visibility, () => generations.values().reduce((sum, { series }) => sum + series.heldBytes, 0)),
+    metrics: metricsOf(figures, visibility, () => generations.values()),
     close: end,
     crash: end,
   };

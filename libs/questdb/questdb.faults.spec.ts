@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { forever, type PointBatch, rollupIntervals } from '#model';
 import type { Placed } from '#stores';
 import { describeOnOwnServers, eventually, ownQuestDb, until } from '#testing';
@@ -18,18 +18,18 @@ const importedBy: readonly Partitioning[] = process.env['FAULTS'] === 'long' ? [
 describeOnOwnServers('QuestDB in trouble', () => {
   let server: Server;
   let db: QuestDb;
+  let generation = 0;
   let offset = 0;
-  beforeEach(async () => {
+  beforeAll(async () => {
     server = await ownQuestDb({ QDB_DEV_MODE_ENABLED: 'true' });
   }, longMs);
-  afterEach(async () => {
-    await db.close();
-    await server.stop();
-  }, longMs);
+  afterEach(() => db.close(), longMs);
+  afterAll(() => server.stop(), longMs);
 
+  /** Each test has tables of its own, in one server that it leaves running. */
   async function open(partitioning: Partitioning): Promise<void> {
     db = openQuestDb({ ...server, clock: Date.now, partitioning });
-    await db.ensureTables(1);
+    await db.ensureTables(++generation);
   }
 
   const write = (orgId: string, value: number, ...timestampMs: readonly number[]): Promise<void> => {
@@ -41,17 +41,17 @@ describeOnOwnServers('QuestDB in trouble', () => {
     };
     const batch: PointBatch = { orgId, sourceId: 's', receivedMs: Date.now(), series: [run] };
     const placed: Placed<PointBatch> = { partition: 0, offset: offset++, value: batch };
-    return db.series(1).write([placed], forever);
+    return db.series(generation).write([placed], forever);
   };
   const values = async (orgId: string): Promise<number[]> => {
-    const { series } = await db.series(1).raw({ orgId, sourceId: 's', metrics: undefined, window: everything, limit: 10_000 });
+    const { series } = await db.series(generation).raw({ orgId, sourceId: 's', metrics: undefined, window: everything, limit: 10_000 });
     return Array.from(series[0]?.value ?? []);
   };
   const counts = async (orgId: string): Promise<number[]> =>
     Promise.all(
       rollupIntervals.map(async (interval) => {
         const query = { orgId, sourceId: 's', metrics: undefined, window: everything, limit: 20_000, interval };
-        const { series } = await db.series(1).buckets(query);
+        const { series } = await db.series(generation).buckets(query);
         return series[0]!.count.reduce((sum, count) => sum + count, 0);
       }),
     );
@@ -66,7 +66,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
         for (let at = 0; at < writes; at++) {
           await write('o', at, startMs + at * 1000);
           await db
-            .series(1)
+            .series(generation)
             .flush()
             .catch(() => undefined);
           if (at === 20) void server.server.kill('SIGKILL');
@@ -81,7 +81,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       await until('the operator is told', () => db.health() !== undefined);
       await server.server.start();
       await writing;
-      await eventually(() => db.series(1).checkpoint());
+      await eventually(() => db.series(generation).checkpoint());
       await expect(values('o')).resolves.toEqual(Array.from({ length: writes }, (_, at) => at));
       await expect(counts('o')).resolves.toEqual(rollupIntervals.map(() => writes));
       expect(db.health()).toBeUndefined();
@@ -97,7 +97,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       for (let at = 0; at < 4; at++) {
         await write('o', 2 * at, now);
         const flushed = db
-          .series(1)
+          .series(generation)
           .flush()
           .catch(() => undefined);
         await server.server.kill('SIGSTOP');
@@ -110,7 +110,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
         );
         await server.server.kill('SIGCONT');
         await flushed;
-        await eventually(() => db.series(1).checkpoint());
+        await eventually(() => db.series(generation).checkpoint());
         expect(await eventually(() => values('o'))).toEqual([2 * at + 1]);
       }
     },
@@ -123,18 +123,47 @@ describeOnOwnServers('QuestDB in trouble', () => {
       await open('DAY');
       const sql = new Sql(server.pgUrl);
       await write('o', 1, Date.now());
-      await db.series(1).flush();
-      await sql.run(['ALTER TABLE points_g1 SUSPEND WAL']);
+      await db.series(generation).flush();
+      await sql.run([`ALTER TABLE points_g${generation} SUSPEND WAL`]);
       await write('o', 2, Date.now() + 1000);
       const flushed = db
-        .series(1)
+        .series(generation)
         .flush()
         .catch(() => undefined);
-      await until('the operator is told', () => db.health()?.includes('suspended the table points_g1') ?? false);
+      await until('the operator is told', () => db.health()?.includes(`suspended the table points_g${generation}`) ?? false);
       await flushed;
       await eventually(async () => expect(await values('o')).toEqual([1, 2]));
       await until('all is well', () => db.health() === undefined);
       await sql.close();
+    },
+    longMs,
+  );
+
+  it(
+    'answers readers while two tables do not show what they took',
+    async () => {
+      const usual = server;
+      server = await ownQuestDb({ QDB_CAIRO_WAL_APPLY_ENABLED: 'false', QDB_SHARED_NETWORK_WORKER_COUNT: '2' });
+      try {
+        await open('DAY');
+        await db.ensureTables(generation + 1);
+        for (const _ of ['in one', 'in the next']) {
+          await write('o', 1, Date.now());
+          db.series(generation++)
+            .flush()
+            .catch(() => undefined);
+        }
+        const sql = new Sql(server.pgUrl);
+        const taken = 'SELECT count() FROM wal_tables() WHERE sequencerTxn > writerTxn';
+        await until('both have taken rows', async () => (await sql.rows(taken))[0]![0] === 2);
+        generation--;
+        for (let times = 0; times < 100; times++) await expect(values('o')).resolves.toEqual([]);
+        await sql.close();
+        await db.close();
+      } finally {
+        await server.stop();
+        server = usual;
+      }
     },
     longMs,
   );
@@ -146,7 +175,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       const days = Array.from({ length: 10_000 }, (_, day) => day * dayMs + 1);
       await write('importer', 1, ...days);
       const progress = { done: false };
-      const imported = eventually(() => db.series(1).checkpoint(), 3 * longMs).finally(() => (progress.done = true));
+      const imported = eventually(() => db.series(generation).checkpoint(), 3 * longMs).finally(() => (progress.done = true));
       let seen = 0;
       while (!progress.done) {
         const value = ++seen;
@@ -154,7 +183,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
         await eventually(async () => expect((await values('other')).at(-1)).toBe(value));
       }
       await imported;
-      await db.series(1).checkpoint();
+      await db.series(generation).checkpoint();
       await expect(counts('importer')).resolves.toEqual(rollupIntervals.map(() => 10_000));
       await expect(counts('other')).resolves.toEqual(rollupIntervals.map(() => seen));
       expect(seen).toBeGreaterThan(1);

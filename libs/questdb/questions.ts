@@ -1,9 +1,11 @@
 import { bucketStartMs } from '#model';
 import type { Series } from './series-names.js';
 
-const mostSpans = 200;
 const mostSources = 200;
+/** Of a source that is asked for together with others. */
 const mostCells = 64;
+/** A question opens every partition in its spans, at about 8 memory maps each, of which a process has 65,530. */
+const mostPartitions = 200;
 
 /** A span of time [fromMs, toMs). */
 export interface Span {
@@ -21,6 +23,8 @@ export interface Question {
 interface Sizes {
   readonly sizeMs: number;
   readonly cellMs: number;
+  /** Time of one partition of what is asked. */
+  readonly partitionMs: number;
 }
 
 /** For each cell of time the first and the last window in it. */
@@ -32,12 +36,15 @@ type Cells = Map<number, Span>;
  */
 export function questionsFor(windows: Iterable<readonly [Series, ReadonlySet<number>]>, sizes: Sizes): Question[] {
   const groups = Map.groupBy(bySource(windows, sizes), ({ org, cells }) => `${org} ${together(cells)}`);
+  const atOnce = Math.max(1, Math.floor(mostPartitions * Math.min(1, sizes.partitionMs / sizes.cellMs)));
   return [...groups.values()].flatMap((group) => {
-    const spans = joined(group.map(({ cells }) => cells));
-    const sources = group.map(({ source }) => source);
-    return chunks(sources, mostSources).flatMap((some) =>
-      chunks(spans, mostSpans).map((its) => ({ org: group[0]!.org, sources: some, spans: its })),
+    const { org } = group[0]!;
+    const sources = chunks(
+      group.map(({ source }) => source),
+      mostSources,
     );
+    // Cut before they are joined, so that a span has an end.
+    return chunks(merged(group), atOnce).flatMap((cells) => sources.map((some) => ({ org, sources: some, spans: joined(cells) })));
   });
 }
 
@@ -71,10 +78,14 @@ function together(cells: Cells): string {
   return [...cells.keys()].sort((a, b) => a - b).join();
 }
 
-function joined(all: readonly Cells[]): Span[] {
-  const cells: Cells = new Map();
-  for (const each of all) for (const [cell, span] of each) widen(cells, cell, span);
-  const spans = [...cells.values()].sort((a, b) => a.fromMs - b.fromMs);
+/** The cells of all of these, in order of time. */
+function merged(group: readonly SourceCells[]): Span[] {
+  const all: Cells = new Map();
+  for (const { cells } of group) for (const [cell, span] of cells) widen(all, cell, span);
+  return [...all.values()].sort((a, b) => a.fromMs - b.fromMs);
+}
+
+function joined(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of spans) {
     const last = result.at(-1);

@@ -19,21 +19,26 @@ export class Recompute {
     private readonly sql: Sql,
     private readonly tables: Tables,
     private readonly names: SeriesNames,
+    private readonly partitionMs: Readonly<Record<Level['from'], number>>,
   ) {}
 
   /** Rows of the windows that have points. What they are made of must be visible. */
   async *rows(level: Level, windows: StaleWindows): AsyncGenerator<SeriesBucket[]> {
-    for (const question of questionsFor(this.#named(windows), level)) {
+    for (const question of this.#questions(level, level.from, windows)) {
       const asked = await this.#ask(level, question, level.from, foldOf(level.from), windows);
       yield await this.#summed(level, asked.map(bucketOf));
     }
+  }
+
+  #questions({ sizeMs, cellMs }: Level, from: Level['from'], windows: StaleWindows): Question[] {
+    return questionsFor(this.#named(windows), { sizeMs, cellMs, partitionMs: this.partitionMs[from] });
   }
 
   *#named(windows: StaleWindows): Generator<readonly [Series, ReadonlySet<number>]> {
     for (const [series, starts] of windows.bySeries()) yield [this.names.all[series]!, starts];
   }
 
-  async #ask(level: Level, question: Question, from: keyof Tables, fold: string, windows: StaleWindows): Promise<Asked[]> {
+  async #ask(level: Level, question: Question, from: Level['from'], fold: string, windows: StaleWindows): Promise<Asked[]> {
     const { org, sources, spans } = question;
     const rows = await this.sql.rows<AskedRow>(
       `SELECT timestamp_floor('${level.interval}', ts)::long / 1000 AS b, source, metric, ${fold} FROM ${this.tables[from]}
@@ -55,7 +60,7 @@ export class Recompute {
     }
     if (large.size === 0) return buckets;
     const sums = new Map<string, number>();
-    for (const question of questionsFor(this.#named(large), level)) {
+    for (const question of this.#questions(level, 'points', large)) {
       const asked = await this.#ask(level, question, 'points', `sum(value * ${downscale})`, large);
       for (const { series, row } of asked) sums.set(`${series.id} ${row[0]}`, clampedSum(row[3]! / downscale));
     }

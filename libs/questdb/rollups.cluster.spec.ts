@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
 import { type Lease, type PointBatch, rollupIntervals, type SeriesRun, TelemetryError } from '#model';
 import type { Placed, SeriesStore } from '#stores';
 import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
 import { Client } from './client.js';
+import type { Way } from './delivery.js';
 import { Figures } from './figures.js';
 import { HttpSink } from './http-sink.js';
 import type { LineSink } from './line-sink.js';
@@ -11,13 +13,16 @@ import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
 import { type Row, Sql, type Value } from './sql.js';
-import { creating, type Tables, tablesOf } from './tables.js';
+import { creating, rollupTables, type Tables, tablesOf } from './tables.js';
 import { Visibility } from './visibility.js';
 
 const everything = { startMs: 0, endMs: 1e15 };
 const all = 1_000_000;
 /** When every stored row is old enough to be taken. */
 const muchLater = 253_402_300_800_000;
+
+/** How often a question gets no answer, and what a body of points waits for. */
+const usual = { noAnswer: 0.02, beforePoints: (): Promise<void> => Promise.resolve() };
 
 /** Counts what a writer asks of the store, and takes the lease away between two of these. */
 class Steps {
@@ -46,27 +51,34 @@ describeOnServers('Rollups in QuestDB', () => {
   afterAll(() => sql.close());
 
   /** The store of a process that is interrupted after some steps; as a crash it also forgets the lease's writer. */
-  function aStore(tables: Tables, steps: Steps, random: Random): { readonly store: QuestDbSeriesStore; end(): Promise<void> } {
+  function aStore(
+    tables: Tables,
+    steps: Steps,
+    random: Random,
+    { noAnswer, beforePoints } = usual,
+  ): { readonly store: QuestDbSeriesStore; end(): Promise<void> } {
     const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)];
     const counted = (sink: LineSink): LineSink => ({ send: (body, lease) => steps.pass(() => sink.send(body, lease)) });
     const client = new Client(httpUrl);
     class CountedSql extends Sql {
       override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
-        if (random.chance(0.02)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
+        if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
         return steps.pass(() => super.rows<R>(text, values, patienceMs));
       }
     }
     const counting = new CountedSql(pgUrl, 4);
+    const pointSink = counted(sinks[0]!);
+    const heldUp: LineSink = { send: (body, lease) => beforePoints().then(() => pointSink.send(body, lease)) };
+    const visibility = new Visibility(counting);
+    const figures = new Figures();
+    const way = (...names: readonly string[]): Omit<Way, 'sink'> => ({ visibility, outage: new Outage(), figures, tables: names });
     const parts = {
       tables,
       partitioning: 'MONTH' as const,
-      pointSink: counted(sinks[0]!),
-      rollupSink: counted(sinks[1]!),
+      points: { ...way(tables.points), sink: heldUp },
+      rollups: { ...way(...rollupTables.map((table) => tables[table])), sink: counted(sinks[1]!) },
       client,
       sql: counting,
-      visibility: new Visibility(counting),
-      outage: new Outage(),
-      figures: new Figures(),
     };
     const store = new QuestDbSeriesStore(parts, reads(tables, muchLater));
     const end = async (): Promise<void> => {
@@ -99,6 +111,41 @@ describeOnServers('Rollups in QuestDB', () => {
     }
     expect(histories).toBeGreaterThan(0);
   }, 600_000);
+
+  it('have a point of a window that a checkpoint makes anew, when it comes after the checkpoint has begun', async () => {
+    const tables = tablesOf(generation + histories);
+    await sql.run(creating(tables, 'MONTH'));
+    const steps = new Steps();
+    // The point that comes late is not visible while its window is made anew.
+    const settled = Promise.withResolvers<void>();
+    let bodies = 0;
+    const beforePoints = (): Promise<void> => (bodies++ === 0 ? Promise.resolve() : settled.promise);
+    const process = aStore(tables, steps, new Random(0), { noAnswer: 0, beforePoints });
+    const { store } = process;
+    const lease = steps.lease(Infinity);
+    const start = 1_700_000_040_000;
+    const write = async (offset: number, ...timestampMs: readonly number[]): Promise<void> => {
+      // So large that their sum is made again from the points.
+      const large = Float64Array.from(timestampMs, () => 1e308);
+      const series = [{ metric: 'a', tags: {}, timestampMs: Float64Array.from(timestampMs), value: large }];
+      const value = { orgId: 'org', sourceId: 's1', receivedMs: start, series };
+      await store.write([{ partition: 0, offset, value }], lease);
+    };
+    await write(0, start, start + 1000);
+    const checkpoint = store.checkpoint();
+    await setImmediate();
+    await write(1, start + 2000);
+    await checkpoint;
+    settled.resolve();
+    await store.checkpoint();
+    for (const interval of rollupIntervals) {
+      const query = { orgId: 'org', sourceId: 's1', metrics: undefined, window: everything, limit: all, interval };
+      const { series } = await reads(tables, muchLater).buckets(query);
+      expect(series.map(({ count }) => [...count])).toEqual([[3]]);
+    }
+    await process.end();
+    await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));
+  });
 
   /** Delivers from the last commit on, under one lease after the other, until all is committed. */
   async function project(records: readonly Placed<PointBatch>[], random: Random, tables: Tables): Promise<void> {

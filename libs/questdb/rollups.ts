@@ -10,12 +10,14 @@ import { type Series, type SeriesNames, seriesKey } from './series-names.js';
 import { Signal } from './signal.js';
 import type { Sql } from './sql.js';
 import { StaleWindows } from './stale-windows.js';
-import { rollupPartitionMs, type Partitioning, type Tables } from './tables.js';
+import { partitionMs, type Partitioning, type Tables } from './tables.js';
 
 const rowsPerBody = 20_000;
 const mostPartitions = 50;
 /** Beyond so many stale windows the next ones wait for a checkpoint. */
 const mostStale = 200_000;
+/** Windows of a series that are over and have not been sent, beside so many of all. */
+const mostClosed = 3;
 /** While a checkpoint waits for something, rows of live windows go on in this rhythm. */
 const liveRowsMs = 30_000;
 
@@ -48,7 +50,7 @@ export class Rollups {
   readonly #delivery: Delivery;
   readonly #changed = new Signal();
   readonly #names: SeriesNames;
-  readonly #partitionMs: ReturnType<typeof rollupPartitionMs>;
+  readonly #partitionMs: ReturnType<typeof partitionMs>;
   /** The newest point that was folded of each series. */
   #marks = new Float64Array(0);
 
@@ -58,8 +60,8 @@ export class Rollups {
     lease: Lease,
   ) {
     this.#names = names;
-    this.#partitionMs = rollupPartitionMs(partitioning);
-    this.#recompute = new Recompute(sql, tables, names);
+    this.#partitionMs = partitionMs(partitioning);
+    this.#recompute = new Recompute(sql, tables, names, this.#partitionMs);
     this.#delivery = new Delivery(way, lease, this.#changed);
     this.#states = levels.map((level): State => {
       const known = new KnownRows(sql, tables, level);
@@ -72,9 +74,10 @@ export class Rollups {
     });
   }
 
-  /** Whether so much is stale that a checkpoint is due. */
+  /** Whether so much waits for a checkpoint that one is due. */
   get full(): boolean {
-    return this.#states[0]!.stale.size >= mostStale;
+    const most = mostStale + mostClosed * this.#names.all.length;
+    return this.#states.some(({ stale, open }) => stale.size >= mostStale || open.closed.length >= most);
   }
 
   /** To be awaited before points of this time are added as live ones. */
@@ -127,7 +130,7 @@ export class Rollups {
 
   #begin(): void {
     for (const state of this.#states) {
-      for (const { series, bucket } of state.open.changed()) if (large(bucket)) state.stale.add(series, bucket.startMs);
+      for (const { series, bucket } of state.open.changed()) if (large(bucket)) state.open.spoil(series, bucket.startMs);
       state.settling = state.stale;
       state.stale = new StaleWindows();
     }
@@ -137,7 +140,7 @@ export class Rollups {
     for (const state of this.#states) {
       for (const [series, starts] of state.settling.bySeries()) {
         const key = keyOf(this.#names.all[series]!);
-        for (const startMs of starts) state.known.add(startMs, key);
+        for (const startMs of starts) if (state.open.mayBegin(series, startMs)) state.known.add(startMs, key);
       }
       state.settling = new StaleWindows();
     }
@@ -181,11 +184,11 @@ export class Rollups {
 
   async #sendSome(state: State, rows: readonly SeriesBucket[]): Promise<void> {
     const mine = rows.filter(({ series, bucket }) => !state.settling.has(series.id, bucket.startMs));
-    for (const { series, bucket } of mine) if (large(bucket)) state.stale.add(series.id, bucket.startMs);
+    for (const { series, bucket } of mine) if (large(bucket)) state.open.spoil(series.id, bucket.startMs);
     try {
       await this.#send(state, mine);
     } catch (cause) {
-      for (const { series, bucket } of mine) state.stale.add(series.id, bucket.startMs);
+      for (const { series, bucket } of mine) state.open.spoil(series.id, bucket.startMs);
       throw cause;
     }
   }
@@ -218,6 +221,7 @@ export class Rollups {
     this.way.figures.rows.rollups += rows.length;
   }
 
+  /** Makes places for series up to this number, and as many again. */
   #reserve(length: number): void {
     const grown = new Float64Array(2 * length);
     grown.set(this.#marks);
@@ -230,8 +234,8 @@ const keyOf = ({ org, source, metric }: Series): string => seriesKey(org, source
 const large = ({ min, max, count }: Bucket): boolean => mayOverflow(min, max, count);
 
 /** Rows of a bounded number of partitions each. */
-function* byPartitions(rows: readonly SeriesBucket[], partitionMs: number): Generator<SeriesBucket[]> {
-  const partitions = Map.groupBy(rows, ({ bucket }) => bucketStartMs(bucket.startMs, partitionMs));
+function* byPartitions(rows: readonly SeriesBucket[], sizeMs: number): Generator<SeriesBucket[]> {
+  const partitions = Map.groupBy(rows, ({ bucket }) => bucketStartMs(bucket.startMs, sizeMs));
   const all = [...partitions.values()];
   for (let from = 0; from < all.length; from += mostPartitions) yield all.slice(from, from + mostPartitions).flat();
 }

@@ -1,13 +1,16 @@
 import { bucketStartMs, bucketWindow, clampedSum, compareUtf8, intervalMs, type RollupInterval, type Window } from '#model';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
 import { downscale, foldOf, levels, mayOverflow } from './levels.js';
+import { chunks } from './questions.js';
 import { type Slices, sqlWindow } from './slices.js';
-import { oneOf, type Row, type Sql, type Value } from './sql.js';
+import { oneOf, type Sql, type Value } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
 const settledAfterMs = 600_000;
-const mostMetrics = 2000;
+const hourMs = intervalMs['1h'];
+/** Names in one question. */
+const mostNames = 2000;
 
 /** Which rows are meant, as conditions with places for values. */
 interface Filter {
@@ -18,9 +21,17 @@ interface Filter {
 }
 
 /** A row of an answer: the name is that of a metric or of a source. */
-interface NamedBucket {
+interface NamedRow {
+  /** Of a bucket its start, of a point its time. */
   readonly startMs: number;
   readonly name: string;
+}
+
+interface NamedValue extends NamedRow {
+  readonly value: number;
+}
+
+interface NamedBucket extends NamedRow {
   min: number;
   max: number;
   sum: number;
@@ -63,29 +74,18 @@ export class SeriesReads {
   }
 
   async raw(query: SeriesQuery): Promise<RawAnswer> {
-    const filter = filterOf(query);
-    if (!filter) return { series: [], truncated: false };
-    const rows: Row[] = [];
-    for (const slice of await this.slices.of('points', query.window)) {
-      const left = query.limit + 1 - rows.length;
-      if (left === 0) break;
-      const { where, values } = withWindow(filter, slice);
-      const select = `SELECT ts::long / 1000, metric, value FROM ${this.tables.points} WHERE ${where}`;
-      rows.push(...(await this.sql.rows(`${select} ORDER BY ts, metric::varchar LIMIT ${left}`, values)));
-    }
-    const kept = Map.groupBy(rows.slice(0, query.limit), ([, metric]) => metric as string);
+    const rows = await firstOf(filtersOf(query), (filter) => this.#rawRows(filter, query));
+    const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
     const series = [...kept].map(([metric, its]) => ({
       metric,
-      timestampMs: Float64Array.from(its, (row) => row[0] as number),
-      value: Float64Array.from(its, (row) => row[2] as number),
+      timestampMs: Float64Array.from(its, ({ startMs }) => startMs),
+      value: Float64Array.from(its, ({ value }) => value),
     }));
     return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
   }
 
   async buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    const filter = filterOf(query);
-    if (!filter) return { series: [], truncated: false };
-    const rows = await this.#rows(filter, query);
+    const rows = await firstOf(filtersOf(query), (filter) => this.#rows(filter, query));
     const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
     const series = [...kept].map(([metric, its]) => ({ metric, ...columnsOf(its) }));
     return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
@@ -102,10 +102,28 @@ export class SeriesReads {
     return { sources, columns: columnsOf(ordered), truncated };
   }
 
+  /** The first points, one more than the limit if there are more, ordered by time and name. */
+  async #rawRows(filter: Filter, { window, limit }: SeriesQuery): Promise<NamedValue[]> {
+    const rows: NamedValue[] = [];
+    for (const slice of await this.slices.of('points', window)) {
+      const left = limit + 1 - rows.length;
+      if (left === 0) break;
+      const { where, values } = withWindow(filter, slice);
+      const select = `SELECT ts::long / 1000, metric, value FROM ${this.tables.points} WHERE ${where}`;
+      const answer = await this.sql.rows<[number, string, number]>(`${select} ORDER BY ts, metric::varchar LIMIT ${left}`, values);
+      for (const [startMs, name, value] of answer) rows.push({ startMs, name, value });
+    }
+    return rows;
+  }
+
   /** The first rows, one more than the limit if there are more, ordered by time and name. */
   async #rows(filter: Filter, { window, interval, limit }: Asked): Promise<NamedBucket[]> {
     const rows: NamedBucket[] = [];
-    for (const piece of await this.#pieces(window, interval)) {
+    const pieces = await this.#pieces(window, interval);
+    // A source has few rows, a fleet may have enough in an hour of a month.
+    const parts =
+      filter.name === 'source' ? pieces.flatMap((piece) => (isStored(piece.from, interval) ? piece : [...growing(piece)])) : pieces;
+    for (const piece of parts) {
       const startMs = bucketStartMs(piece.window.startMs, intervalMs[interval]);
       if (rows.length > limit && rows[limit]!.startMs < startMs) break;
       add(rows, await this.#fold(filter, piece, interval, limit + 1));
@@ -117,9 +135,8 @@ export class SeriesReads {
 
   async #fold(filter: Filter, { from, window }: Piece, interval: RollupInterval, limit: number): Promise<NamedBucket[]> {
     const { where, values } = withWindow(filter, window);
-    const isStored = levels.some((level) => level.table === from && level.interval === interval);
     const name = filter.name === 'metric' ? 'metric::varchar' : 'source::varchar';
-    const rows = isStored
+    const rows = isStored(from, interval)
       ? `SELECT ts::long / 1000 AS b, ${filter.name}, min, max, sum, count FROM ${this.tables[from]} WHERE ${where} ORDER BY ts, ${name} LIMIT ${limit}`
       : `SELECT timestamp_floor('${interval}', ts)::long / 1000 AS b, ${filter.name}, ${foldOf(from)} FROM ${this.tables[from]}
          WHERE ${where} GROUP BY b, ${filter.name} ORDER BY b, ${name} LIMIT ${limit}`;
@@ -144,14 +161,28 @@ export class SeriesReads {
     for (const row of large) row.sum = sums.get(`${row.startMs} ${row.name}`) ?? clampedSum(row.sum);
   }
 
-  async #names(filter: Filter, { window, interval }: Asked): Promise<string[]> {
+  async #names(filter: Filter, asked: Asked): Promise<string[]> {
     const names = new Set<string>();
-    for (const piece of await this.#pieces(window, interval)) {
+    for (const piece of await this.#namePieces(asked)) {
       const { where, values } = withWindow(filter, piece.window);
       const rows = await this.sql.rows(`SELECT DISTINCT ${filter.name} FROM ${this.tables[piece.from]} WHERE ${where}`, values);
       for (const [name] of rows) names.add(name as string);
     }
     return [...names];
+  }
+
+  /** Whole hours are read from their own rows, which are fewer. */
+  async #namePieces({ window, interval }: Asked): Promise<Piece[]> {
+    const { startMs } = bucketWindow(window, interval);
+    const fromMs = Math.min(window.endMs, hourMs * Math.ceil(startMs / hourMs));
+    const toMs = Math.max(fromMs, bucketStartMs(window.endMs, hourMs));
+    if (intervalMs[interval] >= hourMs || fromMs === toMs) return this.#pieces(window, interval);
+    const parts = [
+      this.#pieces({ startMs, endMs: fromMs }, interval),
+      this.#pieces({ startMs: fromMs, endMs: toMs }, '1h'),
+      this.#pieces({ startMs: toMs, endMs: window.endMs }, interval),
+    ];
+    return (await Promise.all(parts)).flat();
   }
 
   /** The coarsest rows that are settled, then finer ones, then points; in order of time. */
@@ -175,15 +206,37 @@ export class SeriesReads {
   }
 }
 
+/** Whether a bucket of this size is one row of the table. */
+const isStored = (from: keyof Tables, interval: RollupInterval): boolean =>
+  levels.some((level) => level.table === from && level.interval === interval);
+
+/** Parts that are twice as long each, from an hour on: whoever has enough rows soon has not read much more than these. */
+function* growing({ from, window }: Piece): Generator<Piece> {
+  for (let { startMs } = window, lengthMs = hourMs; startMs < window.endMs; lengthMs *= 2) {
+    const endMs = Math.min(window.endMs, bucketStartMs(startMs, hourMs) + lengthMs);
+    yield { from, window: { startMs, endMs } };
+    startMs = endMs;
+  }
+}
+
 type Asked = Pick<FleetQuery, 'window' | 'interval' | 'limit'>;
 
-/** Undefined when nothing is asked for. */
-function filterOf({ orgId, sourceId, metrics }: SeriesQuery): Filter | undefined {
+/** What is to be asked for one after the other. */
+function filtersOf({ orgId, sourceId, metrics }: SeriesQuery): Filter[] {
   const where = 'org = $1 AND source = $2';
-  if (!metrics) return { where, values: [orgId, sourceId], name: 'metric' };
-  const names = [...new Set(metrics)].slice(0, mostMetrics);
-  if (names.length === 0) return undefined;
-  return { where: `${where} AND ${oneOf('metric', 3, names)}`, values: [orgId, sourceId, ...names], name: 'metric' };
+  if (!metrics) return [{ where, values: [orgId, sourceId], name: 'metric' }];
+  return chunks([...new Set(metrics)], mostNames).map((names) => ({
+    where: `${where} AND ${oneOf('metric', 3, names)}`,
+    values: [orgId, sourceId, ...names],
+    name: 'metric',
+  }));
+}
+
+/** The first rows under any of the filters, when `ask` gives the first ones under each. */
+async function firstOf<R extends NamedRow>(filters: readonly Filter[], ask: (filter: Filter) => Promise<R[]>): Promise<R[]> {
+  let rows: R[] = [];
+  for (const filter of filters) rows = rows.concat(await ask(filter));
+  return filters.length > 1 ? rows.sort(inOrder) : rows;
 }
 
 function withWindow({ where, values }: Filter, window: Window): { where: string; values: Value[] } {
@@ -201,8 +254,10 @@ function add(rows: NamedBucket[], more: readonly NamedBucket[]): void {
   }
   const shared = new Map(rows.splice(from).map((row) => [row.name, row]));
   const rest = more.filter((row) => !(row.startMs === sharedMs && combined(shared, row)));
-  rows.push(...[...shared.values(), ...rest].sort((a, b) => a.startMs - b.startMs || compareUtf8(a.name, b.name)));
+  rows.push(...[...shared.values(), ...rest].sort(inOrder));
 }
+
+const inOrder = (a: NamedRow, b: NamedRow): number => a.startMs - b.startMs || compareUtf8(a.name, b.name);
 
 function combined(shared: Map<string, NamedBucket>, { name, min, max, sum, count }: NamedBucket): boolean {
   const row = shared.get(name);

@@ -1,11 +1,14 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Lease, PointBatch, RollupInterval, Window } from '#model';
 import { TelemetryError } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
 
-/** Series that are remembered, at about 700 bytes each. */
-const mostSeries = 500_000;
+/** Of a series that a writer remembers, in the heap. */
+const seriesBytes = 600;
+/** Two writers, of the generation that readers use and of one that is made beside it, leave a third of the heap to all else. */
+const mostSeries = Math.floor(getHeapStatistics().heap_size_limit / 3 / seriesBytes);
 
 /** Points and rollups in tables of one generation. */
 export class QuestDbSeriesStore implements SeriesStore {
@@ -21,6 +24,17 @@ export class QuestDbSeriesStore implements SeriesStore {
   /** What waits and is under way, bytes. */
   get heldBytes(): number {
     return this.#writer?.heldBytes ?? 0;
+  }
+
+  /** Series that are remembered because points of them came. */
+  get seriesCount(): number {
+    return this.#writer?.seriesCount ?? 0;
+  }
+
+  /** Why rows do not come through; undefined while they do, and when there is nobody whose rows they are. */
+  get trouble(): string | undefined {
+    const { points, rollups } = this.parts;
+    return this.#writer?.lease.held() ? (points.outage.reason ?? rollups.outage.reason) : undefined;
   }
 
   /**

@@ -2,16 +2,13 @@ import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun 
 import type { Placed } from '#stores';
 import { checkedTimes, type Times } from './check-batch.js';
 import type { Client } from './client.js';
-import type { Figures } from './figures.js';
-import type { LineSink } from './line-sink.js';
+import type { Way } from './delivery.js';
 import { NameRows } from './name-rows.js';
-import type { Outage } from './outage.js';
 import { PointRows } from './point-rows.js';
 import { Rollups } from './rollups.js';
 import { SeriesNames, type Source, symbolsWith } from './series-names.js';
 import type { Sql } from './sql.js';
-import { partitionMs, rollupTables, type Partitioning, type Tables } from './tables.js';
-import type { Visibility } from './visibility.js';
+import { partitionMs, type Partitioning, type Tables } from './tables.js';
 
 const minuteMs = intervalMs['1m'];
 /** How far a clock may be ahead for its points to be live. */
@@ -21,13 +18,10 @@ const aheadMs = 600_000;
 export interface WriterParts {
   readonly tables: Tables;
   readonly partitioning: Partitioning;
-  readonly pointSink: LineSink;
-  readonly rollupSink: LineSink;
+  readonly points: Way;
+  readonly rollups: Way;
   readonly client: Client;
   readonly sql: Sql;
-  readonly visibility: Visibility;
-  readonly outage: Outage;
-  readonly figures: Figures;
 }
 
 /** Writes what came under one lease. */
@@ -44,20 +38,10 @@ export class SeriesWriter {
     /** The last offset that was taken, by partition. */
     readonly taken: Map<number, number>,
   ) {
-    const { tables, sql, partitioning, visibility, outage, figures } = parts;
-    this.#nameRows = new NameRows(parts.client, visibility, tables.metrics);
-    this.#points = new PointRows(
-      { sink: parts.pointSink, visibility, outage, figures, tables: [tables.points] },
-      this.#nameRows,
-      lease,
-      partitionMs[partitioning],
-    );
-    const rollups = rollupTables.map((table) => tables[table]);
-    this.#rollups = new Rollups(
-      { sink: parts.rollupSink, visibility, outage, figures, tables: rollups },
-      { sql, tables, names: this.#names, partitioning },
-      lease,
-    );
+    const { tables, sql, partitioning, points, rollups } = parts;
+    this.#nameRows = new NameRows(parts.client, tables.metrics);
+    this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points);
+    this.#rollups = new Rollups(rollups, { sql, tables, names: this.#names, partitioning }, lease);
   }
 
   /** What waits and is under way, bytes. */

@@ -10,13 +10,21 @@ const longestMs = 5000;
 /** How long nobody asks after an attempt that got no answer. */
 const restMs = 1000;
 const endMs = 1000;
+/** A connection is kept so long for the next question: a busy server is slow to take new ones. */
+const keptMs = 60_000;
 /** Beyond 64 connections the server answers no more of them. */
 const mostConnections = 32;
 const mostWaiting = 1000;
 const busyMs = 100;
-/** How long what an operator waits for is tried. */
-const trialMs = 10_000;
 const slowMs = 60_000;
+
+/** How long what an operator waits for is tried while there is no answer. */
+export interface Patience {
+  readonly ms: number;
+  /** Is called after each attempt without an answer. */
+  readonly silent: () => void;
+}
+const patience: Patience = { ms: 10_000, silent: () => undefined };
 
 /** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */
 const int8 = 20;
@@ -30,12 +38,16 @@ export function oneOf(column: string, first: number, values: readonly string[]):
   return places.length === 1 ? `${column} = ${places[0]}` : `${column} IN (${places.join()})`;
 }
 
-/** Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering. */
+/**
+ * Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering.
+ * One for which a server that answered the last one has no connection is asked once more: it may only be busy.
+ */
 export class Sql {
   readonly #pool: Pool;
   #restUntilMs = 0;
   #waiting = 0;
   #answers = true;
+  #answeredMs = 0;
   #closed = false;
 
   constructor(url: string, connections = mostConnections) {
@@ -44,6 +56,7 @@ export class Sql {
       max: Math.min(connections, mostConnections),
       connectionTimeoutMillis: connectMs,
       query_timeout: longestMs,
+      idleTimeoutMillis: keptMs,
       keepAlive: true,
       allowExitOnIdle: true,
     });
@@ -55,13 +68,18 @@ export class Sql {
   async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = longestMs): Promise<R[]> {
     if (this.#closed || this.#waiting >= mostWaiting || performance.now() < this.#restUntilMs) throw unavailable();
     this.#waiting++;
+    const askedMs = performance.now();
     try {
       const query = { text, values: [...values], rowMode: 'array' as const, types: types as never, query_timeout: patienceMs };
-      const { rows } = await this.#pool.query(query);
-      this.#answers = true;
-      return rows as unknown[] as R[];
+      const answer = await this.#pool.query(query).catch((cause: unknown) => {
+        const isBusy = this.#answers && !(cause instanceof DatabaseError) && performance.now() - askedMs < patienceMs;
+        return isBusy ? this.#pool.query(query) : Promise.reject(cause);
+      });
+      this.#answered();
+      return answer.rows as unknown[] as R[];
     } catch (cause) {
-      if (this.#isSilence(cause)) this.#rest();
+      if (cause instanceof DatabaseError) this.#answered();
+      else if (this.#isSilence(askedMs)) this.#rest();
       throw unavailable(cause);
     } finally {
       this.#waiting--;
@@ -74,32 +92,38 @@ export class Sql {
     return this.#answers;
   }
 
+  #answered(): void {
+    this.#answers = true;
+    this.#answeredMs = performance.now();
+  }
+
   #rest(): void {
     this.#answers = false;
     this.#restUntilMs = performance.now() + restMs;
   }
 
-  /** The server is there no more, or says nothing; not that it refuses a statement, or that all connections are busy. */
-  #isSilence(cause: unknown): boolean {
+  /** The server is there no more, or says nothing; not that one question takes long, or that all connections are busy. */
+  #isSilence(askedMs: number): boolean {
     const busy = this.#pool.waitingCount > 0 && this.#pool.totalCount === this.#pool.options.max;
-    return !(cause instanceof DatabaseError) && !busy;
+    return this.#answeredMs < askedMs && !busy;
   }
 
   /**
-   * Statements one after the other, each of which may be done twice. A table that somebody else is just making is tried again, and silence
+   * Statements one after the other, each of which may be done twice. What somebody else is just making is tried again, and silence
    * for some seconds does not end what an operator waits for.
    */
-  async run(statements: readonly string[]): Promise<void> {
-    for (const statement of statements) await this.patientRows(statement);
+  async run(statements: readonly string[], patient = patience): Promise<void> {
+    for (const statement of statements) await this.patientRows(statement, [], patient);
   }
 
   /** `rows` that may take a minute, asked again after some seconds of silence. */
-  async patientRows<R extends Row = Row>(text: string, values: readonly Value[] = []): Promise<R[]> {
-    for (const untilMs = performance.now() + trialMs; ; await pause(busyMs)) {
+  async patientRows<R extends Row = Row>(text: string, values: readonly Value[] = [], { ms, silent } = patience): Promise<R[]> {
+    for (const untilMs = performance.now() + ms; ; await pause(busyMs)) {
       try {
         return await this.rows<R>(text, values, slowMs);
       } catch (error) {
         if (this.#closed || performance.now() > untilMs || !mayPass(error)) throw error;
+        silent();
       }
     }
   }
@@ -112,9 +136,9 @@ export class Sql {
   }
 }
 
-/** No answer, or the one that somebody else is at it: not that the statement is wrong. */
+/** No answer, or the one that somebody else is at it: not that the statement is wrong. To replace a view may be told that it is there. */
 const mayPass = (error: unknown): boolean =>
-  error instanceof TelemetryError && (!(error.cause instanceof DatabaseError) || error.cause.message.includes('busy'));
+  error instanceof TelemetryError && (!(error.cause instanceof DatabaseError) || /busy|already exists/.test(error.cause.message));
 
 function unavailable(cause?: unknown): TelemetryError {
   return new TelemetryError('store_unavailable', 'The store does not answer.', { cause, retryAfterS: 1 });

@@ -14,18 +14,18 @@ export const rollupTables = ['rollup1m', 'rollup1h', 'rollup1d'] as const;
 /** How points and their minutes are cut into files; the coarser levels follow. */
 export type Partitioning = 'HOUR' | 'DAY' | 'WEEK' | 'MONTH';
 
-/** At least the time of one partition of points. */
-export const partitionMs: Readonly<Record<Partitioning, number>> = {
-  HOUR: 3_600_000,
-  DAY: 86_400_000,
-  WEEK: 7 * 86_400_000,
-  MONTH: 28 * 86_400_000,
-};
+const dayMs = 86_400_000;
+const timeMs: Readonly<Record<Partitioning, number>> = { HOUR: dayMs / 24, DAY: dayMs, WEEK: 7 * dayMs, MONTH: 28 * dayMs };
 
-/** The time of one partition of each rollup, at least. */
-export function rollupPartitionMs(by: Partitioning): Readonly<Record<(typeof rollupTables)[number], number>> {
-  const { DAY, MONTH } = partitionMs;
-  return { rollup1m: by === 'HOUR' ? DAY : partitionMs[by], rollup1h: by === 'MONTH' ? 12 * MONTH : MONTH, rollup1d: 12 * MONTH };
+/** The time of one partition of each table of points and buckets, at least. */
+export function partitionMs(by: Partitioning): Readonly<Record<'points' | (typeof rollupTables)[number], number>> {
+  const { DAY, MONTH } = timeMs;
+  return {
+    points: timeMs[by],
+    rollup1m: by === 'HOUR' ? DAY : timeMs[by],
+    rollup1h: by === 'MONTH' ? 12 * MONTH : MONTH,
+    rollup1d: 12 * MONTH,
+  };
 }
 
 export function tablesOf(generation: number): Tables {
@@ -45,24 +45,37 @@ const seriesKeys = 'ts, org, source, metric';
 const rollup = `${series}, min DOUBLE, max DOUBLE, sum DOUBLE, count LONG`;
 const event = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, name SYMBOL, value VARCHAR, tags VARCHAR, digest VARCHAR, place INT';
 
+/** A table as it should be, in words of SQL. */
+export interface Wanted {
+  readonly table: string;
+  readonly columns: string;
+  readonly partitionBy: string;
+  /** Of rows that are equal in these the last one stays. */
+  readonly keys: string;
+}
+
 /**
- * Statements that make the tables where they are missing. A row of `metrics` stands at time 0, so that one that comes again is the same
- * row; the place is part of an event's key, so that no order of arrival gives another least place.
+ * All tables. A row of `metrics` stands at time 0, so that one that comes again is the same row; the place is part of an event's key, so
+ * that no order of arrival gives another least place.
  */
-export function creating(tables: Tables, by: Partitioning): string[] {
-  const hours = by === 'MONTH' ? 'YEAR' : 'MONTH';
+export function wantedTables(tables: Tables, by: Partitioning): Wanted[] {
+  const wanted = (table: string, columns: string, partitionBy: string, keys: string): Wanted => ({ table, columns, partitionBy, keys });
   return [
-    create(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, seriesKeys),
-    create(tables.rollup1m, rollup, by === 'HOUR' ? 'DAY' : by, seriesKeys),
-    create(tables.rollup1h, rollup, hours, seriesKeys),
-    create(tables.rollup1d, rollup, 'YEAR', seriesKeys),
-    create(tables.metrics, series, 'YEAR', seriesKeys),
-    create(tables.events, event, by, 'ts, org, source, name, digest, place'),
+    wanted(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, seriesKeys),
+    wanted(tables.rollup1m, rollup, by === 'HOUR' ? 'DAY' : by, seriesKeys),
+    wanted(tables.rollup1h, rollup, by === 'MONTH' ? 'YEAR' : 'MONTH', seriesKeys),
+    wanted(tables.rollup1d, rollup, 'YEAR', seriesKeys),
+    wanted(tables.metrics, series, 'YEAR', seriesKeys),
+    wanted(tables.events, event, by, 'ts, org, source, name, digest, place'),
   ];
 }
 
-function create(table: string, columns: string, by: string, keys: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${by} WAL DEDUP UPSERT KEYS(${keys})`;
+/** Statements that make the tables where they are missing. */
+export function creating(tables: Tables, by: Partitioning): string[] {
+  return wantedTables(tables, by).map(
+    ({ table, columns, partitionBy, keys }) =>
+      `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`,
+  );
 }
 
 /** Statements that make people's SQL see these tables. */

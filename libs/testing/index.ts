@@ -7,6 +7,7 @@ export * from './memory-log.js';
 export * from './nearly-right-bodies.js';
 export * from './questdb-server.js';
 export * from './own-kafka.js';
+export * from './open-way.js';
 export * from './random.js';
 export * from './record-log.contract.js';
 export * from './runner.contract.js';

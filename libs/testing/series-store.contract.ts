@@ -214,6 +214,46 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       expect(truncated).toBe(limit < 8);
     });
 
+    it.each([
+      ['1m', 5],
+      ['10m', 1],
+      ['10m', 7],
+      ['10m', 40],
+      ['1h', 7],
+      ['1d', 3],
+    ] as const)('of %s and %d rows keeps the first of a fleet over days, and every source', async (interval, limit) => {
+      const model = new SeriesModel();
+      const day = Math.floor(t / 86_400_000) * 86_400_000;
+      const sources = Array.from({ length: 12 }, (_, at) => {
+        // The last ones only in the minutes before and after an hour.
+        const times =
+          at < 9 ? [0, 1, 2, 3].map((days) => day + days * 86_400_000 + at * 3_599_000) : [day + (at + 31) * 3_600_000 - (at % 2)];
+        return placed(
+          [
+            aRun(
+              'm',
+              times.map((time) => [time, at]),
+            ),
+          ],
+          `s${at}`,
+        );
+      });
+      await store.write(sources, forever);
+      for (const { value } of sources) model.write(value);
+      await visible();
+      for (const window of [
+        everything,
+        { startMs: day + 1000, endMs: day + 3 * 86_400_000 },
+        { startMs: day + 5_000_000, endMs: day + 6_000_000 },
+      ]) {
+        const query = { orgId: org, metric: 'm', window, interval, limit };
+        const answer = await store.fleet(query);
+        const expected = model.fleet(query);
+        expect(answer.sources.map(({ sourceId }) => sourceId)).toEqual(expected.sources);
+        expectSame(bucketRows({ series: bySource(answer), truncated: answer.truncated }), expected);
+      }
+    });
+
     it('leaves each row with its source while sources are added', async () => {
       const add = (id: string, value: number): Placed<PointBatch> => placed([aRun('m', [[t, value]])], id);
       await store.write([add('b', 2), add('d', 4)], forever);
@@ -319,6 +359,19 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       });
       await expect(raw(all, everything, ['x', 'm', 'm', '__proto__'])).resolves.toMatchObject({ rows: [['m', t, 1]] });
       await expect(raw(all, everything, [])).resolves.toEqual({ rows: [], truncated: false });
+    });
+
+    it('is not asked for in vain among thousands of names', async () => {
+      const names = Array.from({ length: 4100 }, (_, at) => `m${String(at).padStart(4, '0')}`);
+      await write(aRun('m0000', [[t, 1]]), aRun('m4099', [[t, 4]]), aRun('m2000', [[t + minute, 3]]), aRun('x', [[t, 5]]));
+      const rows = [['m0000', t, 1] as const, ['m4099', t, 4] as const, ['m2000', t + minute, 3] as const];
+      for (const limit of [2, 3]) {
+        await expect(raw(limit, everything, names)).resolves.toEqual({ rows: rows.slice(0, limit), truncated: limit < 3 });
+        const query = { orgId: org, sourceId: 's', metrics: names, window: everything, limit, interval: '1m' } as const;
+        const answer = bucketRows(await store.buckets(query));
+        expect(answer.rows.map(({ name }) => name)).toEqual(rows.slice(0, limit).map(([name]) => name));
+        expect(answer.truncated).toBe(limit < 3);
+      }
     });
 
     it('is not a metric without points', async () => {

@@ -1,0 +1,37 @@
+import type { Patience, Sql } from './sql.js';
+import { creating, type Partitioning, type Tables, type Wanted, wantedTables } from './tables.js';
+
+/** A table that is there is not as we would make it: a sentence that says what to do. */
+export class TableMismatch extends Error {}
+
+/** Makes what is missing. Rejects `store_unavailable`, and TableMismatch. */
+export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
+  await sql.run(creating(tables, by), patience);
+  const differences: string[] = [];
+  for (const wanted of wantedTables(tables, by)) differences.push(...differencesOf(await found(sql, wanted.table), wanted));
+  if (differences.length > 0) throw new TableMismatch(differences.join('\n'));
+}
+
+type Found = Omit<Wanted, 'table'>;
+
+async function found(sql: Sql, table: string): Promise<Found> {
+  const columns = await sql.patientRows<[string, string, string, string]>(
+    `SELECT "column", type, indexed::varchar, upsertKey::varchar FROM table_columns('${table}')`,
+  );
+  const [row] = await sql.patientRows<[string]>(`SELECT partitionBy FROM tables() WHERE table_name = '${table}'`);
+  return {
+    columns: columns.map(([name, type, indexed]) => `${name} ${type}${indexed === 'true' ? ' INDEX' : ''}`).join(', '),
+    partitionBy: row?.[0] ?? 'NONE',
+    keys: columns.flatMap(([name, , , isKey]) => (isKey === 'true' ? name : [])).join(', '),
+  };
+}
+
+function* differencesOf(is: Found, { table, ...wanted }: Wanted): Generator<string> {
+  const remake = 'run `headwater rebuild`, which makes new tables';
+  if (is.partitionBy !== wanted.partitionBy) {
+    const back = 'set HEADWATER_QUESTDB_PARTITION back to what it was';
+    yield `QuestDB's table ${table} is partitioned by ${is.partitionBy}, not by ${wanted.partitionBy}: ${back}, or ${remake}.`;
+  }
+  if (is.columns !== wanted.columns) yield `QuestDB's table ${table} has the columns ${is.columns}, not ${wanted.columns}: ${remake}.`;
+  if (is.keys !== wanted.keys) yield `QuestDB's table ${table} has the keys ${is.keys || 'of no column'}, not ${wanted.keys}: ${remake}.`;
+}

@@ -1,0 +1,28 @@
+import { expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import type { EventBatch } from '#model';
+import type { Placed } from '#stores';
+import { EventWriter } from './event-writer.js';
+import { Figures } from './figures.js';
+import { Outage } from './outage.js';
+
+const mebibyte = 1 << 20;
+
+const anEvent = (offset: number): Placed<EventBatch> => {
+  const event = { metric: 'm', timestampMs: 1, value: 'x'.repeat(mebibyte), isJson: false, tags: {}, place: 0, ordinal: 0 };
+  return { partition: 0, offset, value: { orgId: 'o', sourceId: 's', receivedMs: 1, origin: 'source', events: [event] } };
+};
+
+it('holds a bounded number of bytes of events however many writes there are, and takes all of them', async () => {
+  const sent = Promise.withResolvers<void>();
+  const client = { send: () => sent.promise };
+  const way = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
+  const writer = new EventWriter(client as never, way as never);
+  const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
+  await setImmediate();
+  expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);
+  expect(writer.heldBytes / mebibyte).toBeLessThan(66);
+  sent.resolve();
+  await Promise.all(writes);
+  expect([writer.heldBytes, way.figures.rows.events]).toEqual([0, 200]);
+});

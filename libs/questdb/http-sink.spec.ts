@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { forever } from '#model';
+import { HttpSink } from './http-sink.js';
+
+const small = Buffer.from('t,a=b value=1 1\n');
+/** More than the buffers between two sockets hold. */
+const large = Buffer.alloc(32 << 20);
+
+/** What a server does once it has read the beginning of a request, for each connection in turn. */
+type Behaviour = (socket: Socket) => void;
+const accepts: Behaviour = (socket) => void socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+const refuses: Behaviour = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\ncontent-length: 3\r\n\r\nno!');
+const refusesAndResets: Behaviour = (socket) => {
+  socket.write('HTTP/1.1 400 Bad Request\r\ncontent-length: 3\r\n\r\nno!', () => socket.resetAndDestroy());
+};
+const resetsWithinItsText: Behaviour = (socket) => {
+  socket.write('HTTP/1.1 500 Oops\r\ncontent-length: 100\r\n\r\nno', () => socket.resetAndDestroy());
+};
+const resets: Behaviour = (socket) => void socket.resetAndDestroy();
+
+describe('A body that is sent over HTTP', () => {
+  let behaviours: Behaviour[];
+  let server: Server;
+  let sink: HttpSink;
+  const sockets = new Set<Socket>();
+  beforeEach(async () => {
+    server = createServer((socket) => {
+      const behave = behaviours.shift()!;
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('readable', () => {
+        socket.read();
+        behave(socket);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    sink = new HttpSink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  afterEach(async () => {
+    sink.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+
+  it.each<[string, Behaviour, Buffer, string, RegExp]>([
+    ['is refused', refuses, small, 'none', /answers 400: no!/],
+    ['is refused while it is being sent', refuses, large, 'none', /answers 400: no!/],
+    ['is refused while it is being sent, and the connection reset', refusesAndResets, large, 'none|unknown', /answers 400: no!|no answer/],
+    ['is refused with half a text', resetsWithinItsText, small, 'none|unknown', /answers 500|no answer/],
+    ['is refused with half a text while it is being sent', resetsWithinItsText, large, 'none|unknown', /answers 500|no answer/],
+    ['gets no answer', resets, small, 'unknown', /no answer/],
+  ])('%s: the next one goes on', async (_, behaviour, body, outcome, message) => {
+    behaviours = [behaviour, accepts];
+    const refused = await sink.send(body, forever).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ outcome: expect.stringMatching(outcome), message: expect.stringMatching(message) });
+    await sink.send(small, forever);
+    expect(behaviours).toEqual([]);
+  });
+});
