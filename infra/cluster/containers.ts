@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { GenericContainer, getContainerRuntimeClient, Network, Wait, type StartedNetwork } from 'testcontainers';
-import { freePorts, questDbSettings, type Servers } from '../servers/index.js';
+import { asEnvironment, freePorts, images, kafkaSettings, questDbSettings, type Servers } from '../servers/index.js';
 
 const readyMs = 180_000;
+const stopMs = 60_000;
 
 /** Which engine would run containers; undefined when there is none. */
 export async function containerEngine(): Promise<string | undefined> {
@@ -15,35 +15,47 @@ export async function containerEngine(): Promise<string | undefined> {
   }
 }
 
+/** Volumes of the engine that keep the servers' data. A folder of ours could not: the servers run as users of their own. */
+export interface DataVolumes {
+  readonly kafka: string;
+  readonly questDb: string;
+}
+
+/** The same for the same folder. */
+export function dataVolumes(folder: string): DataVolumes {
+  const name = `headwater-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
+  return { kafka: `${name}-kafka`, questDb: `${name}-questdb` };
+}
+
 /**
  * The three servers as containers, which are removed when they are stopped or when this process ends.
- * @param folder keeps their data; it goes with the containers when there is none.
+ * @param volumes keep their data; it goes with the containers when there are none.
  */
-export async function startContainers(folder?: string): Promise<Servers> {
+export async function startContainers(volumes?: DataVolumes): Promise<Servers> {
   const [port] = (await freePorts(1)) as [number];
   const started = new AsyncDisposableStack();
   try {
     const network = await new Network().start();
     started.defer(async () => void (await network.stop()));
-    const kafka = container('apache/kafka:4.3.1', 'kafka', network, kafkaEnvironment(port))
+    const kafka = container(images.kafka, 'kafka', network, kafkaEnvironment(port))
       .withExposedPorts({ container: port, host: port })
       .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/));
-    const questDb = container('questdb/questdb:9.3.4', 'questdb', network, questDbSettings)
+    const questDb = container(images.questDb, 'questdb', network, questDbSettings)
       .withExposedPorts(9000, 8812)
       .withWaitStrategy(Wait.forHttp('/ping', 9000).forStatusCode(204));
-    const registry = container('apicurio/apicurio-registry:3.0.9', 'registry', network, {
+    const registry = container(images.registry, 'registry', network, {
       APICURIO_STORAGE_KIND: 'kafkasql',
       APICURIO_KAFKASQL_BOOTSTRAP_SERVERS: 'kafka:29092',
     })
       .withExposedPorts(8080)
       .withWaitStrategy(Wait.forHttp('/apis/ccompat/v7/subjects', 8080));
-    if (folder) {
-      keep(kafka, join(folder, 'kafka'), '/var/lib/kafka/data');
-      keep(questDb, join(folder, 'questdb'), '/var/lib/questdb');
+    if (volumes) {
+      kafka.withBindMounts([{ source: volumes.kafka, target: '/var/lib/kafka/data' }]);
+      questDb.withBindMounts([{ source: volumes.questDb, target: '/var/lib/questdb' }]);
     }
     const start = async (one: GenericContainer): Promise<(inside: number) => string> => {
       const running = await one.start();
-      started.defer(async () => void (await running.stop({ timeout: 30_000 })));
+      started.defer(async () => void (await running.stop({ timeout: stopMs })));
       return (inside) => `${running.getHost()}:${running.getMappedPort(inside)}`;
     };
     await start(kafka);
@@ -65,14 +77,10 @@ function container(image: string, name: string, network: StartedNetwork, environ
   return new GenericContainer(image).withNetwork(network).withNetworkAliases(name).withEnvironment(environment).withStartupTimeout(readyMs);
 }
 
-/** As the user who runs this, so that the data is theirs. */
-function keep(one: GenericContainer, source: string, target: string): void {
-  mkdirSync(source, { recursive: true });
-  one.withBindMounts([{ source, target }]).withUser(`${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`);
-}
-
 /** Two listeners: for the roles on this machine, and for the registry beside it. */
 const kafkaEnvironment = (port: number): Record<string, string> => ({
+  ...asEnvironment(kafkaSettings),
+  KAFKA_HEAP_OPTS: '-Xms512m -Xmx512m',
   CLUSTER_ID: 'AAAAAAAAQAAAAAAAAAAAAQ',
   KAFKA_NODE_ID: '1',
   KAFKA_PROCESS_ROLES: 'broker,controller',
@@ -86,6 +94,4 @@ const kafkaEnvironment = (port: number): Record<string, string> => ({
   KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: '1',
   KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
   KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
-  KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
-  KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
 });

@@ -56,13 +56,14 @@ function warnOfFewMaps(say: (line: string) => void): void {
 
 /** Starts the three as containers when there is an engine for them, else from jars; says which before it begins. */
 export async function startServers(folder: string, say: (line: string) => void): Promise<Servers> {
-  const { containerEngine, startContainers } = await import('./containers.js');
+  const { containerEngine, dataVolumes, startContainers } = await import('./containers.js');
   const engine = await containerEngine();
+  const volumes = engine && dataVolumes(folder);
   say(
-    engine
-      ? `Kafka, a schema registry and QuestDB come from ${engine}, with their data in ${folder}.`
+    volumes
+      ? `Kafka, a schema registry and QuestDB come from ${engine}, with their data in its volumes ${volumes.kafka} and ${volumes.questDb}.`
       : `There is no Docker engine: Kafka, a schema registry and QuestDB come from jars that Maven fetches once, with their data in ${folder}.`,
   );
   warnOfFewMaps(say);
-  return engine ? startContainers(folder) : startFromJars(folder);
+  return volumes ? startContainers(volumes) : startFromJars(folder);
 }

@@ -1,4 +1,4 @@
-import { routes, type Route } from '#runtime';
+import { awayAnswer, routes, type Route } from '#runtime';
 
 /** Where each role listens in its container. */
 const port = 8080;
@@ -25,6 +25,7 @@ server {
   proxy_http_version 1.1;
   proxy_request_buffering off;
   proxy_buffering off;
+  proxy_connect_timeout 5s;
   proxy_read_timeout 75s;
   proxy_set_header Host $host;
   proxy_set_header Connection $connection_header;
@@ -32,8 +33,19 @@ server {
   proxy_set_header X-Forwarded-For $remote_addr;
 
 ${table.map(location).join('\n')}
+
+  # What nginx says itself when a role is away is what the router says then; what a role says passes as it is.
+  error_page 502 504 = @away;
+${away()}
 }
 `;
+}
+
+function away(): string {
+  const { status, headers, body } = awayAnswer('req_$request_id');
+  const { 'content-type': type, ...others } = headers;
+  const added = Object.entries(others).map(([name, value]) => `    add_header ${name} ${value} always;\n`);
+  return `  location @away {\n    default_type ${type};\n${added.join('')}    return ${status} '${body}';\n  }`;
 }
 
 const upstream = (role: string): string => `upstream ${role} {

@@ -12,13 +12,25 @@ export const artifact = { name: 'kafka', version: '4.3.1', goal: 'copy-dependenc
 const clusterId = 'AAAAAAAAQAAAAAAAAAAAAQ';
 const smallest = smallHeap(256);
 
+/** What Headwater wants of every broker, however it is run. */
+export const kafkaSettings = {
+  'auto.create.topics.enable': 'false',
+  'group.initial.rebalance.delay.ms': '0',
+  // Our topics say it themselves. The registry's do not, and after the week that a broker keeps records its schemas would be gone.
+  'log.retention.ms': '-1',
+};
+
+/** Settings of a broker as variables of Kafka's image. */
+export const asEnvironment = (broker: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(broker).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value]));
+
 export interface KafkaOptions {
   /** Kept between starts; each broker has a folder in it. */
   readonly folder: string;
   readonly brokers: 1 | 3;
   /** Where the brokers listen, in their order; free ones are chosen when left out. */
   readonly ports?: readonly number[];
-  /** Ports that clients are told instead, as when something stands between. */
+  /** Ports that clients are told instead, as when something stands between; the brokers go to each other directly. */
   readonly advertised?: readonly number[];
 }
 
@@ -34,16 +46,18 @@ interface Node {
   readonly id: number;
   readonly port: number;
   readonly advertised: number;
+  readonly brokerPort: number;
   readonly controllerPort: number;
 }
 
 /** Kafka in KRaft mode on 127.0.0.1, each broker a controller too. Resolves when all of them serve. */
 export async function startKafka({ folder, brokers, ports, advertised }: KafkaOptions): Promise<KafkaServers> {
   const jars = await fetched(artifact);
-  const free = await freePorts(2 * brokers);
+  const free = await freePorts(3 * brokers);
   const nodes = Array.from({ length: brokers }, (_, n) => {
     const port = ports?.[n] ?? free[n]!;
-    return { id: n + 1, port, advertised: advertised?.[n] ?? port, controllerPort: free[brokers + n]! };
+    const [brokerPort, controllerPort] = [free[brokers + n]!, free[2 * brokers + n]!];
+    return { id: n + 1, port, advertised: advertised?.[n] ?? port, brokerPort, controllerPort };
   });
   const started = await Promise.allSettled(
     nodes.map((node) => startBroker(join(jars, '*'), join(folder, `broker-${node.id}`), node, nodes)),
@@ -74,16 +88,17 @@ async function startBroker(classPath: string, folder: string, node: Node, all: r
   });
 }
 
-function properties(folder: string, { id, port, advertised, controllerPort }: Node, all: readonly Node[]): string {
-  const lines: Record<string, string | number | boolean> = {
+function properties(folder: string, { id, port, advertised, brokerPort, controllerPort }: Node, all: readonly Node[]): string {
+  const lines: Record<string, string | number> = {
+    ...kafkaSettings,
     'process.roles': 'broker,controller',
     'node.id': id,
     'controller.quorum.voters': all.map((node) => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertised}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},BROKER://127.0.0.1:${brokerPort},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertised},BROKER://127.0.0.1:${brokerPort}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'inter.broker.listener.name': 'BROKER',
     'log.dirs': join(folder, 'log'),
     'offsets.topic.replication.factor': all.length,
     'offsets.topic.num.partitions': 4,
@@ -91,12 +106,10 @@ function properties(folder: string, { id, port, advertised, controllerPort }: No
     'transaction.state.log.min.isr': Math.min(2, all.length),
     'default.replication.factor': all.length,
     'min.insync.replicas': Math.min(2, all.length),
-    'group.initial.rebalance.delay.ms': 0,
     // Tests end members and brokers without warning and wait for the others to notice.
     'group.min.session.timeout.ms': 1000,
     'broker.session.timeout.ms': 1000 * all.length,
     'broker.heartbeat.interval.ms': 200,
-    'auto.create.topics.enable': false,
     // Many small topics that come and go.
     'log.segment.delete.delay.ms': 1000,
     'log.index.size.max.bytes': 1048576,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#edge';
 import { StartError } from './config.js';
 import type { Config } from './settings.js';
@@ -61,9 +62,18 @@ export async function openStores(config: Config, clock: Clock): Promise<QuestDb>
   return openQuestDb({ httpUrl: config.questDbUrl, pgUrl: config.questDbPg, clock, partitioning: config.partitioning });
 }
 
-/** Opens both, for work on the data plane. */
-export async function openAdapters(config: Config, report: Report): Promise<Adapters> {
-  const kafka = await openLog(config, report);
+/**
+ * Opens both, for work on the data plane.
+ * @param patienceMs how long to wait for Kafka and the registry; StartError when they do not answer.
+ */
+export async function openAdapters(config: Config, report: Report, patienceMs = 8_000): Promise<Adapters> {
+  const kafka = await openLog(config, report, 0);
+  try {
+    await untilOpen(kafka, patienceMs);
+  } catch (cause) {
+    await kafka.close();
+    return asStartError(cause);
+  }
   const questDb = await openStores(config, Date.now);
   return {
     kafka,
@@ -73,4 +83,17 @@ export async function openAdapters(config: Config, report: Report): Promise<Adap
       await questDb.close();
     },
   };
+}
+
+async function untilOpen(kafka: Kafka, patienceMs: number): Promise<void> {
+  const enough = new AbortController();
+  const late = pause(patienceMs, undefined, { signal: enough.signal }).then(() => {
+    throw new StartError(`The log cannot be opened: ${kafka.health() ?? 'it does not answer'}`);
+  });
+  late.catch(() => undefined);
+  try {
+    await Promise.race([kafka.opened, late]);
+  } finally {
+    enough.abort();
+  }
 }

@@ -88,6 +88,7 @@ describe('the configuration', () => {
       HEADWATER_REGISTRY_URL: 'registry:8085',
       HEADWATER_QUESTDB_PG: 'http://q',
       HEADWATER_QUESTDB_PARTITION: 'day',
+      HEADWATER_CHECKPOINT_SECONDS: '301',
     };
     expect(() => readConfig(env)).toThrow(StartError);
     expect(() => readConfig(env)).toThrow(
@@ -103,6 +104,7 @@ describe('the configuration', () => {
         'HEADWATER_REGISTRY_URL must be a URL that begins with http:// or https://, not "registry:8085".',
         'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://.',
         'HEADWATER_QUESTDB_PARTITION must be one of HOUR, DAY, WEEK, MONTH, not "day".',
+        'HEADWATER_CHECKPOINT_SECONDS must be a whole number from 1 to 300, not "301".',
       ].join('\n'),
     );
   });
@@ -118,12 +120,11 @@ describe('the configuration', () => {
     );
   });
 
-  it('is what the tables of the README say', () => {
+  it('is what the table of the README says', () => {
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-    const rows = readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm);
-    const row = ({ variable, otherwise, about }: Setting<unknown>): string =>
-      `| \`${variable}\` | ${otherwise && `\`${otherwise}\``} | ${about} |`;
-    const all = Object.values<Setting<unknown>>(settings);
-    expect(rows).toEqual([...all.filter(({ shape }) => shape !== 'cluster'), ...all.filter(({ shape }) => shape === 'cluster')].map(row));
+    const readers = { embedded: 'server', cluster: 'roles' };
+    const row = ({ variable, otherwise, shape, about }: Setting<unknown>): string =>
+      `| \`${variable}\` | ${otherwise && `\`${otherwise}\``} | ${shape ? readers[shape] : 'both'} | ${about} |`;
+    expect(readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm)).toEqual(Object.values<Setting<unknown>>(settings).map(row));
   });
 });

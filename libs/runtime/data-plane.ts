@@ -1,6 +1,8 @@
 import { Keyring } from '#edge';
+import { TelemetryError } from '#model';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
+import { StartError } from './config.js';
 import { firstKey } from './first-key.js';
 import { moveGenerations } from './live-generations.js';
 import { checkBeside, giveUp, makeNext, moveReaders, recorded, taken, type GenerationWatcher } from './next-generation.js';
@@ -12,23 +14,46 @@ export interface ClusterVerification extends Comparison {
 }
 
 const firstGeneration = 1;
+/** Servers that start at the same time take less. */
+const serversMs = 120_000;
 
 /**
  * Makes topics, schemas, tables and the first organization with a payment method on file and its key; what is there already stays as it is.
- * Resolves to the key's secret when this call made it.
+ * Waits for servers that do not answer yet, and reports which. Resolves to the key's secret when this call made it.
  */
-export function initDataPlane(config: Config, report: Report, generation = firstGeneration): Promise<string | undefined> {
-  return withAdapters(config, report, async (adapters) => {
+export function initDataPlane(
+  config: Config,
+  report: Report,
+  generation = firstGeneration,
+  patienceMs = serversMs,
+): Promise<string | undefined> {
+  const work = async (adapters: Adapters): Promise<string | undefined> => {
     const { kafka, questDb } = adapters;
     const known = await recorded(adapters);
     const { live, building } = known ?? { live: generation, building: null };
-    for (const needed of [live, building]) if (needed !== null) await questDb.ensureTables(needed);
+    for (const needed of [live, building]) if (needed !== null) await makeTables(questDb, needed, report, patienceMs);
     await questDb.replaceViews(live);
     if (!known) await moveGenerations(kafka.log, { live, building });
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);
     await keyring.ready();
     return firstKey(keyring);
-  });
+  };
+  return withAdapters(config, report, work, patienceMs);
+}
+
+async function makeTables(questDb: Adapters['questDb'], generation: number, report: Report, ms: number): Promise<void> {
+  let told = false;
+  const silent = (): void => {
+    if (!told) report('QuestDB does not answer yet');
+    told = true;
+  };
+  try {
+    await questDb.ensureTables(generation, { ms, silent });
+  } catch (error) {
+    if (!(error instanceof TelemetryError)) throw error;
+    const { message, cause } = error;
+    throw new StartError(`QuestDB cannot be used: ${(cause instanceof Error && cause.message) || message}`, { cause: error });
+  }
 }
 
 /** Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. */
@@ -64,11 +89,18 @@ export function verifyDataPlane(config: Config, repair: boolean, watcher: Genera
   });
 }
 
-async function withAdapters<T>(config: Config, report: Report, work: (adapters: Adapters) => Promise<T>): Promise<T> {
-  const adapters = await openAdapters(config, report);
+async function withAdapters<T>(config: Config, report: Report, work: (adapters: Adapters) => Promise<T>, patienceMs?: number): Promise<T> {
+  const adapters = await openAdapters(config, report, patienceMs);
   try {
     return await work(adapters);
+  } catch (cause) {
+    return await mismatchAsStartError(cause);
   } finally {
     await adapters.close();
   }
+}
+
+async function mismatchAsStartError(cause: unknown): Promise<never> {
+  const { TableMismatch } = await import('#questdb');
+  throw cause instanceof TableMismatch ? new StartError(cause.message, { cause }) : cause;
 }

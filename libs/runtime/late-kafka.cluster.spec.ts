@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKafka } from '#kafka';
-import { describeOnServers, eventually, serverEnvironment } from '#testing';
+import { describeOnServers, eventually, openWay, serverEnvironment } from '#testing';
 import { sources } from '#topics';
 import { freePorts } from '../../infra/servers/index.js';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
@@ -23,19 +22,6 @@ import { start, type Running } from './start.js';
 
 const number = randomInt(1, 1_000_000);
 const silent = (): void => undefined;
-
-/** Lets connections to a port through to a broker. */
-async function openWay(port: number, broker: string): Promise<Server> {
-  const [host, to] = broker.split(':') as [string, string];
-  const way = createServer((incoming) => {
-    const outgoing = connect(Number(to), host);
-    incoming.on('error', silent).on('close', () => outgoing.destroy());
-    outgoing.on('error', silent).on('close', () => incoming.destroy());
-    incoming.pipe(outgoing).pipe(incoming);
-  }).listen(port, '127.0.0.1');
-  await once(way, 'listening');
-  return way;
-}
 
 describeOnServers('roles that start before their Kafka', () => {
   let config: Config;

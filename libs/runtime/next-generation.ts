@@ -123,9 +123,10 @@ async function writersGone({ kafka }: Adapters, generation: number): Promise<voi
  * made again. What the log names by now stays: another command may have gone on with it.
  */
 async function dropUnused(adapters: Adapters, left: number): Promise<void> {
+  const numbers = new Set([left, ...(await numbersUsed(adapters))]);
+  // Afterwards: a generation has a group only once it is named.
   const known = await recorded(adapters);
-  const used = new Set([known?.live, known?.building]);
-  for (const number of new Set([left, ...(await numbersUsed(adapters))])) if (!used.has(number)) await adapters.questDb.dropTables(number);
+  for (const number of numbers) if (number !== known?.live && number !== known?.building) await adapters.questDb.dropTables(number);
 }
 
 /**

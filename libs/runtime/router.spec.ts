@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, request } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,13 +12,14 @@ import type { Running } from './start.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headwater-router-'));
 
-/** All roles are one server, but for control, which is not there. */
+/** All roles are one server, but for control, of which there is none. */
 describe('a router before the roles', () => {
   let server: Running;
   let router: Router;
   beforeAll(async () => {
     server = await startEmbedded({ dataDir, trustedProxies: ['127.0.0.1'] });
-    const targets = { ingress: server.url, query: server.url, control: await nobody() };
+    // One of two for ingress is not there.
+    const targets = { ingress: [await nobody(), server.url], query: [server.url], control: [await nobody(), await nobody()] };
     router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
   });
   afterAll(async () => {
@@ -46,6 +47,18 @@ describe('a router before the roles', () => {
     for (let time = 0; time < 2; time++) expect((await post('x'.repeat(6_000_000))).status).toBe(413);
   });
 
+  it('uses the replicas of a role in turn, whatever is asked of others between', async () => {
+    const replicas = await Promise.all(['a', 'b'].map((name) => listening(createServer((_, response) => response.end(name)))));
+    const urls = replicas.map(({ url }) => url);
+    const before = await startRouter({ targets: { ingress: urls, query: urls, control: urls }, host: '127.0.0.1', port: 0 });
+    const asked = ['/v1/x', '/', '/v1/x', '/', '/v1/x', '/ingest', '/ingest'];
+    const answers: string[] = [];
+    for (const path of asked) answers.push(await (await fetch(before.url + path)).text());
+    expect(answers.join('')).toBe('aabbaab');
+    await before.close();
+    for (const { server: replica } of replicas) replica.close();
+  });
+
   it('answers 503 with Retry-After for a role that is not running', async () => {
     const answer = await fetch(`${router.url}/openapi.json`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
@@ -70,9 +83,8 @@ describe('a router before the roles', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
       socket.pipe(socket);
     });
-    await once(far.listen(0, '127.0.0.1'), 'listening');
-    const url = `http://127.0.0.1:${(far.address() as AddressInfo).port}`;
-    const between = await startRouter({ targets: { ingress: url, query: url, control: url }, host: '127.0.0.1', port: 0 });
+    const { url } = await listening(far);
+    const between = await startRouter({ targets: { ingress: [url], query: [url], control: [url] }, host: '127.0.0.1', port: 0 });
     const socket = connect(Number(new URL(between.url).port), '127.0.0.1');
     socket.write('GET /v1/x HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
     socket.once('data', () => socket.end('hello'));
@@ -82,10 +94,13 @@ describe('a router before the roles', () => {
   });
 });
 
+async function listening(server: Server): Promise<{ readonly server: Server; readonly url: string }> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
 async function nobody(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { server, url } = await listening(createServer());
   server.close();
-  return `http://127.0.0.1:${port}`;
+  return url;
 }

@@ -5,8 +5,8 @@ import { TelemetryError } from '#model';
 import { roleOf, type FrontRole } from './routes.js';
 
 export interface RouterOptions {
-  /** Where each role listens, for example `http://127.0.0.1:9001`. */
-  readonly targets: Readonly<Record<FrontRole, string>>;
+  /** Where the replicas of each role listen, for example `http://127.0.0.1:9001`. They are used in turn. */
+  readonly targets: Readonly<Record<FrontRole, readonly string[]>>;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -39,10 +39,16 @@ export async function startRouter({ targets, host, port }: RouterOptions): Promi
     requireHostHeader: false,
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
   });
-  const targetOf = ({ url = '' }: IncomingMessage): URL => new URL(targets[roleOf(url)]);
-  const pass = (incoming: IncomingMessage, response: ServerResponse): void => forward(incoming, response, targetOf(incoming), agent);
+  const turns: Record<FrontRole, number> = { ingress: 0, query: 0, control: 0 };
+  const targetsOf = ({ url = '' }: IncomingMessage): readonly URL[] => {
+    const role = roleOf(url);
+    const replicas = targets[role];
+    const first = turns[role]++ % replicas.length;
+    return [...replicas.slice(first), ...replicas.slice(0, first)].map((target) => new URL(target));
+  };
+  const pass = (incoming: IncomingMessage, response: ServerResponse): void => forward(incoming, response, targetsOf(incoming), agent);
   server.on('request', pass).on('checkContinue', pass).on('checkExpectation', pass);
-  server.on('upgrade', (incoming, socket: Socket, head) => tunnel(incoming, socket, head, targetOf(incoming)));
+  server.on('upgrade', (incoming, socket: Socket, head) => tunnel(incoming, socket, head, targetsOf(incoming)[0]!));
   server.on('clientError', (error, socket) => answerBrokenRequest(error as ParserError, socket as Socket, () => {}));
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   return {
@@ -56,8 +62,10 @@ export async function startRouter({ targets, host, port }: RouterOptions): Promi
   };
 }
 
-function forward(incoming: IncomingMessage, response: ServerResponse, { hostname, port }: URL, agent: Agent): void {
+/** Asks the first target. Where nobody listens nothing was sent, so that the next one can be asked. */
+function forward(incoming: IncomingMessage, response: ServerResponse, [target, ...others]: readonly URL[], agent: Agent): void {
   const { method, url: path } = incoming;
+  const { hostname, port } = target!;
   const outgoing = request({ agent, hostname, port, method, path, setHost: false } as RequestOptions);
   for (const [name, values] of Map.groupBy(pairs(incoming), ([key]) => key))
     outgoing.setHeader(
@@ -74,13 +82,17 @@ function forward(incoming: IncomingMessage, response: ServerResponse, { hostname
     answer.once('error', () => response.destroy());
   });
   outgoing.once('continue', () => response.writeContinue());
-  outgoing.once('error', (cause) => refuse(response, cause));
+  outgoing.once('error', (cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ECONNREFUSED' && others.length > 0) forward(incoming, response, others, agent);
+    else refuse(response, cause);
+  });
   response.once('close', () => {
     // A body that was refused is read to its end, so that the client gets to see the answer.
     incoming.unpipe(outgoing).resume();
     outgoing.destroy();
   });
-  incoming.pipe(outgoing);
+  const send = (): unknown => incoming.pipe(outgoing);
+  outgoing.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
 }
 
 /** The headers that are not about one connection, as they were sent. */
@@ -94,11 +106,21 @@ function refuse(response: ServerResponse, cause: Error): void {
     response.destroy();
     return;
   }
+  const { status, headers, body } = awayAnswer(newRequestId(), cause);
+  response.writeHead(status, headers).end(body);
+}
+
+/** What a client is told while the role that would answer it is away. */
+export function awayAnswer(
+  requestId: string,
+  cause?: Error,
+): { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const error = new TelemetryError('not_ready', 'Send the same request again in a moment: what answers it is not running.', { cause });
-  const problem = problemOf(error, newRequestId());
-  response
-    .writeHead(statusOf[error.kind], { ...problemHeaders(error), 'content-type': problemContentType, 'x-request-id': problem.request_id })
-    .end(JSON.stringify(problem));
+  return {
+    status: statusOf[error.kind],
+    headers: { ...problemHeaders(error), 'content-type': problemContentType, 'x-request-id': requestId },
+    body: JSON.stringify(problemOf(error, requestId)),
+  };
 }
 
 /** Joins the two connections; what the role answers to the upgrade is its own. */

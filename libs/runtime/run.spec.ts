@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { errorCases } from '#model';
 import { eventually } from '#testing';
+import { endWithUs } from '../../infra/servers/index.js';
 
 const main = fileURLToPath(new URL('../../apps/embedded/main.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'headwater-run-'));
@@ -31,6 +32,7 @@ function launch(env: Record<string, string>): Server {
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0', ...env },
   });
+  endWithUs(child);
   children.push(child);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (chunk: string) => (output[name] += chunk));

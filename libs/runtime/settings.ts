@@ -180,10 +180,11 @@ export const settings = {
   checkpointS: setting({
     variable: 'HEADWATER_CHECKPOINT_SECONDS',
     otherwise: '60',
-    parse: whole(1, 3600),
-    expected: 'a whole number from 1 to 3600',
+    // Reads take rows of buckets that ended ten minutes ago, so these must be there.
+    parse: whole(1, 300),
+    expected: 'a whole number from 1 to 300',
     about:
-      'seconds between checkpoints of the processors: so long may late points take to reach the rollups, and so much is read again after a crash',
+      'seconds between checkpoints of the processors, at most 300: so long may late points take to reach the rollups, and so much is read again after a crash',
     shape: 'cluster',
   }),
 } satisfies Record<string, Setting<unknown>>;

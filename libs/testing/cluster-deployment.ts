@@ -11,8 +11,16 @@ import { send } from './http/send.js';
 import { makeKeysIn } from './make-keys.js';
 import { serverEnvironment } from './servers.js';
 
-/** Of what may be there often, there are two. */
-const everyRole: readonly Role[] = [...roles, 'processors'];
+/** A second replica is there where two may disagree about what is whose. */
+const fewRoles: readonly Role[] = [...roles, 'processors'];
+export const twoOfEach: readonly Role[] = [...roles, ...roles];
+
+export interface ClusterOptions {
+  /** How roles are told of the servers. */
+  readonly servers?: Readonly<Record<string, string>>;
+  /** One name for each replica. */
+  readonly replicas?: readonly Role[];
+}
 
 interface Replica {
   readonly role: Role;
@@ -30,8 +38,7 @@ export class ClusterDeployment implements Deployment {
     readonly keys: Keys,
   ) {}
 
-  /** @param servers how roles are told of the servers. */
-  static async start(servers = serverEnvironment()): Promise<ClusterDeployment> {
+  static async start({ servers = serverEnvironment(), replicas: all = fewRoles }: ClusterOptions = {}): Promise<ClusterDeployment> {
     const cache = await mkdtemp(join(tmpdir(), 'headwater-cache-'));
     const number = randomInt(1, 1_000_000);
     const environment = {
@@ -48,8 +55,8 @@ export class ClusterDeployment implements Deployment {
     const log = await openLog(config, silent);
     const keys = await makeKeysIn(log);
     await log.close();
-    const ports = await freePorts(2 * everyRole.length);
-    const replicas = everyRole.map((role, at) => {
+    const ports = await freePorts(2 * all.length);
+    const replicas = all.map((role, at) => {
       const [port, adminPort] = ports.slice(2 * at) as [number, number];
       const heard = (line: string): unknown => process.env['HEADWATER_SHOW_ROLES'] && process.stderr.write(`[${role}] ${line}\n`);
       return {
@@ -58,8 +65,8 @@ export class ClusterDeployment implements Deployment {
         process: new RoleProcess({ role, port, environment: { ...environment, HEADWATER_ADMIN_PORT: `${adminPort}` }, heard }),
       };
     });
-    const url = (role: Role): string => replicas.find((one) => one.role === role)!.process.url;
-    const targets = { ingress: url('ingress'), query: url('query'), control: url('control') };
+    const urls = (role: Role): string[] => replicas.filter((one) => one.role === role).map(({ process: { url } }) => url);
+    const targets = { ingress: urls('ingress'), query: urls('query'), control: urls('control') };
     const router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
     const deployment = new ClusterDeployment(environment, replicas, router, keys);
     await deployment.#start();
@@ -94,7 +101,8 @@ export class ClusterDeployment implements Deployment {
   settle(): Promise<void> {
     return eventually(async () => {
       const groups = await this.#lags('processors', 'headwater_group_lag_records');
-      if (groups.length < 3) throw new Error(`only ${groups.length} consumer groups are there`);
+      if (groups.length < 3 * this.processes('processors').length)
+        throw new Error(`only ${groups.length} lags of consumer groups are told`);
       const views = await Promise.all((['query', 'control'] as const).map((role) => this.#lags(role, 'headwater_view_lag_records')));
       const behind = [groups, ...views].flat().filter(([, records]) => records > 0);
       if (behind.length > 0) throw new Error(`behind the log: ${behind.map(([name, records]) => `${name} by ${records}`).join(', ')}`);
@@ -111,14 +119,15 @@ export class ClusterDeployment implements Deployment {
     await rm(this.environment['HEADWATER_CACHE']!, { recursive: true });
   }
 
-  /** What each group or view lags by, as a role's figures say. */
-  async #lags(role: Role, metric: string): Promise<[name: string, records: number][]> {
-    const { adminPort } = this.replicas.find((one) => one.role === role)!;
-    const { text } = await send(`http://127.0.0.1:${adminPort}`, { path: '/metrics' });
-    return Array.from(text.matchAll(new RegExp(`^${metric}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm')), ([, name, records]) => [
-      name!,
-      Number(records),
-    ]);
+  /** What each group or view lags by, as the figures of each replica of a role say. */
+  async #lags(role: Role, metric: string): Promise<readonly (readonly [name: string, records: number])[]> {
+    const line = new RegExp(`^${metric}\\{\\w+="([^"]+)"\\} (\\d+)$`, 'gm');
+    const pages = this.replicas
+      .filter((one) => one.role === role)
+      .map(({ adminPort }) => send(`http://127.0.0.1:${adminPort}`, { path: '/metrics' }));
+    return (await Promise.all(pages)).flatMap(({ text }) =>
+      Array.from(text.matchAll(line), ([, name, records]) => [name!, Number(records)] as const),
+    );
   }
 
   async #start(): Promise<void> {
