@@ -7,7 +7,8 @@ type Start = Parameters<(typeof import('#runtime'))['replayGroup']>[2];
 
 export const body = command({
   about:
-    'Moves the offsets of a group, in every topic that it reads, while no processor runs; the processors go on from there when they start. ' +
+    'Moves the offsets of a group back, in every topic that it reads, while no processor runs; the processors go on from there when they ' +
+    'start. Where the group is not that far yet, it stays where it is: nothing is left out. ' +
     'What is read again changes nothing that is right: a projection takes each record as often as it comes.',
   flags: {
     group: { value: 'GROUP', about: 'name of the group, as `headwater topics` shows it', required: true },
@@ -17,7 +18,7 @@ export const body = command({
   async run({ group, from }, io) {
     const start = readStart(from);
     const topics = await onDataPlane(({ replayGroup }, config) => replayGroup(config, group, start));
-    io.note(`The group ${group} goes on from ${from} in ${topics.join(' and ')}.`);
+    io.note(`The group ${group} goes on from ${from} in ${topics.join(' and ')}, and from where it is where it has not come so far.`);
   },
 });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Metrics, Readiness } from '#edge';
-import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
+import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry, type RecordLog } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { GENERATIONS, onlyGeneration, type SeriesStore } from '#stores';
@@ -20,6 +20,14 @@ const someRecords = (sourceId: string): Entry[] => [
   entry(events, { orgId: 'o', sourceId, receivedMs: t + 1, origin: 'source', events: [event] }),
 ];
 const times = (...values: number[]): Float64Array => Float64Array.from(values);
+
+const withMethods = <T extends object>(of: T, methods: Partial<T>): T =>
+  new Proxy(of, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(name in methods ? methods : target, name);
+      return typeof found === 'function' ? (found.bind(target) as unknown) : found;
+    },
+  });
 
 describe('the processors of a process', () => {
   let folder: string;
@@ -36,7 +44,7 @@ describe('the processors of a process', () => {
     await rm(folder, { recursive: true });
   });
 
-  async function start(): Promise<INestApplicationContext> {
+  async function create(): Promise<INestApplicationContext> {
     const providers = [
       { provide: CHECKPOINT_MS, useValue: 60_000 },
       { provide: RECORD_LOG, useValue: storage.log },
@@ -48,7 +56,11 @@ describe('the processors of a process', () => {
     const ports = { module: class Ports {}, global: true, providers, exports: providers };
     @Module({ imports: [ports, ProcessorsModule] })
     class Role {}
-    const context = await NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
+    return NestFactory.createApplicationContext(Role, { logger: false, abortOnError: false });
+  }
+
+  async function start(): Promise<INestApplicationContext> {
+    const context = await create();
     await context.get(Readiness).opened();
     return context;
   }
@@ -96,6 +108,39 @@ describe('the processors of a process', () => {
     gate.resolve();
     await ready();
     await expect(series.metricNames('o', 'b')).resolves.toEqual(['m']);
+  });
+
+  it('are ready once they have caught up, though that could not be told at first', async () => {
+    await stop();
+    storage = await openStorage(folder);
+    const { log } = storage;
+    let asked = 0;
+    const consume: RecordLog['consume'] = async (options) => {
+      const subscription = await log.consume(options);
+      const caughtUp = (): Promise<void> => (asked++ < 3 ? Promise.reject(new Error('the log is away')) : subscription.caughtUp());
+      return withMethods(subscription, { caughtUp });
+    };
+    storage = { ...storage, log: withMethods(log, { consume }) };
+    app = await start();
+    await ready();
+    expect(asked).toBe(6);
+  });
+
+  it('end while a group still waits to join', async () => {
+    await stop();
+    storage = await openStorage(folder);
+    const { log } = storage;
+    const joining = Promise.withResolvers<void>();
+    const consume: RecordLog['consume'] = (options) =>
+      options.group === 'events' ? (joining.resolve(), new Promise(() => {})) : log.consume(options);
+    storage = { ...storage, log: withMethods(log, { consume }) };
+    app = await create();
+    await joining.promise;
+    await expect(app.close()).resolves.toBeUndefined();
+    await storage.close();
+    storage = await openStorage(folder);
+    app = await start();
+    await ready();
   });
 
   it('project what is appended later', async () => {

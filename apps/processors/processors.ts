@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
@@ -83,12 +84,22 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
 
   async #start(group: string, processor: Processor): Promise<void> {
     const runner = new Runner(this.log, processor, { checkpointMs: this.checkpointMs, report: (...what) => this.#report(...what) });
-    await runner.start();
+    // Where Kafka is away, a group joins only when the log is closed, which waits for this.
+    await Promise.race([runner.start(), this.#stopped.promise]);
+    if (this.#stopping) return runner.stop();
     this.#runners.set(group, runner);
-    runner.caughtUp().then(
-      () => this.#behind.delete(group),
-      () => undefined,
-    );
+    void this.#tellCaughtUp(group, runner);
+  }
+
+  /** However often the log is away meanwhile. */
+  async #tellCaughtUp(group: string, runner: Runner): Promise<void> {
+    while (this.#runners.get(group) === runner && !this.#stopping) {
+      const isCaughtUp = await runner.caughtUp().then(
+        () => true,
+        () => pause(againMs, false, { ref: false }),
+      );
+      if (isCaughtUp) return void this.#behind.delete(group);
+    }
   }
 
   async #end(group: string, runner: Runner): Promise<void> {

@@ -3,7 +3,7 @@ import { UnknownSchema, type AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import type { Refused } from './kafka-record.js';
-import { deadLettersOf } from './names.js';
+import { deadLettersOf, wholeBytes } from './names.js';
 import { extentsOf, type Extent } from './offsets.js';
 import { readTopic } from './read-topic.js';
 
@@ -16,7 +16,7 @@ export interface DeadLetter {
   readonly bytes: Uint8Array;
   /** Its value, whatever rules that breaks; undefined when the bytes are not one of its topic. */
   readonly value: unknown;
-  /** The place of the record, the reason and the group, as who parked it has put them: `topic`, `partition`, `offset`, `reason`, `group`. */
+  /** The place of the record, the reason and the group, as who parked it has put them: `topic`, `partition`, `offset`, `reason`, `group`; `bytes` where it is not whole. */
   readonly headers: Headers;
   /** Unix milliseconds. */
   readonly parkedMs: number;
@@ -25,7 +25,7 @@ export interface DeadLetter {
 export interface Redriven {
   /** Records that were appended again to the topics that they came from. */
   readonly redriven: number;
-  /** Letters that do not say which of our topics they came from, or are larger than what it takes. */
+  /** Letters that do not say which of our topics they came from, are larger than what it takes, or are not whole. */
   readonly left: number;
 }
 
@@ -78,7 +78,7 @@ export class DeadLetters {
   /** False when there is nowhere to append it. A dead letter of no bytes was a tombstone. */
   async #append({ key, bytes, headers }: Refused): Promise<boolean> {
     const origin = this.#origin(headers);
-    if (!origin) return false;
+    if (!origin || headers[wholeBytes] !== undefined) return false;
     try {
       await (bytes.length === 0 ? this.options.log.append([tombstone(origin, key)]) : this.options.log.park(origin.name, key, bytes, {}));
       return true;

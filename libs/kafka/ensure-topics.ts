@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, PartitionMetadata } from 'kafkajs';
 import type { AnyTopic } from '#log';
 import type { Asker } from './asker.js';
 import { kafkajs } from './kafkajs.js';
@@ -37,8 +37,12 @@ export async function ensureTopics(
   const there = new Set(await asker.ask((admin) => admin.listTopics()));
   const missing = wanted.filter(({ name }) => !there.has(name));
   if (missing.length > 0) await asker.ask((admin) => create(admin, missing, settings.replicationFactor));
-  comparePartitions(await asker.ask((admin) => partitionCounts(admin, wanted)), wanted);
-  return differences(await asker.ask((admin) => settingsOf(admin, wanted)), wanted);
+  const found = await asker.ask((admin) => partitionsOf(admin, wanted));
+  comparePartitions(found, wanted);
+  return [
+    ...replicationDifferences(found, wanted, settings.replicationFactor),
+    ...differences(await asker.ask((admin) => settingsOf(admin, wanted)), wanted),
+  ];
 }
 
 function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas }: TopicSettings, maxBytes?: number): Wanted {
@@ -69,18 +73,29 @@ async function create(admin: Admin, missing: readonly Wanted[], replicationFacto
   });
 }
 
-async function partitionCounts(admin: Admin, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, number>> {
+/** The partitions of each topic, by name. */
+type Found = ReadonlyMap<string, readonly PartitionMetadata[]>;
+
+async function partitionsOf(admin: Admin, wanted: readonly Wanted[]): Promise<Found> {
   const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ name }) => name) });
-  return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+  return new Map(topics.map(({ name, partitions }) => [name, partitions]));
 }
 
-function comparePartitions(found: ReadonlyMap<string, number>, wanted: readonly Wanted[]): void {
-  const wrong = wanted.filter(({ name, partitions }) => found.get(name) !== partitions);
+function comparePartitions(found: Found, wanted: readonly Wanted[]): void {
+  const wrong = wanted.filter(({ name, partitions }) => found.get(name)?.length !== partitions);
   if (wrong.length === 0) return;
   const sentences = wrong.map(
-    ({ name, partitions }) => `topic ${name} has ${found.get(name)} partitions, and the contract says ${partitions}`,
+    ({ name, partitions }) => `topic ${name} has ${found.get(name)?.length} partitions, and the contract says ${partitions}`,
   );
   throw new TopicMismatch(`${sentences.join('; ')}: another number puts keys elsewhere, so it takes a new topic and a replay`);
+}
+
+/** Copies can be moved one partition at a time: the one with the fewest is what a topic survives with. */
+function replicationDifferences(found: Found, wanted: readonly Wanted[], replicationFactor: number): readonly string[] {
+  return wanted.flatMap(({ name }) => {
+    const is = Math.min(...found.get(name)!.map(({ replicas }) => replicas.length));
+    return is === replicationFactor ? [] : [`topic ${name} has replication.factor=${is}, and the setting says ${replicationFactor}`];
+  });
 }
 
 /** The settings of each topic, by name. */

@@ -1,5 +1,4 @@
 import type { Admin } from 'kafkajs';
-import type { Position } from '#log';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { isOwnGroup } from './names.js';
@@ -77,22 +76,29 @@ export class Groups {
     return groups[0]?.members.length ?? 0;
   }
 
-  /** Moves a group that has no members. Rejects with a sentence when it has some. */
+  /**
+   * Moves a group that has no members, in no partition forward: what it has not committed it has not done, and would never do.
+   * Rejects with a sentence when it has some.
+   */
   async move(group: string, topic: string, to: Start): Promise<void> {
     const [id, name] = [this.prefix + group, this.prefix + topic];
     const members = await this.members(group);
     if (members > 0) throw new Error(`group ${group} has ${members} members: stop them first`);
-    const offsets = await this.asker.ask((admin) => startsIn(admin, name, to));
-    await setOffsets(this.address, id, offsets);
+    const starts = await this.asker.ask((admin) => startsIn(admin, name, to));
+    const [extents, committed] = await Promise.all([extentsOf(this.asker, [name]), committedBy(this.asker, id, [name])]);
+    const positions = extents.get(name)!.map(({ low }, partition) => {
+      const offset = Math.max(low, Math.min(starts(partition), committed.get(name)?.[partition] ?? low));
+      return { topic: name, partition, offset };
+    });
+    await setOffsets(this.address, id, positions);
   }
 }
 
-async function startsIn(admin: Admin, topic: string, to: Start): Promise<readonly Position[]> {
-  if (to !== 'beginning' && 'timestampMs' in to) {
-    const found = await admin.fetchTopicOffsetsByTimestamp(topic, to.timestampMs);
-    return found.map(({ partition, offset }) => ({ topic, partition, offset: Number(offset) }));
-  }
-  const wanted = to === 'beginning' ? 0 : to.offset;
-  const extents = await admin.fetchTopicOffsets(topic);
-  return extents.map(({ partition, low, high }) => ({ topic, partition, offset: Math.min(Number(high), Math.max(Number(low), wanted)) }));
+/** The offset that is asked for, by partition, whether or not there is a record. */
+async function startsIn(admin: Admin, topic: string, to: Start): Promise<(partition: number) => number> {
+  if (to === 'beginning') return () => 0;
+  if ('offset' in to) return () => to.offset;
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, to.timestampMs);
+  const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  return (partition) => offsets.get(partition) ?? 0;
 }

@@ -11,11 +11,6 @@ export interface Sending {
   readonly messages: readonly Message[];
 }
 
-interface Connected {
-  readonly client: Client;
-  readonly producer: Producer;
-}
-
 /** Batches below this are not worth compressing, for each costs the same at first. */
 const smallBytes = 1_024;
 const connectMs = 10_000;
@@ -28,7 +23,10 @@ const sendMs = 20_000;
  * of several sends at once some vanish when a broker restarts: the caller sends one thing at a time.
  */
 export class GuardedProducer {
-  #connected: Connected | undefined;
+  #client: Client | undefined;
+  /** Once it is connected. */
+  #producer: Producer | undefined;
+  #cut = Promise.withResolvers<never>();
 
   constructor(private readonly address: KafkaAddress) {}
 
@@ -37,11 +35,9 @@ export class GuardedProducer {
    * later, though a broker that stands still may have some of it before it. To be called again only when it has settled.
    */
   async send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
+    this.#cut = Promise.withResolvers();
     try {
-      const { producer } = (this.#connected ??= await this.#connect());
-      const answer = await answered(sendMs, producer.sendBatch(request(sendings)));
-      const written = new Set(answer.map(({ topicName, partition }) => placeName(topicName, partition)));
-      return sendings.filter(({ topic, partition }) => !written.has(placeName(topic, partition)));
+      return await Promise.race([this.#send(sendings), this.#cut.promise]);
     } catch (cause) {
       this.cut();
       throw cause;
@@ -49,19 +45,29 @@ export class GuardedProducer {
   }
 
   async close(): Promise<void> {
-    await this.#connected?.producer.disconnect().catch(() => undefined);
+    await this.#producer?.disconnect().catch(() => undefined);
     this.cut();
   }
 
-  /** What is under way does not come to an end. */
+  /** What is under way rejects at once, and no more of it leaves. */
   cut(): void {
-    this.#connected?.client.cut();
-    this.#connected = undefined;
+    this.#client?.cut();
+    this.#client = this.#producer = undefined;
+    this.#cut.reject(new Error('no answer came in time'));
+    // When nothing is under way, nobody hears of it.
+    this.#cut.promise.catch(() => undefined);
   }
 
-  async #connect(): Promise<Connected> {
-    const client = newClient(this.address);
-    const producer = client.kafka.producer({
+  async #send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
+    this.#producer ??= await this.#connect();
+    const answer = await answered(sendMs, this.#producer.sendBatch(request(sendings)));
+    const written = new Set(answer.map(({ topicName, partition }) => placeName(topicName, partition)));
+    return sendings.filter(({ topic, partition }) => !written.has(placeName(topic, partition)));
+  }
+
+  async #connect(): Promise<Producer> {
+    this.#client = newClient(this.address);
+    const producer = this.#client.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
@@ -70,13 +76,8 @@ export class GuardedProducer {
         ({ message }) =>
           message.partition!,
     });
-    try {
-      await answered(connectMs, producer.connect());
-      return { client, producer };
-    } catch (cause) {
-      client.cut();
-      throw cause;
-    }
+    await answered(connectMs, producer.connect());
+    return producer;
   }
 }
 

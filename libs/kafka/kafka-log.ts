@@ -6,7 +6,7 @@ import { GroupSubscription } from './group/group-subscription.js';
 import { GuardedProducer } from './guarded-producer.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
-import { isDeadLetters, partitionsOf } from './names.js';
+import { isDeadLetters, partitionsOf, wholeBytes } from './names.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
@@ -18,11 +18,14 @@ export interface KafkaLogOptions {
   readonly sessionMs: number;
   /** How long an append may take before it is told that the log cannot be reached. */
   readonly waitMs: number;
+  /** Hears what an operator should know. */
+  readonly report: (message: string) => void;
 }
 
 /** A broker takes a little more, and dead letters may be twice as large, for they have more headers than what they were. */
 const recordBytes = 1_000_000;
 const overheadBytes = 100;
+const keptKeyLength = 10_000;
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
 /** The log in Kafka. */
@@ -31,10 +34,13 @@ export class KafkaLog implements RecordLog {
   readonly queue: SendQueue;
   readonly #subscriptions = new Set<GroupSubscription>();
   readonly #prefix: string;
+  /** Until then a call waits for the opening. */
+  readonly #patientUntilMs: number;
   #codec: AvroCodec | undefined;
 
   constructor(private readonly options: KafkaLogOptions) {
     this.#prefix = options.address.prefix ?? '';
+    this.#patientUntilMs = performance.now() + options.waitMs;
     this.#producer = new GuardedProducer(options.address);
     this.queue = new SendQueue(this.#producer, options.waitMs);
     options.codec.then(
@@ -56,7 +62,8 @@ export class KafkaLog implements RecordLog {
   async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
     if (!this.#codec) await this.#opened();
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    await this.queue.add([this.#outgoing(topic, partitionsOf(topic, this.options.topics), key, value, headers)]);
+    const parked = isDeadLetters(topic) ? fitting(key, value, headers) : ([key, value, headers] as const);
+    await this.queue.add([this.#outgoing(topic, partitionsOf(topic, this.options.topics), ...parked)]);
   }
 
   encoded(record: StreamRecord): Uint8Array {
@@ -65,8 +72,8 @@ export class KafkaLog implements RecordLog {
   }
 
   async consume(options: ConsumerOptions): Promise<GroupSubscription> {
-    const { address, asker, sessionMs } = this.options;
-    const subscription = new GroupSubscription({ address, asker, sessionMs, codec: await this.options.codec }, options);
+    const stopped = (it: GroupSubscription): boolean => this.#subscriptions.delete(it);
+    const subscription = new GroupSubscription({ ...this.options, codec: await this.options.codec, stopped }, options);
     this.#subscriptions.add(subscription);
     await subscription.join();
     return subscription;
@@ -96,7 +103,7 @@ export class KafkaLog implements RecordLog {
 
   async #opened(): Promise<AvroCodec> {
     const codec = await within(
-      this.options.waitMs,
+      Math.max(0, this.#patientUntilMs - performance.now()),
       this.options.codec.catch(() => undefined),
     );
     if (!codec) throw logUnavailable('The log cannot be reached yet.');
@@ -110,6 +117,12 @@ export class KafkaLog implements RecordLog {
     const partition = partitionOf(keyBuffer.subarray(0, keyBytes), partitions);
     return { topic: this.#prefix + topic, partition, bytes, message: { key, value, partition, headers } };
   }
+}
+
+/** Others may write more than a dead letter holds, for a broker counts what is compressed: their beginning is kept then. */
+function fitting(key: string, value: Buffer, headers: Headers): readonly [string, Buffer, Headers] {
+  if (3 * key.length + value.length + sizeOf(headers) + overheadBytes <= 2 * recordBytes) return [key, value, headers];
+  return [key.slice(0, keptKeyLength), value.subarray(0, recordBytes), { ...headers, [wholeBytes]: String(value.length) }];
 }
 
 const sizeOf = (headers: Headers): number =>

@@ -118,14 +118,17 @@ class FollowedTopic {
             if (this.#isNew({ topic: this.#name, partition: record.partition }, record.offset)) this.view.apply(record);
           }
         },
-        // A view that cannot show a record stops there, for it would show what may be deleted.
-        unreadable: () => {
-          this.view.fail();
-          this.#stopping.abort();
-          return this.#member!.crash();
-        },
+        unreadable: () => this.#fail(),
       }),
+      shrunk: () => void this.#fail(),
     });
+  }
+
+  /** A view that cannot show a record stops there, for it would show what may be deleted. */
+  #fail(): Promise<void> {
+    this.view.fail();
+    this.#stopping.abort();
+    return this.#member!.crash();
   }
 
   #isNew(place: Place, offset: number): boolean {

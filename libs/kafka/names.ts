@@ -8,6 +8,9 @@ export const deadLettersOf = (topic: string): string => topic + deadLetters;
 
 export const isDeadLetters = (topic: string): boolean => topic.endsWith(deadLetters);
 
+/** The header of a dead letter that is only the beginning of a record: how many bytes that has. */
+export const wholeBytes = 'bytes';
+
 /** How many partitions a topic has; dead letters are few and have one. */
 export function partitionsOf(name: string, topics: readonly AnyTopic[]): number {
   if (isDeadLetters(name)) return 1;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
@@ -12,11 +11,10 @@ import { entry, partitionOf, tombstone, type AnyTopic, type Entry } from '#log';
 import type { EventBatch, Lease, Source } from '#model';
 import { describeOnKafka, LogConsumer, until } from '#testing';
 import { events, sources } from '#topics';
-import { GuardedProducer } from './guarded-producer.js';
 import { newClient } from './client.js';
+import { kafkajs } from './kafkajs.js';
 import { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
 import { testOptions } from './open-test-log.js';
-import { ConfluentRegistry } from './registry/confluent-registry.js';
 
 const nowhere = 'http://127.0.0.1:9';
 const few: AnyTopic = { ...events, partitions: 3 };
@@ -86,6 +84,13 @@ describeOnKafka('a log in Kafka', () => {
       await open({ topics: [sources, { ...few, cleanup: 'compact' }] });
       expect(reports).toEqual([`topic ${options.prefix}telemetry.events.v1 has cleanup.policy=delete, and the contract says compact`]);
     });
+
+    it('with other numbers of copies, and says which', async () => {
+      await open({ topics: [few] });
+      await open({ topics: [few], replicationFactor: 3 });
+      const names = [few.name, `${few.name}.dlq`].map((name) => options.prefix + name);
+      expect(reports).toEqual(names.map((name) => `topic ${name} has replication.factor=1, and the setting says 3`));
+    });
   });
 
   describe('has its schemas', () => {
@@ -132,6 +137,14 @@ describeOnKafka('a log in Kafka', () => {
       expect(consumer.unreadable[0]).toMatchObject({ key: 'o/a', partition, reason });
     });
 
+    it('and refuses a record whose schema the registry does not have', async () => {
+      const { log } = await open();
+      const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });
+      await log.park(sources.name, 'o/a', Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1]), {});
+      await until('it is handed over', () => consumer.unreadable.length === 1);
+      expect(consumer.unreadable[0]!.reason).toBe('the registry has no schema with id 2147483647');
+    });
+
     it('in a file, so that it starts while the registry is away', async () => {
       const schemaCacheFile = join(await mkdtemp(join(tmpdir(), 'headwater-schemas-')), 'schemas.json');
       await (await open({ schemaCacheFile })).log.append([seen('a')]);
@@ -144,9 +157,12 @@ describeOnKafka('a log in Kafka', () => {
 
     it('from nowhere at its first start while the registry is away, and says so until it is back', async () => {
       const { api, url } = await listening((_, response) => response.writeHead(503).end('{}'));
-      const kafka = await open({ registry: { url }, waitMs: 300 });
+      const kafka = await open({ registry: { url }, waitMs: 3_000 });
       await until('it says so', () => kafka.health()?.startsWith('The schema registry is in trouble') === true);
-      await expect(kafka.log.append([seen('a')])).rejects.toMatchObject({ code: 'log_unavailable', retryAfterS: 1 });
+      // If each waited anew, they would take longer than the test may.
+      for (let n = 0; n < 50; n++) {
+        await expect(kafka.log.append([seen('a')])).rejects.toMatchObject({ code: 'log_unavailable', retryAfterS: 1 });
+      }
       api.removeAllListeners('request').on('request', (request, response) => void forward(options.registry.url, request, response));
       await until('it is open', () => kafka.health() === undefined);
       await kafka.log.append([seen('a')]);
@@ -166,20 +182,22 @@ describeOnKafka('a log in Kafka', () => {
       expect([await groups.names(), await groups.topics('g'), await left()]).toEqual([['g'], [few.name], 1]);
       await expect(groups.move('g', few.name, 'beginning')).rejects.toThrow('group g has 1 members: stop them first');
       await consumer.stop();
+      // Never forward: the fourth record was not committed, so it is still to be done.
       const goals = [
-        ['beginning', 4],
-        [{ offset: 1 }, 3],
-        [{ timestampMs: beforeMs }, 4],
-        [{ timestampMs: beforeMs + 1e6 }, 0],
+        [{ timestampMs: Date.now() + 1e6 }, 1],
+        [{ offset: 4 }, 1],
         [{ offset: 2 }, 2],
+        [{ offset: 3 }, 2],
+        [{ timestampMs: beforeMs }, 4],
+        ['beginning', 4],
       ] as const;
       for (const [goal, expected] of goals) {
         await groups.move('g', few.name, goal);
         expect([goal, await left()]).toEqual([goal, expected]);
       }
       const again = await LogConsumer.join(log, { group: 'g', topics: [few] });
-      await again.has(2);
-      expect(again.records.map(({ offset }) => offset)).toEqual([2, 3]);
+      await again.has(4);
+      expect(again.records.map(({ offset }) => offset)).toEqual([0, 1, 2, 3]);
     });
 
     it('who reads dead letters and sends each back once', async () => {
@@ -318,49 +336,52 @@ describeOnKafka('a log in Kafka', () => {
     });
   });
 
-  describe('and a producer that was refused something', () => {
-    const topic = (): string => `${options.prefix}telemetry.events.v1`;
-    const refused = (): Parameters<GuardedProducer['send']>[0] => [
-      { topic: topic(), partition: 0, messages: [{ key: 'a', value: randomBytes(2 << 20), partition: 0 }] },
-      { topic: topic(), partition: 1, messages: [{ key: 'b', value: 'first', partition: 1 }] },
-    ];
-    const next = (): Parameters<GuardedProducer['send']>[0][number] => ({
-      topic: topic(),
-      partition: 1,
-      messages: [{ key: 'b', value: 'second', partition: 1 }],
+  it('says that a group cannot be read when each of its sessions crashes, and no more once it is', async () => {
+    const { CompressionCodecs, CompressionTypes } = kafkajs;
+    const kafka = await open({ sessionMs: 6_000 });
+    const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [sources] });
+    const zstd = CompressionCodecs[CompressionTypes.ZSTD];
+    CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+      ...zstd(),
+      decompress: () => Promise.reject(new kafkajs.KafkaJSNonRetriableError('a batch of sand')),
     });
-    const inTheLog = async (kafka: KafkaStorage): Promise<string[]> => {
-      const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [few] });
-      await consumer.subscription.caughtUp();
-      return consumer.unreadable.map(({ bytes }) => Buffer.from(bytes).toString());
-    };
+    try {
+      await kafka.log.park(sources.name, 'o/a', Buffer.alloc(100_000), {});
+      await until('it says so', () => kafka.health()?.endsWith('cannot read: a batch of sand') === true);
+    } finally {
+      CompressionCodecs[CompressionTypes.ZSTD] = zstd;
+    }
+    await until('it is given', () => consumer.unreadable.length === 1);
+    await until('all is well', () => kafka.health() === undefined);
+    expect(consumer.unreadable[0]!.bytes.length).toBe(100_000);
+  });
 
-    it('kafkajs alone swallows the next record of a partition that is fine', async () => {
-      const kafka = await open();
-      const producer = newClient(options).kafka.producer({
-        idempotent: true,
-        createPartitioner:
-          () =>
-          ({ message }) =>
-            message.partition!,
-      });
-      await producer.connect();
-      await expect(
-        producer.sendBatch({ acks: -1, topicMessages: refused().map(({ messages }) => ({ topic: topic(), messages: [...messages] })) }),
-      ).rejects.toThrow('larger than the max message size');
-      await producer.send({ topic: topic(), acks: -1, messages: [...next().messages] });
-      await producer.disconnect();
-      expect(await inTheLog(kafka)).toEqual(['first']);
+  it('compresses what is not small with zstd', async () => {
+    const { log } = await open();
+    const codecs = kafkajs.CompressionCodecs;
+    const type = kafkajs.CompressionTypes.ZSTD;
+    const codec = codecs[type];
+    const compressed: Buffer[] = [];
+    codecs[type] = () => ({
+      ...codec(),
+      decompress: (bytes: Buffer) => {
+        compressed.push(bytes);
+        return codec().decompress(bytes);
+      },
     });
-
-    it('is not used again, so that the next one is there', async () => {
-      const kafka = await open();
-      const producer = new GuardedProducer(options);
-      await expect(producer.send(refused())).rejects.toThrow('larger than the max message size');
-      expect(await producer.send([next()])).toEqual([]);
-      await producer.close();
-      expect(await inTheLog(kafka)).toEqual(['first', 'second']);
-    });
+    try {
+      const small = seen('small');
+      const large = seen('large'.repeat(2_000));
+      await log.append([small]);
+      await log.append([large]);
+      const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });
+      await consumer.has(2);
+      expect(consumer.records.map(({ key }) => key)).toEqual(expect.arrayContaining([small.key, large.key]));
+    } finally {
+      codecs[type] = codec;
+    }
+    expect([...new Set(compressed.map((bytes) => bytes.toString('hex', 0, 4)))]).toEqual(['28b52ffd']);
+    expect(compressed[0]!.length).toBeLessThan(1_000);
   });
 
   it('refuses what no partition would take before it is sent, and goes on', async () => {
@@ -368,30 +389,5 @@ describeOnKafka('a log in Kafka', () => {
     const big = { ...seen('a'), headers: { text: 'x'.repeat(1_100_000) } };
     await expect(log.append([big])).rejects.toThrow('too many');
     await log.append([seen('b'), tombstone(sources, 'o/a')]);
-  });
-});
-
-describe('ids that a registry does not know', () => {
-  it('are asked for once at a time, and not again for a while', async () => {
-    const asked: string[] = [];
-    const { api, url } = await listening((request, response) => {
-      asked.push(request.url!);
-      const [status, body]: [number, string] = request.url!.endsWith('/7')
-        ? [200, '{"schema":"\\"string\\""}']
-        : [404, '{"error_code":40403,"message":"no"}'];
-      setImmediate(() => response.writeHead(status).end(body));
-    });
-    const registry = new ConfluentRegistry({ url });
-    expect(await Promise.all([5, 5, 5, 7, 7].map((id) => registry.schema(id)))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      '"string"',
-      '"string"',
-    ]);
-    expect([await registry.schema(5), await registry.schema(7)]).toEqual([undefined, '"string"']);
-    expect(asked.toSorted()).toEqual(['/schemas/ids/5', '/schemas/ids/7']);
-    api.close();
-    await expect(registry.schema(8)).rejects.toMatchObject({ code: 'log_unavailable' });
   });
 });

@@ -60,7 +60,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const asker = new Asker(options);
   const opening = new Opening(asker, topics, options);
   const pulse = new Pulse(asker);
-  const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, waitMs });
+  const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, waitMs, report: options.report });
   const views = new KafkaViews({ address: options, topics, codec: opening.codec, asker });
   const end = async (how: 'close' | 'crash'): Promise<void> => {
     opening.stop();
@@ -97,12 +97,15 @@ class Opening {
   /** What it waits for, or why it never opens; undefined once it is open. */
   waitsFor: string | undefined = 'Kafka has not answered yet';
   readonly #stopping = new AbortController();
+  readonly #registry: ConfluentRegistry;
 
   constructor(
     private readonly asker: Asker,
     private readonly topics: readonly AnyTopic[],
     private readonly options: KafkaOptions,
   ) {
+    const { prefix = '', registry, schemaCacheFile: path, report } = options;
+    this.#registry = new ConfluentRegistry({ ...registry, prefix, ...(path !== undefined && { cacheFile: { path, report } }) });
     this.codec = this.#open();
     // Whoever waits for it hears of it, and `waitsFor` says it too.
     this.codec.catch(() => undefined);
@@ -127,16 +130,15 @@ class Opening {
   }
 
   async #attempt(): Promise<AvroCodec> {
-    const { prefix = '', registry, schemaCacheFile, report } = this.options;
+    const { prefix = '', report } = this.options;
     const differing = await ensureTopics(this.asker, prefix, this.topics, this.options);
-    const cache = schemaCacheFile === undefined ? {} : { cacheFile: schemaCacheFile };
-    const codec = await AvroCodec.open(new ConfluentRegistry({ ...registry, prefix, ...cache }), this.topics);
+    const codec = await AvroCodec.open(this.#registry, this.topics);
     for (const sentence of differing) report(sentence);
     return codec;
   }
 
   #tell(reason: string): void {
-    if (reason !== this.waitsFor) this.options.report(`the log cannot be opened: ${reason}`);
+    if (reason !== this.waitsFor) this.options.report(`the log is not open yet: ${reason}`);
     this.waitsFor = reason;
   }
 }

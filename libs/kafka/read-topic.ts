@@ -4,6 +4,7 @@ import type { KafkaAddress } from './client.js';
 import { Member } from './group/member.js';
 import type { Refused } from './kafka-record.js';
 import { ownGroup } from './names.js';
+import { logUnavailable } from './trouble.js';
 
 export interface ReadOptions {
   readonly address: KafkaAddress;
@@ -45,6 +46,7 @@ export async function readTopic({ address, codec, name, topic, from, to, take }:
         next = record.offset + 1;
       },
     }),
+    shrunk: () => failed.reject(logUnavailable(`Kafka has lost records of ${name}.`)),
   });
   const done = async (): Promise<void> => {
     await member.join();

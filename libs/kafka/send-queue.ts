@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import type { Message } from 'kafkajs';
 import { Histogram, TelemetryError } from '#model';
 import type { GuardedProducer, Sending } from './guarded-producer.js';
-import { failing, kafkaErrorOf, logUnavailable, type Failure } from './trouble.js';
+import { kafkaErrorOf, lasts, logUnavailable, patienceMs, type Failure } from './trouble.js';
 
 /** A record on its way. */
 export interface Outgoing {
@@ -54,9 +54,12 @@ export class SendQueue {
   #waiting: Item[] = [];
   #bytes = 0;
   #sending: Promise<void> | undefined;
+  /** Those that have something in the attempt under way. */
+  #out: ReadonlySet<Call> = new Set();
   #closed: TelemetryError | undefined;
   #crashed: TelemetryError | undefined;
   #failure: Failure | undefined;
+  #idleSinceMs = 0;
   readonly #counts = { records: 0, sends: 0, failures: 0 };
   readonly sendSeconds = new Histogram([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]);
 
@@ -70,14 +73,19 @@ export class SendQueue {
     return { bytes: this.#bytes, ...this.#counts };
   }
 
-  /** Why nothing could be sent lately; undefined when the last attempt worked. */
+  /** Why nothing could be sent lately, since the attempt that failed first; undefined when the last one worked, or was long ago. */
   get failure(): Failure | undefined {
-    return this.#failure;
+    return this.#sending || performance.now() - this.#idleSinceMs < patienceMs ? this.#failure : undefined;
   }
 
-  /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
+  /**
+   * Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`: at once while one send after the
+   * other fails, of which there is always one under way to show that it works again.
+   */
   add(outgoing: readonly Outgoing[]): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
+    const { failure } = this;
+    if (this.#sending && failure && lasts(failure)) return Promise.reject(unreachable(failure));
     const bytes = outgoing.reduce((sum, it) => sum + it.bytes, 0);
     if (this.#bytes > 0 && this.#bytes + bytes > waitingBytes) {
       return Promise.reject(new TelemetryError('overloaded', 'The log has more to write than it can take.', { retryAfterS: 1 }));
@@ -105,6 +113,8 @@ export class SendQueue {
   }
 
   async #sendAll(): Promise<void> {
+    // What was long ago says nothing about now.
+    this.#failure = this.failure;
     await setImmediate();
     for (let parts = this.#next(); parts.length > 0; parts = this.#next()) {
       await this.#deliver(parts);
@@ -113,6 +123,7 @@ export class SendQueue {
       await setImmediate();
     }
     this.#sending = undefined;
+    this.#idleSinceMs = performance.now();
   }
 
   /** The items for the next send, in order, as many as one may hold. */
@@ -138,7 +149,7 @@ export class SendQueue {
 
   /** Resolves when each item is in the log or not wanted any more. */
   async #deliver(parts: readonly Part[]): Promise<void> {
-    let left = parts;
+    let left: readonly Part[] = wanted(parts);
     for (let ms = pauseMs.first; left.length > 0; ms = Math.min(2 * ms, pauseMs.longest)) {
       try {
         const missing = await this.#send(left);
@@ -147,7 +158,7 @@ export class SendQueue {
         left = missing;
       } catch (error) {
         if (this.#crashed) for (const { call } of left.flat()) end(call, this.#crashed);
-        left = left.map((part) => part.filter(({ call }) => !call.ended)).filter(isPart);
+        left = wanted(left);
         if (final.has(kafkaErrorOf(error) ?? '')) return this.#deliverApart(left, error);
         await pause(ms);
       }
@@ -164,6 +175,7 @@ export class SendQueue {
   async #send(parts: readonly Part[]): Promise<readonly Part[]> {
     const begunMs = performance.now();
     this.#counts.sends++;
+    this.#out = new Set(parts.flat().map(({ call }) => call));
     try {
       const sendings = new Map(parts.map((part) => [sending(part), part]));
       const missing = new Set(await this.producer.send([...sendings.keys()]));
@@ -172,9 +184,10 @@ export class SendQueue {
       return [...missing].map((one) => sendings.get(one)!);
     } catch (error) {
       this.#counts.failures++;
-      this.#failure = failing(error, this.#failure);
+      this.#failure = { error, sinceMs: this.#failure?.sinceMs ?? begunMs };
       throw error;
     } finally {
+      this.#out = new Set();
       this.sendSeconds.add((performance.now() - begunMs) / 1000);
     }
   }
@@ -184,8 +197,10 @@ export class SendQueue {
     for (const { call } of part) if (--call.left === 0) end(call);
   }
 
+  /** Whoever is told so may send it again by another way: it must not come later, behind what follows it there. */
   #giveUp(call: Call): void {
-    end(call, logUnavailable('The log cannot be reached now.', this.#failure?.error));
+    if (this.#out.has(call)) this.producer.cut();
+    end(call, unreachable(this.#failure));
     this.#dropEnded();
   }
 
@@ -197,7 +212,12 @@ export class SendQueue {
   }
 }
 
+const unreachable = (failure: Failure | undefined): TelemetryError => logUnavailable('The log cannot be reached now.', failure?.error);
+
 const isPart = (items: Item[]): items is Part => items.length > 0;
+
+/** What nobody has given up. */
+const wanted = (parts: readonly Part[]): Part[] => parts.map((part) => part.filter(({ call }) => !call.ended)).filter(isPart);
 
 function sending(part: Part): Sending {
   const [{ topic, partition }] = part;

@@ -35,11 +35,14 @@ export const failing = (error: unknown, before: Failure | undefined): Failure =>
   sinceMs: before?.sinceMs ?? performance.now(),
 });
 
-const patienceMs = 5_000;
+export const patienceMs = 5_000;
+
+/** Whether it has gone on for so long that it will hardly be over in a moment. */
+export const lasts = (failure: Failure): boolean => performance.now() - failure.sinceMs > patienceMs;
 
 /** Why, once it has lasted long enough to be told. */
 export function complaint(what: string, failure: Failure | undefined): string | undefined {
-  return failure && performance.now() - failure.sinceMs > patienceMs ? `${what}: ${reasonOf(failure.error)}` : undefined;
+  return failure && lasts(failure) ? `${what}: ${reasonOf(failure.error)}` : undefined;
 }
 
 export function logUnavailable(detail: string, cause?: unknown): TelemetryError {

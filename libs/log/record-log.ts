@@ -57,7 +57,10 @@ export interface RecordLog {
    */
   append(entries: readonly Entry[]): Promise<void>;
 
-  /** Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. */
+  /**
+   * Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. Of a dead letter that is larger than the
+   * log takes it appends the beginning, with the number of all bytes in the header `bytes`.
+   */
   park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 
   /** The bytes of a record that a handler was given, as they stand in the log, none for a tombstone: for dead letters. */

@@ -18,7 +18,7 @@ export interface RunnerFigures {
   readonly processed: number;
   /** Records in the dead-letter topic because of this group. */
   readonly parked: number;
-  /** Attempts of processing or of a checkpoint that failed. */
+  /** Attempts of processing or of a checkpoint that failed while the partitions were ours. */
   readonly failures: number;
   /** Milliseconds since everything processed was last known to be durable. */
   readonly checkpointAgeMs: number;
@@ -116,7 +116,7 @@ export class Runner {
       this.#checkpointMs = performance.now();
     } catch (error) {
       if (lease === this.#lease && !lease.held()) this.#forgetAll();
-      this.#failed('a checkpoint failed', error);
+      this.#failed('a checkpoint failed', error, lease);
       throw error;
     }
   }
@@ -163,24 +163,29 @@ export class Runner {
       await this.processor.process(records, lease);
       this.#counts.processed += records.length;
     } catch (error) {
-      this.#failed('a batch failed', error);
+      this.#failed('a batch failed', error, lease);
       if (!isOfARecord(error)) throw error;
-      if (records.length === 1) await this.#park(placeOf(records[0]!), records[0]!.key, this.log.encoded(records[0]!), error);
+      if (records.length === 1) await this.#park(placeOf(records[0]!), records[0]!.key, this.log.encoded(records[0]!), error, lease);
       else for (const record of records) await this.#process([record], lease);
     }
   }
 
   async #refuse(record: Unreadable, lease: Lease): Promise<void> {
     const place = { topic: record.topic.name, partition: record.partition, offset: record.offset };
-    if (!this.#parked.has(placeName(place))) await this.#park(place, record.key, record.bytes, new Error(record.reason));
+    if (!this.#parked.has(placeName(place))) await this.#park(place, record.key, record.bytes, new Error(record.reason), lease);
     if (lease === this.#lease) this.#done(place);
   }
 
-  async #park(place: Place, key: string, bytes: Uint8Array, error: unknown): Promise<void> {
+  async #park(place: Place, key: string, bytes: Uint8Array, error: unknown, lease: Lease): Promise<void> {
     const { group } = this.processor;
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const { topic, partition, offset } = place;
-    await this.log.park(`${topic}.dlq`, key, bytes, { reason, topic, partition: `${partition}`, offset: `${offset}`, group });
+    try {
+      await this.log.park(`${topic}.dlq`, key, bytes, { reason, topic, partition: `${partition}`, offset: `${offset}`, group });
+    } catch (cause) {
+      this.#failed(`the record of ${placeName(place)} cannot be parked, and its partition waits`, cause, lease);
+      throw cause;
+    }
     this.#parked.set(placeName(place), place);
     this.#counts.parked++;
     this.options.report(`group ${group} parked the record of ${placeName(place)} in ${topic}.dlq`, error);
@@ -190,7 +195,9 @@ export class Runner {
     this.#processed.set(partitionName({ topic, partition }), { topic, partition, offset: offset + 1 });
   }
 
-  #failed(what: string, error: unknown): void {
+  /** What is given up with its lease is no failure: it comes again to whoever has the partitions then. */
+  #failed(what: string, error: unknown, lease: Lease): void {
+    if (!lease.held()) return;
     this.#counts.failures++;
     this.options.report(`group ${this.processor.group}: ${what}`, error);
   }

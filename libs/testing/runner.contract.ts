@@ -81,6 +81,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
       await expect(runner.checkpoint()).rejects.toMatchObject({ code: 'log_unavailable' });
       await expect(runner.checkpoint()).resolves.toBeUndefined();
       expect(await runner.lag()).toBe(2);
+      expect([runner.figures().failures, ...reports]).toEqual([0]);
       await runner.stop();
     });
 
@@ -238,6 +239,23 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
       expect(runner.figures().parked).toBe(1);
       expect(new Set(saver.held)).toEqual(new Set(['a', 'z']));
     });
+  });
+
+  it('says that a record cannot be parked, and tries again', async () => {
+    let away = true;
+    const parking: Pick<RecordLog, 'consume' | 'encoded' | 'park'> = {
+      consume: (options) => log.consume(options),
+      encoded: (record) => log.encoded(record),
+      park: (...letter) => (away ? Promise.reject(unavailable()) : log.park(...letter)),
+    };
+    await log.park(sources.name, 'o/odd', Uint8Array.of(0), {});
+    const runner = new Runner(parking as RecordLog, new Saver(), { checkpointMs: 1e6, report: (message) => reports.push(message) });
+    await runner.start();
+    await until('it says so twice', () => reports.filter((message) => message.includes('cannot be parked')).length > 1);
+    expect(runner.figures()).toMatchObject({ parked: 0, failures: reports.length });
+    away = false;
+    await until('it is parked', () => runner.figures().parked === 1);
+    await runner.stop();
   });
 
   it('parks what nobody can decode, and goes on', async () => {

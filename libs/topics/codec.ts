@@ -26,6 +26,9 @@ export class UnknownSchema extends Error {
   }
 }
 
+/** There is no schema with that id, or our type cannot read what was written with it: so it will stay. */
+export class UnreadableSchema extends Error {}
+
 /** Records as bytes: Confluent framing (0x00, schema id as 4 bytes, big-endian) and the Avro body. */
 export class AvroCodec {
   readonly #codings = new Map<string, Coding>();
@@ -82,12 +85,16 @@ export class AvroCodec {
     return read(buffer.subarray(headBytes)) as V;
   }
 
-  /** Asks the registry for a schema that `decode` did not know. Rejects when there is none or when our type cannot read it. */
+  /** Asks the registry for a schema that `decode` did not know. Rejects UnreadableSchema, and as the registry does. */
   async learn(topic: AnyTopic, schemaId: number): Promise<void> {
     const text = await this.registry.schema(schemaId);
-    if (text === undefined) throw new Error(`the registry has no schema with id ${schemaId}`);
+    if (text === undefined) throw new UnreadableSchema(`the registry has no schema with id ${schemaId}`);
     const coding = this.#coding(topic);
-    coding.readers.set(schemaId, reader(coding, text));
+    try {
+      coding.readers.set(schemaId, reader(coding, text));
+    } catch (cause) {
+      throw new UnreadableSchema(`the schema with id ${schemaId} does not fit the topic: ${(cause as Error).message}`);
+    }
   }
 
   #coding(topic: AnyTopic): Coding {

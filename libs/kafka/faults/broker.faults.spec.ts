@@ -45,6 +45,7 @@ describeOnOwnServers('a broker', () => {
     return kafka;
   };
   const broker = (): JavaServer => own.kafka.servers[0]!;
+  const figure = ({ metrics }: KafkaStorage, wanted: string): unknown => metrics.find(({ name }) => name === wanted)!.read();
 
   it('that is killed and comes back loses nothing that was acknowledged, and nobody starts again', async () => {
     const kafka = await open('killed.');
@@ -61,7 +62,10 @@ describeOnOwnServers('a broker', () => {
           const mine = n++;
           await kafka.log.append([seen(mine)]).then(
             () => acknowledged.push(mine),
-            (error: unknown) => refusals.push(error),
+            (error: unknown) => {
+              refusals.push(error);
+              return pause(50);
+            },
           );
         }
       }),
@@ -90,6 +94,54 @@ describeOnOwnServers('a broker', () => {
     expect(await consumer.subscription.lag()).toBe(0);
   }, 180_000);
 
+  it('that is away for long is waited for by those who asked before and by one who tries, and the others are refused at once', async () => {
+    const kafka = await open('away.', { waitMs: 60_000 });
+    await kafka.log.append([seen(1)]);
+    await broker().kill('SIGKILL');
+    let isWaiting = true;
+    const waiting = kafka.log.append([seen(2)]).finally(() => (isWaiting = false));
+    const refusals: unknown[] = [];
+    await until('another one is refused', () => {
+      kafka.log.append([seen(3)]).catch((error: unknown) => refusals.push(error));
+      return refusals.length > 0;
+    });
+    expect([refusals[0], isWaiting]).toMatchObject([{ code: 'log_unavailable', retryAfterS: 1 }, true]);
+    await broker().start();
+    await waiting;
+    await kafka.log.append([seen(4)]);
+  }, 120_000);
+
+  it('that came back while nobody had anything to write is as good as before', async () => {
+    const kafka = await open('quiet.');
+    await kafka.log.append([seen(1)]);
+    await broker().kill('SIGKILL');
+    await expect(kafka.log.append([seen(2)])).rejects.toMatchObject({ code: 'log_unavailable' });
+    await until('it was tried in vain', () => Number(figure(kafka, 'headwater_log_send_failures')) > 0);
+    await broker().start();
+    await until('it is well', () => kafka.health() === undefined);
+    await Promise.all([3, 4, 5].map((n) => kafka.log.append([seen(n)])));
+  }, 120_000);
+
+  it('that comes back is given nothing any more of what was given up', async () => {
+    const [one, other] = [await open('late-copy.'), await open('late-copy.')];
+    await one.log.append([seen(keys)]);
+    await broker().kill('SIGKILL');
+    await expect(one.log.append([seen(2 * keys)])).rejects.toMatchObject({ code: 'log_unavailable' });
+    await broker().start();
+    const add = async (kafka: KafkaStorage, n: number): Promise<void> =>
+      until('it takes a record', () =>
+        kafka.log.append([seen(n)]).then(
+          () => true,
+          () => false,
+        ),
+      );
+    await add(other, 3 * keys);
+    await add(one, 4 * keys);
+    const consumer = await LogConsumer.join(other.log, { group: 'g', topics: [sources] });
+    await consumer.subscription.caughtUp();
+    expect(consumer.records.map(numberOf)).toEqual([1, 3, 4].map((n) => n * keys));
+  }, 120_000);
+
   it('that is frozen fills the queue, which refuses what it cannot hold and takes all again afterwards', async () => {
     const kafka = await open('frozen.');
     const text = 'x'.repeat(250_000);
@@ -108,7 +160,7 @@ describeOnOwnServers('a broker', () => {
         () => false,
       ),
     );
-    await until('the queue is empty', () => kafka.metrics.find(({ name }) => name === 'headwater_log_queue_bytes')!.read() === 0);
+    await until('the queue is empty', () => figure(kafka, 'headwater_log_queue_bytes') === 0);
   }, 120_000);
 
   it('keeps the order of a key while it is frozen again and again', async () => {

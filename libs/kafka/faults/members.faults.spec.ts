@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { entry } from '#log';
 import { describeOnOwnServers, LogConsumer, startOwnKafka, until, type OwnKafka } from '#testing';
 import { sources } from '#topics';
+import { endWithUs } from '../../../infra/servers/index.js';
 import { openKafka, type KafkaOptions, type KafkaStorage } from '../open-kafka.js';
 
 const sessionMs = 6_000;
@@ -25,6 +26,7 @@ class MemberProcess {
   static async join(options: KafkaOptions, holdMs: number): Promise<MemberProcess> {
     const file = new URL('./member-process.js', import.meta.url).pathname;
     const child = spawn(process.execPath, [file, JSON.stringify([options, holdMs])], { stdio: ['ignore', 'pipe', 'inherit'] });
+    endWithUs(child);
     const member = new MemberProcess(child);
     await until('it has joined', () => member.lines.some(({ what }) => what === 'joined'));
     return member;

@@ -7,6 +7,10 @@ export interface Place {
   readonly partition: number;
 }
 
+/** What may wait for a slow receiver, over all partitions. */
+const waitingBytes = 16 << 20;
+const leastLaneBytes = 64 << 10;
+
 /** The partitions that the group has given to its member, until it takes them back. */
 export class Assignment {
   readonly #lanes = new Map<string, Lane>();
@@ -32,6 +36,13 @@ export class Assignment {
 
   get lanes(): Iterable<Lane> {
     return this.#lanes.values();
+  }
+
+  /** What may wait in one lane, which is as much as there is room left: half of all for a busy one alone, about the same for each of many. */
+  get laneBytes(): number {
+    let heldBytes = 0;
+    for (const { waitingBytes: bytes } of this.lanes) heldBytes += bytes;
+    return Math.max(leastLaneBytes, waitingBytes - heldBytes);
   }
 
   open(laneOf: (place: Place) => Lane): void {

@@ -2,7 +2,7 @@ import type { AnyTopic, ConsumerOptions, Position, Subscription } from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
-import { committedBy, extentsOf } from '../offsets.js';
+import { committedBy, extentsOf, type Extent } from '../offsets.js';
 import { complaint } from '../trouble.js';
 import type { Place } from './assignment.js';
 import { Member } from './member.js';
@@ -12,6 +12,10 @@ export interface GroupOptions {
   readonly codec: AvroCodec;
   readonly sessionMs: number;
   readonly asker: Asker;
+  /** Hears what an operator should know. */
+  readonly report: (message: string) => void;
+  /** Called when it has stopped. */
+  readonly stopped: (subscription: GroupSubscription) => void;
 }
 
 /** A member of a group whose offsets Kafka keeps. */
@@ -22,7 +26,11 @@ export class GroupSubscription implements Subscription {
   readonly #asker: Asker;
   readonly #member: Member;
 
-  constructor({ address, codec, sessionMs, asker }: GroupOptions, { group, topics, handler, unreadable }: ConsumerOptions) {
+  constructor(
+    private readonly options: GroupOptions,
+    { group, topics, handler, unreadable }: ConsumerOptions,
+  ) {
+    const { address, codec, sessionMs, asker } = options;
     this.#prefix = address.prefix ?? '';
     this.#group = this.#prefix + group;
     this.#topics = new Map(topics.map((topic) => [this.#prefix + topic.name, topic]));
@@ -38,6 +46,7 @@ export class GroupSubscription implements Subscription {
         take: (records) => handler(records, lease),
         unreadable: (record) => unreadable(record, lease),
       }),
+      shrunk: (place) => this.#tellShrunk(place),
     });
   }
 
@@ -68,8 +77,9 @@ export class GroupSubscription implements Subscription {
     return lag;
   }
 
-  stop(): Promise<void> {
-    return this.#member.stop();
+  async stop(): Promise<void> {
+    await this.#member.stop();
+    this.options.stopped(this);
   }
 
   crash(): Promise<void> {
@@ -83,10 +93,21 @@ export class GroupSubscription implements Subscription {
   async #startsAt(places: readonly Place[]): Promise<(place: Place) => number> {
     if (places.length === 0) return () => 0;
     const [extents, committed] = await this.#offsets();
-    return ({ topic, partition }) => Math.max(extents.get(topic)?.[partition]?.low ?? 0, committed.get(topic)?.[partition] ?? 0);
+    const extent = ({ topic, partition }: Place): Extent => extents.get(topic)?.[partition] ?? { low: 0, high: 0 };
+    const wanted = ({ topic, partition }: Place): number => committed.get(topic)?.[partition] ?? 0;
+    const isShrunk = (place: Place): boolean => wanted(place) > extent(place).high;
+    for (const place of places.filter(isShrunk)) this.#tellShrunk(place);
+    return (place) => (isShrunk(place) ? extent(place).low : Math.max(extent(place).low, wanted(place)));
   }
 
-  #offsets(): Promise<[Awaited<ReturnType<typeof extentsOf>>, Awaited<ReturnType<typeof committedBy>>]> {
-    return Promise.all([extentsOf(this.#asker, this.#names), committedBy(this.#asker, this.#group, this.#names)]);
+  #tellShrunk({ topic, partition }: Place): void {
+    const what = `partition ${partition} of ${topic} ends before what the group ${this.#group} has read of it: Kafka has lost records`;
+    this.options.report(`${what}, and the group reads the partition from its beginning`);
+  }
+
+  /** What is committed is asked for first, so that it is not beyond an end that was asked for before. */
+  async #offsets(): Promise<[Awaited<ReturnType<typeof extentsOf>>, Awaited<ReturnType<typeof committedBy>>]> {
+    const committed = await committedBy(this.#asker, this.#group, this.#names);
+    return [await extentsOf(this.#asker, this.#names), committed];
   }
 }

@@ -1,9 +1,8 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { AnyTopic, StreamRecord } from '#log';
-import { TelemetryError } from '#model';
-import { UnknownSchema, type AvroCodec } from '#topics';
+import { UnknownSchema, UnreadableSchema, type AvroCodec } from '#topics';
 import { KafkaRecord, refused, type Refused } from '../kafka-record.js';
-import { reasonOf, untilDone } from '../trouble.js';
+import { failing, reasonOf, untilDone, type Failure } from '../trouble.js';
 
 /** Who gets what a lane carries. A rejection gives the same again, after a pause. */
 export interface Receiver {
@@ -22,6 +21,14 @@ export interface LaneOptions {
   readonly ended: AbortSignal;
   /** Called when something has been taken. */
   readonly progress: () => void;
+  /** Called when the partition ends before what was fetched of it: other records get the same offsets, and nothing here is true any more. */
+  readonly shrunk: () => void;
+}
+
+/** What was fetched of a partition: from where on, and where the partition ended then. */
+export interface Fetched {
+  readonly from: number;
+  readonly high: number;
 }
 
 /** What one call of a handler is given, about. */
@@ -37,11 +44,14 @@ export class Lane {
   #waitingBytes = 0;
   #next: number;
   #taken: number;
+  /** Offset behind the last record that the receiver has had. */
+  #given: number;
   #doubted: number | undefined;
   #running: Promise<void> | undefined;
+  #failure: Failure | undefined;
 
   constructor(private readonly options: LaneOptions) {
-    this.#next = this.#taken = this.committed = options.from;
+    this.#next = this.#taken = this.#given = this.committed = options.from;
   }
 
   /** Offset of the next record to fetch. */
@@ -59,6 +69,16 @@ export class Lane {
     return this.#waitingBytes;
   }
 
+  /** Why it waits for a schema; undefined when it does not. */
+  get failure(): Failure | undefined {
+    return this.#failure;
+  }
+
+  /** Where a commit of that offset may go on to: what follows the last record, such as the marks of transactions, nobody else commits. */
+  behind(offset: number): number {
+    return offset === this.#given ? Math.max(offset, this.#taken) : offset;
+  }
+
   /** Resolves when the receiver is not at work. */
   async settled(): Promise<void> {
     await this.#running;
@@ -68,9 +88,12 @@ export class Lane {
    * Whether what was fetched from an offset is what comes next. A fetch of an earlier assignment may not be, and is to be done again. Where
    * the partition has nothing for us in between, as when retention was faster, the second fetch begins at the same place.
    */
-  accepts(fetchedFrom: number): boolean {
-    if (fetchedFrom === this.#next || fetchedFrom === this.#doubted) return true;
-    this.#doubted = fetchedFrom;
+  accepts({ from, high }: Fetched): boolean {
+    const isSure = from === this.#doubted;
+    this.#doubted = undefined;
+    if (from === this.#next || (isSure && from > this.#next)) return true;
+    if (isSure && high < this.#next) this.options.shrunk();
+    this.#doubted = from;
     return false;
   }
 
@@ -94,8 +117,8 @@ export class Lane {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.options.ended.aborted) {
       const { records, unreadable } = await this.#piece();
-      if (records.length > 0) await this.#hand(() => this.options.receiver.take(records));
-      if (unreadable) await this.#hand(() => this.options.receiver.unreadable(unreadable));
+      if (records.length > 0) await this.#hand(records.at(-1)!, () => this.options.receiver.take(records));
+      if (unreadable) await this.#hand(unreadable, () => this.options.receiver.unreadable(unreadable));
     }
     this.#running = undefined;
     this.#rest();
@@ -106,9 +129,12 @@ export class Lane {
     this.options.progress();
   }
 
-  async #hand(work: () => Promise<void> | void): Promise<void> {
+  async #hand(last: { readonly offset: number }, work: () => Promise<void> | void): Promise<void> {
     await untilDone(this.options.ended, async () => work());
-    if (!this.options.ended.aborted && this.#waiting[0]) this.#taken = Number(this.#waiting[0].offset);
+    if (!this.options.ended.aborted) {
+      this.#given = last.offset + 1;
+      if (this.#waiting[0]) this.#taken = Number(this.#waiting[0].offset);
+    }
     this.options.progress();
   }
 
@@ -135,22 +161,27 @@ export class Lane {
     return { records, unreadable };
   }
 
-  /** Why the schema cannot be read; undefined when it is known now. While the registry is away, the partition waits for it. */
+  /** Why the schema can never be read; undefined when it is known now. For any other answer than these two the partition waits. */
   async #learn({ schemaId }: UnknownSchema): Promise<string | undefined> {
-    return untilDone(this.options.ended, async () => {
+    const reason = await untilDone(this.options.ended, async () => {
       try {
         await this.options.codec.learn(this.options.topic, schemaId);
         return undefined;
       } catch (error) {
-        if (error instanceof TelemetryError && error.retryable) throw error;
-        return reasonOf(error);
+        if (error instanceof UnreadableSchema) return reasonOf(error);
+        this.#failure = failing(error, this.#failure);
+        throw error;
       }
     });
+    this.#failure = undefined;
+    return reason;
   }
 }
 
 const overheadBytes = 100;
 
-function sizeOf({ value }: KafkaMessage): number {
-  return (value?.length ?? 0) + overheadBytes;
+function sizeOf({ key, value, headers = {} }: KafkaMessage): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0) + overheadBytes;
+  for (const [name, values] of Object.entries(headers)) for (const it of [values ?? []].flat()) bytes += name.length + it.length;
+  return bytes;
 }

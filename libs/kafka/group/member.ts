@@ -1,14 +1,14 @@
-import type { Consumer, EachBatchPayload, Offsets } from 'kafkajs';
+import type { EachBatchPayload, Offsets } from 'kafkajs';
 import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
-import { newClient, type Client, type KafkaAddress } from '../client.js';
+import type { KafkaAddress } from '../client.js';
 import type { Extents } from '../offsets.js';
-import { failing, logUnavailable, reasonOf, untilDone, within, type Failure } from '../trouble.js';
-import { assigner } from './assigner.js';
+import { failing, logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import { Assignment, type Place } from './assignment.js';
 import { Lane, type Receiver } from './lane.js';
 import { MemberLease } from './member-lease.js';
+import { rebalanceMsOf, Session } from './session.js';
 
 export interface MemberOptions {
   readonly address: KafkaAddress;
@@ -23,28 +23,11 @@ export interface MemberOptions {
   readonly startsAt: (places: readonly Place[]) => Promise<(place: Place) => number>;
   /** What to do with the records of one assignment. */
   readonly receiver: (assignment: Assignment) => Receiver;
+  /** A partition ends before what was read of it; the member begins anew. */
+  readonly shrunk: (place: Place) => void;
 }
 
 type Commit = (offsets: Offsets) => Promise<void>;
-
-interface Running {
-  readonly client: Client;
-  readonly consumer: Consumer;
-  /** When the last message was sent that keeps a member in its group, by the monotonic clock. */
-  sentMs: number;
-  /** Why kafkajs has given up. */
-  crash: Error | undefined;
-}
-
-const fetchMs = 100;
-const partitionFetchBytes = 256 << 10;
-const fetchBytes = 4 << 20;
-/** What may wait for a slow receiver, over all partitions. */
-const waitingBytes = 16 << 20;
-const leastLaneBytes = 64 << 10;
-/** A member that cannot join again within its session is none; below this a busy machine would be too slow. */
-const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 5_000);
-const leaveMs = 5_000;
 
 /**
  * One member of a consumer group. It fetches ahead of the receiver up to a bound and goes on telling the group that it is alive, however
@@ -52,10 +35,11 @@ const leaveMs = 5_000;
  */
 export class Member {
   readonly #names: readonly string[];
-  #running: Running | undefined;
+  #session: Session | undefined;
   #assignment: Assignment | undefined;
   /** Of the current assignment, once it has given something out. */
   #commit: Commit | undefined;
+  #openedMs = 0;
   #lostMs = 0;
   #failure: Failure | undefined;
   #joining: Promise<void> | undefined;
@@ -75,9 +59,11 @@ export class Member {
     await this.#joined.promise;
   }
 
-  /** Why the group cannot be joined or read; undefined when it can. */
+  /** Why the group cannot be joined or read, or a partition of it waits for a schema; undefined when it can. */
   get failure(): Failure | undefined {
-    return this.#stopping.signal.aborted ? undefined : this.#failure;
+    if (this.#stopping.signal.aborted) return undefined;
+    const lanes = this.#assignment?.isOpen ? [...this.#assignment.lanes] : [];
+    return this.#failure ?? lanes.find(({ failure }) => failure)?.failure;
   }
 
   /** Resolves when everything before these ends has been taken, in the partitions that the member has then. Rejects when it is stopped. */
@@ -90,9 +76,12 @@ export class Member {
 
   /** Commits offsets of what the current assignment has given out; none goes back. Rejects `log_unavailable` when the group refuses. */
   async commit(positions: readonly Position[]): Promise<void> {
-    const lanes = positions.map((position) => [position, this.#assignment?.lane(position)] as const);
-    if (!this.#assignment?.lease.held() || lanes.some(([, lane]) => !lane)) throw givenAway();
-    const ahead = lanes.filter(([{ offset }, lane]) => offset > lane!.committed);
+    const assignment = this.#assignment;
+    const lanes = positions.map((position) => [position, assignment?.lane(position)] as const);
+    if (!assignment?.lease.held() || lanes.some(([, lane]) => !lane)) throw givenAway();
+    const ahead = lanes
+      .map(([position, lane]) => [{ ...position, offset: lane!.behind(position.offset) }, lane!] as const)
+      .filter(([{ offset }, lane]) => offset > lane.committed);
     if (ahead.length === 0) return;
     try {
       // kafkajs takes the generation of the group from here on, in this tick: a later one refuses the offsets.
@@ -100,13 +89,13 @@ export class Member {
     } catch (cause) {
       throw logUnavailable(`The group does not take offsets now: ${reasonOf(cause)}.`, cause);
     }
-    for (const [{ offset }, lane] of ahead) lane!.committed = Math.max(lane!.committed, offset);
+    for (const [{ offset }, lane] of ahead) lane.committed = Math.max(lane.committed, offset);
   }
 
   /** Resolves when the receiver has done; it gets nothing afterwards. Commits nothing. */
   async stop(): Promise<void> {
     this.#stop();
-    if (this.#running && this.#assignment?.isOpen) this.#running.consumer.pause(this.#names.map((topic) => ({ topic })));
+    if (this.#assignment?.isOpen) this.#session?.pause();
     await this.#assignment?.finish();
     await this.crash();
   }
@@ -115,9 +104,9 @@ export class Member {
   async crash(): Promise<void> {
     this.#stop();
     this.#assignment?.end();
-    const running = this.#running;
-    this.#running = undefined;
-    if (running) await leave(running);
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.leave();
     await this.#joining;
   }
 
@@ -133,112 +122,114 @@ export class Member {
   /** A lease that has run out, or a rebalance that does not come to its end: this member begins anew. */
   #check(): void {
     const assignment = this.#assignment;
-    if (!assignment || this.#joining || assignment.lease.held()) return;
+    if (!assignment || this.#joining) return;
+    if (assignment.lease.held()) return this.#commitMarks(assignment);
     const { sessionMs } = this.options;
     if (assignment.ended.aborted && performance.now() - this.#lostMs < rebalanceMsOf(sessionMs) + sessionMs) return;
     this.#begin();
   }
 
+  /** Marks of transactions may come when the receiver has committed the last record, or without any. */
+  #commitMarks(assignment: Assignment): void {
+    if (!this.#commit || !assignment.isOpen) return;
+    // The next check tries again.
+    this.commit(assignment.places.map((place) => ({ ...place, offset: assignment.lane(place)!.committed }))).catch(() => undefined);
+  }
+
   #begin(): void {
     if (this.#joining || this.#stopping.signal.aborted) return;
     this.#end();
-    const old = this.#running;
-    this.#running = undefined;
-    this.#joining = (old ? leave(old) : Promise.resolve())
+    const old = this.#session;
+    this.#session = undefined;
+    this.#joining = (old?.leave() ?? Promise.resolve())
       .then(() => untilDone(this.#stopping.signal, () => this.#run()))
       .finally(() => (this.#joining = undefined));
   }
 
   async #run(): Promise<void> {
     const { address, group, sessionMs } = this.options;
-    const client = newClient(address);
-    const consumer = client.kafka.consumer({
-      groupId: group(),
-      sessionTimeout: sessionMs,
-      rebalanceTimeout: rebalanceMsOf(sessionMs),
-      heartbeatInterval: sessionMs / 10,
-      partitionAssigners: [assigner(() => this.#end(running))],
-      maxWaitTimeInMs: fetchMs,
-      maxBytesPerPartition: partitionFetchBytes,
-      maxBytes: fetchBytes,
-      allowAutoTopicCreation: false,
-      // Beginning anew is ours: what kafkajs starts again by itself cannot be told to stop.
-      retry: { restartOnFailure: async () => false },
-    });
-    const running: Running = { client, consumer, sentMs: performance.now(), crash: undefined };
-    this.#hear(running);
+    const session: Session = new Session(
+      { address, group: group(), topics: this.#names, sessionMs },
+      {
+        given: (partitions) => this.#assign(session, partitions),
+        losing: () => this.#end(session),
+        heard: () => this.#heard(session),
+        fetched: (batch) => this.#take(session, batch),
+        skipped: (place, next) => this.#assignmentOf(session)?.lane(place)?.skip(next),
+        crashed: (error) => this.#crashed(session, error),
+      },
+    );
     try {
-      await consumer.connect();
-      await consumer.subscribe({ topics: [...this.#names], fromBeginning: true });
+      await session.connect();
       this.#stopping.signal.throwIfAborted();
-      this.#running = running;
-      await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async (payload) => this.#take(running, payload) });
-      if (running.crash) throw running.crash;
+      this.#session = session;
+      await session.run();
     } catch (cause) {
       this.#failure = failing(cause, this.#failure);
-      await leave(running);
+      await session.leave();
       throw cause;
     }
   }
 
-  #hear(running: Running): void {
-    const { consumer } = running;
-    const { REQUEST, HEARTBEAT, GROUP_JOIN, REBALANCING, STOP, DISCONNECT, CRASH, START_BATCH_PROCESS } = consumer.events;
-    consumer.on(REQUEST, ({ payload: { apiName, duration } }) => {
-      if (apiName === 'Heartbeat' || apiName === 'SyncGroup') running.sentMs = performance.now() - Math.max(0, duration);
-    });
-    consumer.on(HEARTBEAT, () => this.#running === running && this.#assignment?.lease.heard(running.sentMs));
-    consumer.on(GROUP_JOIN, ({ payload }) => this.#assign(running, payload.memberAssignment));
-    for (const event of [REBALANCING, STOP, DISCONNECT]) consumer.on(event, () => this.#end(running));
-    consumer.on(CRASH, ({ payload: { error } }) => {
-      running.crash = error;
-      this.#failure = failing(error, this.#failure);
-      this.#end(running);
-      if (this.#running === running) this.#begin();
-    });
-    // Nothing but marks of transactions, which nobody is given.
-    consumer.on(START_BATCH_PROCESS, ({ payload }) => {
-      if (this.#running === running && payload.batchSize === 0) this.#assignment?.lane(payload)?.skip(Number(payload.lastOffset) + 1);
-    });
+  /** One that was left before, or has not got its connection, has nothing to say about this member. */
+  #crashed(session: Session, error: Error): void {
+    if (session !== this.#session) return;
+    this.#failure = failing(error, this.#failure);
+    this.#end(session);
+    this.#begin();
+  }
+
+  #heard(session: Session): void {
+    const assignment = this.#assignmentOf(session);
+    if (!assignment) return;
+    // kafkajs joins again before it sends a heartbeat, but for a coordinator that is still loading: then it goes on as if nothing were lost.
+    if (assignment.ended.aborted && session.sentMs > this.#lostMs) return this.#begin();
+    assignment.lease.heard(session.sentMs);
+    // A batch that cannot be read crashes each session as soon as it is open: joining alone is no sign of health.
+    if (assignment.isOpen && performance.now() - this.#openedMs > this.options.sessionMs / 10) this.#failure = undefined;
+  }
+
+  #assignmentOf(session: Session): Assignment | undefined {
+    return session === this.#session ? this.#assignment : undefined;
   }
 
   /** The partitions may be given to others from now on. */
-  #end(running = this.#running): void {
-    if (running !== this.#running || !this.#assignment || this.#assignment.ended.aborted) return;
+  #end(session = this.#session): void {
+    if (session !== this.#session || !this.#assignment || this.#assignment.ended.aborted) return;
     this.#lostMs = performance.now();
     this.#assignment.end();
   }
 
-  #assign(running: Running, given: Readonly<Record<string, readonly number[]>>): void {
-    if (running !== this.#running || this.#stopping.signal.aborted) return;
-    this.#end(running);
+  #assign(session: Session, given: Readonly<Record<string, readonly number[]>>): void {
+    if (session !== this.#session || this.#stopping.signal.aborted) return;
+    this.#end(session);
     const places = Object.entries(given).flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })));
-    const lease = new MemberLease(running.sentMs, this.options.sessionMs / 2);
+    const lease = new MemberLease(session.sentMs, this.options.sessionMs / 2);
     this.#assignment = new Assignment(places, lease, this.#assignment?.settled() ?? Promise.resolve());
     this.#commit = undefined;
-    running.consumer.pause(this.#names.map((topic) => ({ topic })));
-    void this.#open(running, this.#assignment);
+    session.pause();
+    void this.#open(session, this.#assignment);
   }
 
-  async #open({ consumer }: Running, assignment: Assignment): Promise<void> {
+  async #open(session: Session, assignment: Assignment): Promise<void> {
     const { places, ended } = assignment;
     await assignment.before;
     const startOf = await untilDone(ended, () => this.options.startsAt(places));
     if (!startOf || ended.aborted) return;
-    assignment.open(this.#lanes(consumer, assignment, startOf));
-    for (const place of places) consumer.seek({ ...place, offset: String(startOf(place)) });
-    consumer.resume(this.#names.map((topic) => ({ topic })));
-    this.#failure = undefined;
+    assignment.open(this.#lanes(session, assignment, startOf));
+    for (const place of places) session.consumer.seek({ ...place, offset: String(startOf(place)) });
+    session.resume();
+    this.#openedMs = performance.now();
     this.#joined.resolve();
     this.#progress();
   }
 
-  #lanes(consumer: Consumer, assignment: Assignment, startOf: (place: Place) => number): (place: Place) => Lane {
+  #lanes({ consumer }: Session, assignment: Assignment, startOf: (place: Place) => number): (place: Place) => Lane {
     const { topics, codec } = this.options;
     const receiver = this.options.receiver(assignment);
     return (place) => {
       const progress = (): void => {
-        if (assignment.isOpen && lane.isPaused && lane.waitingBytes < boundOf(assignment) / 2) {
+        if (assignment.isOpen && lane.isPaused && lane.waitingBytes < assignment.laneBytes / 2) {
           lane.isPaused = false;
           consumer.resume([{ topic: place.topic, partitions: [place.partition] }]);
         }
@@ -253,26 +244,31 @@ export class Member {
         receiver,
         ended: assignment.ended,
         progress,
+        shrunk: () => {
+          this.options.shrunk(place);
+          this.#begin();
+        },
       });
       return lane;
     };
   }
 
-  #take(running: Running, payload: EachBatchPayload): void {
+  #take(session: Session, payload: EachBatchPayload): void {
     const { batch } = payload;
-    const assignment = running === this.#running ? this.#assignment : undefined;
+    const assignment = this.#assignmentOf(session);
     const lane = assignment?.lane(batch);
     if (!assignment || !lane) return;
     const { topic, partition, messages } = batch;
-    if (!lane.accepts(Number((batch as typeof batch & { readonly fetchedOffset: string }).fetchedOffset))) {
-      running.consumer.seek({ topic, partition, offset: String(lane.next) });
+    const { fetchedOffset, highWatermark } = batch as typeof batch & { readonly fetchedOffset: string };
+    if (!lane.accepts({ from: Number(fetchedOffset), high: Number(highWatermark) })) {
+      session.consumer.seek({ topic, partition, offset: String(lane.next) });
       return;
     }
     const last = batch.lastOffset();
     payload.resolveOffset(last);
     this.#commit = (positions) => payload.commitOffsetsIfNecessary(positions);
     lane.push(messages, Number(last) + 1);
-    if (lane.waitingBytes < boundOf(assignment)) return;
+    if (lane.waitingBytes < assignment.laneBytes) return;
     lane.isPaused = true;
     payload.pause();
   }
@@ -289,16 +285,6 @@ export class Member {
     for (const wake of waiters) wake();
   }
 }
-
-async function leave({ client, consumer }: Running): Promise<void> {
-  await within(
-    leaveMs,
-    consumer.disconnect().catch(() => undefined),
-  );
-  client.cut();
-}
-
-const boundOf = ({ places }: Assignment): number => Math.max(leastLaneBytes, waitingBytes / places.length);
 
 function offsets(positions: readonly Position[]): Offsets {
   const byTopic = Map.groupBy(positions, ({ topic }) => topic);

@@ -1,11 +1,11 @@
 import type { SchemaRegistry } from '#topics';
 import { TelemetryError } from '#model';
 import { RegistryApi, type RegistryAddress } from './registry-api.js';
-import { SchemaCache } from './schema-cache.js';
+import { SchemaCache, type CacheFile } from './schema-cache.js';
 
 export interface RegistryOptions extends RegistryAddress {
-  /** File for what the registry has answered: with it, a process starts while the registry is away. */
-  readonly cacheFile?: string;
+  /** For what the registry has answered: with it, a process starts while the registry is away. */
+  readonly cacheFile?: CacheFile;
   /** Stands before the name of every subject. */
   readonly prefix?: string;
 }

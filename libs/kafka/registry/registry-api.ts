@@ -1,4 +1,5 @@
 import { logUnavailable, reasonOf } from '../trouble.js';
+import { Circuit } from './circuit.js';
 
 export interface RegistryAddress {
   /** Base of the Confluent-compatible API, such as `http://127.0.0.1:8081`. */
@@ -13,20 +14,27 @@ interface Refusal {
 }
 
 const answerMs = 5_000;
+const noSuchSchema = 40403;
 
 /** An answer of the registry that another attempt would get again. */
 export class RegistryRefusal extends Error {
   constructor(
     readonly status: number,
+    /** What the registry itself says; undefined when something before it has answered. */
+    readonly code: number | undefined,
     message: string,
   ) {
     super(message);
   }
 }
 
-/** The Confluent-compatible API of a schema registry, as far as we need it. Rejects `log_unavailable` when the registry does not answer. */
+/**
+ * The Confluent-compatible API of a schema registry, as far as we need it. Rejects `log_unavailable` when the registry does not answer; it is
+ * asked one thing a second then.
+ */
 export class RegistryApi {
   readonly #headers: Record<string, string>;
+  readonly #circuit = new Circuit();
 
   constructor(private readonly address: RegistryAddress) {
     const { username, password } = address;
@@ -47,27 +55,33 @@ export class RegistryApi {
   /** The text of a schema; undefined when there is none with this id. */
   async schema(id: number): Promise<string | undefined> {
     try {
-      return (await this.#call<{ schema: string }>('GET', `/schemas/ids/${id}`)).schema;
+      const { schema } = await this.#call<{ schema?: string }>('GET', `/schemas/ids/${id}`);
+      if (typeof schema !== 'string') throw logUnavailable('The schema registry answers without a schema.');
+      return schema;
     } catch (error) {
-      if (error instanceof RegistryRefusal && error.status === 404) return undefined;
+      if (error instanceof RegistryRefusal && error.code === noSuchSchema) return undefined;
       throw error;
     }
   }
 
-  async #call<T>(method: string, path: string, body?: object): Promise<T> {
+  #call<T extends object>(method: string, path: string, body?: object): Promise<T> {
+    return this.#circuit.ask(() => this.#callOnce<T>(method, path, body));
+  }
+
+  async #callOnce<T extends object>(method: string, path: string, body?: object): Promise<T> {
     const request = { method, headers: this.#headers, signal: AbortSignal.timeout(answerMs), ...(body && { body: JSON.stringify(body) }) };
     let response: Response;
     let answer: T & Refusal;
     try {
       response = await fetch(this.address.url.replace(/\/$/, '') + path, request);
-      answer = (await response.json()) as T & Refusal;
+      answer = ((await response.json()) ?? {}) as T & Refusal;
     } catch (cause) {
       throw logUnavailable(`The schema registry does not answer: ${reasonOf(cause)}.`, cause);
     }
     if (response.ok) return answer;
     const said = answer.message ?? response.statusText;
     if (response.status >= 500 || response.status === 429) throw logUnavailable(`The schema registry is in trouble: ${said}.`);
-    throw new RegistryRefusal(response.status, `the schema registry refuses ${method} ${path}: ${said}`);
+    throw new RegistryRefusal(response.status, answer.error_code, `the schema registry refuses ${method} ${path}: ${said}`);
   }
 }
 

@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../trouble.js';
 
 interface Held {
   /** Texts by id. */
@@ -8,13 +10,22 @@ interface Held {
   readonly subjects: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-/** What a registry has answered, in a file: its answers hold for ever. A file that is damaged is as good as none. */
+/** Where a cache is kept between starts. */
+export interface CacheFile {
+  /** Made if need be; several processes may share it. */
+  readonly path: string;
+  /** Hears, once, that the file cannot be written: what the cache holds then ends with the process. */
+  readonly report: (message: string) => void;
+}
+
+/** What a registry has answered: its answers hold for ever. A file that is damaged is as good as none. */
 export class SchemaCache {
   #held: Held;
+  #hasReported = false;
 
-  /** @param path the file, made if need be; only in memory when left out. */
-  constructor(private readonly path: string | undefined) {
-    this.#held = read(path) ?? { schemas: {}, subjects: {} };
+  /** @param file only in memory when left out. */
+  constructor(private readonly file: CacheFile | undefined) {
+    this.#held = file ? read(file.path) : nothing;
   }
 
   /** Id of a schema that was registered under a subject. */
@@ -29,28 +40,51 @@ export class SchemaCache {
   keep(id: number, schema: string, subject?: string): void {
     const { schemas, subjects } = this.#held;
     if (schemas[id] === schema && (subject === undefined || subjects[subject]?.[schema] === id)) return;
-    this.#held = {
-      schemas: { ...schemas, [id]: schema },
-      subjects: subject === undefined ? subjects : { ...subjects, [subject]: { ...subjects[subject], [schema]: id } },
-    };
-    if (this.path !== undefined) write(this.path, this.#held);
+    this.#held = merged(this.#held, {
+      schemas: { [id]: schema },
+      subjects: subject === undefined ? {} : { [subject]: { [schema]: id } },
+    });
+    if (this.file) this.#write(this.file);
+  }
+
+  #write({ path, report }: CacheFile): void {
+    try {
+      write(path, merged(read(path), this.#held));
+    } catch (error) {
+      if (!this.#hasReported) report(`the file of schemas cannot be written, so a start needs the registry: ${reasonOf(error)}`);
+      this.#hasReported = true;
+    }
   }
 }
 
-function read(path: string | undefined): Held | undefined {
-  if (path === undefined || !existsSync(path)) return undefined;
+const nothing: Held = { schemas: {}, subjects: {} };
+
+/** @param newer wins where both have something. */
+function merged(older: Held, newer: Held): Held {
+  const subjects: Record<string, Readonly<Record<string, number>>> = { ...older.subjects };
+  for (const [subject, ids] of Object.entries(newer.subjects)) subjects[subject] = { ...subjects[subject], ...ids };
+  return { schemas: { ...older.schemas, ...newer.schemas }, subjects };
+}
+
+function read(path: string): Held {
+  if (!existsSync(path)) return nothing;
   try {
     const { schemas, subjects } = JSON.parse(readFileSync(path, 'utf8')) as Held;
-    return schemas && subjects && { schemas, subjects };
+    return schemas && subjects ? { schemas, subjects } : nothing;
   } catch {
-    return undefined;
+    return nothing;
   }
 }
 
-/** Several roles may share the file: each writes one of its own and puts it in the place. */
+/** Whoever reads meanwhile finds a whole file. What another process adds at the same moment may be left out, and is asked for again. */
 function write(path: string, held: Held): void {
   mkdirSync(dirname(path), { recursive: true });
-  const half = `${path}.${process.pid}`;
-  writeFileSync(half, `${JSON.stringify(held, undefined, 1)}\n`);
-  renameSync(half, path);
+  const half = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(half, `${JSON.stringify(held, undefined, 1)}\n`);
+    renameSync(half, path);
+  } catch (error) {
+    rmSync(half, { force: true });
+    throw error;
+  }
 }

@@ -1,0 +1,131 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Consumer, EachBatchPayload } from 'kafkajs';
+import { newClient, type Client, type KafkaAddress } from '../client.js';
+import { within } from '../trouble.js';
+import { assigner } from './assigner.js';
+import type { Place } from './assignment.js';
+
+export interface SessionOptions {
+  readonly address: KafkaAddress;
+  readonly group: string;
+  /** As Kafka calls them. */
+  readonly topics: readonly string[];
+  /** How long the group waits for a member that it does not hear. */
+  readonly sessionMs: number;
+}
+
+/** What a session tells its member. */
+export interface SessionEvents {
+  given(partitions: Readonly<Record<string, readonly number[]>>): void;
+  /** The partitions may be given to others from now on. */
+  losing(): void;
+  /** The group has answered a heartbeat. */
+  heard(): void;
+  fetched(batch: EachBatchPayload): void;
+  /** Nothing but marks of transactions, which nobody is given, stood before that offset. */
+  skipped(place: Place, next: number): void;
+  /** Nothing comes any more. */
+  crashed(error: Error): void;
+}
+
+/** How long a broker keeps a fetch that finds nothing: each costs cpu on both sides, and a stop waits for the last one. */
+const fetchMs = 500;
+/** What comes meanwhile comes with the next fetch: to ask for all partitions costs more than to take in what a few of them have. */
+const restMs = 50;
+const partitionFetchBytes = 256 << 10;
+const fetchBytes = 4 << 20;
+const leaveMs = 5_000;
+
+/** A member that cannot join again within its session is none; below this a busy machine would be too slow. */
+export const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 5_000);
+
+/** One consumer of kafkajs in its group, from its joining until it crashes or leaves. It is not started again. */
+export class Session {
+  readonly consumer: Consumer;
+  readonly #client: Client;
+  #sentMs = performance.now();
+  #crash: Error | undefined;
+  #restUntilMs = 0;
+
+  constructor(
+    private readonly options: SessionOptions,
+    private readonly events: SessionEvents,
+  ) {
+    const { address, group, sessionMs } = options;
+    this.#client = newClient(address);
+    this.consumer = this.#client.kafka.consumer({
+      groupId: group,
+      sessionTimeout: sessionMs,
+      rebalanceTimeout: rebalanceMsOf(sessionMs),
+      heartbeatInterval: sessionMs / 10,
+      partitionAssigners: [assigner(() => events.losing())],
+      maxWaitTimeInMs: fetchMs,
+      maxBytesPerPartition: partitionFetchBytes,
+      maxBytes: fetchBytes,
+      allowAutoTopicCreation: false,
+      // Beginning anew is the member's: what kafkajs starts again by itself cannot be told to stop.
+      retry: { restartOnFailure: async () => false },
+    });
+    this.#hear();
+  }
+
+  /** When the last message was sent that keeps a member in its group, by the monotonic clock. */
+  get sentMs(): number {
+    return this.#sentMs;
+  }
+
+  async connect(): Promise<void> {
+    await this.consumer.connect();
+    await this.consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+  }
+
+  /** Resolves when it has joined. */
+  async run(): Promise<void> {
+    await this.consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (batch) => this.#take(batch) });
+    if (this.#crash) throw this.#crash;
+  }
+
+  /** Fetches nothing of its topics for now. */
+  pause(): void {
+    this.consumer.pause(this.options.topics.map((topic) => ({ topic })));
+  }
+
+  resume(): void {
+    this.consumer.resume(this.options.topics.map((topic) => ({ topic })));
+  }
+
+  /** Resolves when the group knows, or cannot be told. */
+  async leave(): Promise<void> {
+    await within(
+      leaveMs,
+      this.consumer.disconnect().catch(() => undefined),
+    );
+    this.#client.cut();
+  }
+
+  /** Once for each fetch that has brought something, the next one waits a little. */
+  async #take(batch: EachBatchPayload): Promise<void> {
+    this.events.fetched(batch);
+    const leftMs = this.#restUntilMs - performance.now();
+    if (leftMs > 0) await setTimeout(leftMs);
+  }
+
+  #hear(): void {
+    const { consumer, events } = this;
+    const { REQUEST, FETCH, HEARTBEAT, GROUP_JOIN, REBALANCING, STOP, DISCONNECT, CRASH, START_BATCH_PROCESS } = consumer.events;
+    consumer.on(REQUEST, ({ payload: { apiName, duration } }) => {
+      if (apiName === 'Heartbeat' || apiName === 'SyncGroup') this.#sentMs = performance.now() - Math.max(0, duration);
+    });
+    consumer.on(FETCH, () => (this.#restUntilMs = performance.now() + restMs));
+    consumer.on(HEARTBEAT, () => events.heard());
+    consumer.on(GROUP_JOIN, ({ payload }) => events.given(payload.memberAssignment));
+    for (const event of [REBALANCING, STOP, DISCONNECT]) consumer.on(event, () => events.losing());
+    consumer.on(CRASH, ({ payload: { error } }) => {
+      this.#crash = error;
+      events.crashed(error);
+    });
+    consumer.on(START_BATCH_PROCESS, ({ payload }) => {
+      if (payload.batchSize === 0) events.skipped(payload, Number(payload.lastOffset) + 1);
+    });
+  }
+}
