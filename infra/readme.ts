@@ -3,7 +3,8 @@
  * takes the place of `hw_...`; folders and addresses are those of this run. Words after `sh` say where a block belongs:
  *
  * - none: `npm start` runs in the background; `offline`: it is stopped;
- * - `cluster`: `npm run cluster` runs in the background, and has answered the blocks of the first shape that talk HTTP;
+ * - `cluster`: `npm run cluster` runs in the background, and has answered the blocks of the first shape that talk HTTP; nothing of it
+ *   listens once it is stopped;
  * - `docker`, `python`: left out, and told at the end, where there is none.
  *
  * Commands that install, check or test are CI's own steps and are only checked to exist.
@@ -13,7 +14,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from './servers/index.js';
+import { freePorts, isFree } from './servers/index.js';
 
 interface Block {
   readonly tags: readonly string[];
@@ -60,6 +61,7 @@ class Session {
         this.#server.emit('said');
       });
     }
+    this.#server.once('close', () => this.#server.emit('said'));
   }
 
   async ready(): Promise<void> {
@@ -73,7 +75,7 @@ class Session {
     for (const signal = AbortSignal.timeout(240_000); ; await once(this.#server, 'said', { signal })) {
       const match = pattern.exec(this.#said);
       if (match) return match[0];
-      if (this.#hasEnded) throw new Error(`the server has ended and did not print ${pattern}`);
+      if (this.#hasEnded) throw new Error(`the server has ended and did not print ${pattern}:\n${this.#said}`);
     }
   }
 
@@ -131,6 +133,12 @@ async function cluster(): Promise<void> {
       const answers = block.tags.length === 0 && /HEADWATER_API_KEY=|curl/.test(block.text);
       if (answers || (block.tags.includes('cluster') && canRun(block))) session.run(block);
     }
+    const environment = readFileSync(join(data, 'environment'), 'utf8');
+    const theirs = Array.from(environment.matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g), ([, theirPort]) => Number(theirPort));
+    if (theirs.length < 4) throw new Error(`the environment of the cluster names ${theirs.length} ports`);
+    await session.stop();
+    for (const one of [port, ...theirs])
+      if (!(await isFree(one))) throw new Error(`port ${one} is still taken after the cluster has stopped`);
   } finally {
     await session.stop();
   }

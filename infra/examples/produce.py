@@ -26,6 +26,7 @@ def main():
         arguments.add_argument(f"--{name}", required=True)
     arguments.add_argument("--value", type=float, required=True)
     arguments.add_argument("--timestamp-ms", type=int, default=int(time.time() * 1000))
+    arguments.add_argument("--compression", choices=["none", "gzip", "snappy", "lz4", "zstd"], default="none")
     asked = arguments.parse_args()
 
     registry = SchemaRegistryClient({"url": asked.registry})
@@ -38,7 +39,14 @@ def main():
         "series": [{"metric": asked.metric, "tags": {}, "timestamp_ms": [asked.timestamp_ms], "value": [asked.value]}],
     }
     failures = []
-    producer = Producer({"bootstrap.servers": asked.brokers, "partitioner": "murmur2_random", "acks": "all"})
+    producer = Producer(
+        {
+            "bootstrap.servers": asked.brokers,
+            "partitioner": "murmur2_random",
+            "acks": "all",
+            "compression.type": asked.compression,
+        }
+    )
     producer.produce(
         asked.topic,
         key=f"{asked.org}/{asked.source}",

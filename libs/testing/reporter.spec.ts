@@ -24,6 +24,14 @@ describe('a run ends with one total, and by name with what did not run', () => {
     ['a row outside of suites did not', [file([row('alone', 'pending')])], '\nnot run: alone\n1 passed, 1 failed\n'],
     ['a file broke', [file([], new Error('syntax'))], '\ncould not be run: /x/a.spec.js\n1 passed, 2 failed\n'],
   ])('%s', (_, testResults, expected) => {
-    expect(closing({ numPassedTests: 1, numFailedTests: 1, testResults })).toBe(expected);
+    expect(closing({ numPassedTests: 1, numFailedTests: 1, testResults }, false)).toEqual({ text: expected, fails: false });
+  });
+
+  it.each([
+    ['passes when all ran', 'passed', false, ''],
+    ['fails when something did not', 'pending', true, 'not run: a\nthe run fails: with HEADWATER_NEED_SERVERS all of it has to run\n'],
+  ])('where servers must be there it %s', (_, status, fails, lines) => {
+    const results = { numPassedTests: 1, numFailedTests: 0, testResults: [file([row('a › one', status)])] };
+    expect(closing(results, true)).toEqual({ text: `\n${lines}1 passed, 0 failed\n`, fails });
   });
 });

@@ -1,3 +1,5 @@
+import { needServers } from './server-variables.js';
+
 /** What jest tells a reporter, as far as it matters here. */
 interface Row {
   readonly ancestorTitles: readonly string[];
@@ -27,15 +29,21 @@ export function notRun(rows: readonly Row[]): readonly string[] {
   });
 }
 
-/** The last lines of a run: what did not run, by name, and one total. */
-export function closing({ numPassedTests, numFailedTests, testResults }: Results): string {
+/**
+ * The last lines of a run: what did not run, by name, and one total.
+ * @param needsAll whether a run fails when something did not run.
+ */
+export function closing({ numPassedTests, numFailedTests, testResults }: Results, needsAll: boolean): { text: string; fails: boolean } {
+  const left = testResults.flatMap((file) => notRun(file.testResults));
   const broken = testResults.filter(({ testExecError }) => testExecError !== undefined && testExecError !== null);
+  const fails = needsAll && left.length > 0;
   const lines = [
-    ...testResults.flatMap((file) => notRun(file.testResults)).map((name) => `not run: ${name}`),
+    ...left.map((name) => `not run: ${name}`),
     ...broken.map(({ testFilePath }) => `could not be run: ${testFilePath}`),
+    ...(fails ? [`the run fails: with ${needServers} all of it has to run`] : []),
     `${numPassedTests} passed, ${numFailedTests + broken.length} failed`,
   ];
-  return `\n${lines.join('\n')}\n`;
+  return { text: `\n${lines.join('\n')}\n`, fails };
 }
 
 /** Prints the closing lines when the process ends: jest prints its own summary after all reporters. */
@@ -45,6 +53,10 @@ export default class ClosingReporter {
   onRunComplete(_contexts: unknown, results: Results): void {
     // A run of a part was asked for: naming all the rest would be noise.
     const testResults = this.config.testNamePattern ? [] : results.testResults;
-    process.once('exit', () => process.stderr.write(closing({ ...results, testResults })));
+    const { text, fails } = closing({ ...results, testResults }, Boolean(process.env[needServers]));
+    process.once('exit', () => {
+      process.stderr.write(text);
+      if (fails) process.exitCode = 1;
+    });
   }
 }

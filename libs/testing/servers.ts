@@ -6,7 +6,7 @@ const describeWith = (...variables: readonly string[]): typeof describe =>
   variables.every((name) => env[name]) ? describe : (describe.skip as typeof describe);
 
 /** `describe` for suites that need Kafka and a registry; where there are none the suite is named as not run. */
-export const describeOnKafka = describeWith(serverVariables.HEADWATER_KAFKA_BROKERS);
+export const describeOnKafka = describeWith(serverVariables.HEADWATER_KAFKA_BROKERS, serverVariables.HEADWATER_REGISTRY_URL);
 
 /** `describe` for suites that need QuestDB too. */
 export const describeOnServers = describeWith(...Object.values(serverVariables));

@@ -5,6 +5,8 @@ import type { Answer, Ask } from '../http/send.js';
 import { bytesOf, itIf, itWith, problem, type Section } from './stage.js';
 
 const json = { 'content-type': 'application/json' };
+/** As many as are tried. */
+const mostReplicas = 10;
 const nobodys = `hw_${'0'.repeat(38)}`;
 
 /** Every route that needs a key, as a valid request for it. */
@@ -125,7 +127,9 @@ export const authentication: Section = (stage) => {
       await eventually(async () => problem(await old.askIngest(ingest), 401, 'invalid_key'));
       await eventually(async () => problem(await old.ask({ path: '/v1/sources' }), 401, 'invalid_key'));
       expect((await fresh.askIngest(ingest)).status).toBe(200);
-      problem(await stage().own.askApp({ method: 'DELETE', path: `/api/api-keys/${before.id}` }), 404, 'unknown_api_key');
+      await eventually(async () =>
+        problem(await stage().own.askApp({ method: 'DELETE', path: `/api/api-keys/${before.id}` }), 404, 'unknown_api_key'),
+      );
     });
 
     itWith('OTHER_API_KEY')("an organization neither sees nor deletes another's keys (needs OTHER_API_KEY)", async () => {
@@ -168,14 +172,18 @@ export const authentication: Section = (stage) => {
 
   describe('who guesses keys is slowed down', () => {
     const row = itIf(['127.0.0.1', 'localhost'].includes(new URL(process.env['API_URL'] ?? 'http://127.0.0.1').hostname));
-    row('after 20 failed keys in a minute an address gets 429 with Retry-After (needs a server on this machine)', async () => {
+    row('after 20 failed keys in a minute at a replica an address gets 429 with Retry-After (needs a server on this machine)', async () => {
       const from = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}.${1 + Math.floor(Math.random() * 250)}`;
-      const tries: Answer[] = [];
-      for (let at = 0; at < 21; at++)
-        tries.push(await stage().bare({ path: '/v1/sources', from, headers: { 'x-api-key': `hw_wrong${at}` } }));
-      for (const answer of tries.slice(0, 20)) problem(answer, 401, 'invalid_key');
-      problem(tries[20]!, 429, 'too_many_failed_keys');
-      expect(Number(tries[20]!.headers['retry-after'])).toBeGreaterThan(0);
+      const guess = (at: number): Promise<Answer> => stage().bare({ path: '/v1/sources', from, headers: { 'x-api-key': `hw_wrong${at}` } });
+      let failed = 0;
+      let answer = await guess(failed);
+      for (; answer.status !== 429 && failed < 20 * mostReplicas; answer = await guess(failed)) {
+        problem(answer, 401, 'invalid_key');
+        failed++;
+      }
+      problem(answer, 429, 'too_many_failed_keys');
+      expect(failed).toBeGreaterThanOrEqual(20);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     });
   });
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../eventually.js';
 import { byBytes } from '../exactness/fold.js';
 import type { DeviceJson, FleetJson } from '../http/client.js';
-import { problem, type Section } from './stage.js';
+import { known, problem, type Section } from './stage.js';
 
 const at = Date.UTC(2024, 7, 8);
 const minuteMs = 60_000;
@@ -135,7 +135,7 @@ export const sources: Section = (stage) => {
     it('the list is sorted by source_id; status filters it; HTTP ingest alone does not make a source online', async () => {
       const ids = ['b', 'a', 'A', '9', 'a.b', 'a-b', 'a:b'].map((name) => `${name}.listed.${stage().run}`);
       await stage().own.accepted({ points: ids.map((source_id) => ({ source_id, metric: 'm', value: 1, timestamp: at })) });
-      await eventually(async () => {
+      await known(async () => {
         const { devices } = await stage().own.json<Devices>('/v1/sources');
         const listed = devices.map(({ source_id }) => source_id);
         expect(listed).toEqual(listed.toSorted(byBytes));

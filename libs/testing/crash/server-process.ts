@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { endWithUs } from '../../../infra/servers/index.js';
 import { eventually } from '../eventually.js';
 import { send } from '../http/send.js';
 
@@ -33,6 +34,7 @@ export class ServerProcess {
   async start(): Promise<number> {
     const beganMs = performance.now();
     const child = spawn(process.execPath, [main], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    endWithUs(child);
     this.#child = child;
     this.#said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));

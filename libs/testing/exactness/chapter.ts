@@ -11,8 +11,13 @@ export interface Chapter {
   readonly seed: number;
   readonly nowMs: number;
   readonly histories: number;
+  /** How many there are by chance, beside a crash in the middle and a restart after it. */
   readonly interruptions: number;
 }
+
+type How = 'in turn' | 'at once' | 'crash after' | 'restart after' | 'crash during';
+const quiet: readonly How[] = ['in turn', 'at once'];
+const breaking: readonly How[] = ['crash after', 'restart after', 'crash during', 'crash during'];
 
 /** Tells a chapter to a deployment and asks for everything in the middle, at the end, and after the projections were made again. */
 export async function tell(chapter: Chapter, deployment: Deployment): Promise<void> {
@@ -43,10 +48,7 @@ class Teller {
 
   async tell(): Promise<void> {
     const rounds = Math.max(...this.#histories.map(({ bodies }) => bodies.length));
-    for (let round = 0; round < rounds; round++) {
-      const due = this.#interruptions / rounds;
-      await this.#round(round, this.#random.chance(due));
-    }
+    for (let round = 0; round < rounds; round++) await this.#round(round, this.#how(round, rounds));
     await this.deployment.settle();
     await this.#verify(this.#histories);
     await this.deployment.rebuild();
@@ -54,20 +56,24 @@ class Teller {
     await this.#verify(this.#histories);
   }
 
+  /** At least four rounds are there, so that the last one comes after the middle. */
+  #how(round: number, rounds: number): How {
+    if (round === Math.floor(rounds / 2)) return 'crash during';
+    if (round === rounds - 1) return 'restart after';
+    return this.#random.pick(this.#random.chance(this.#interruptions / rounds) ? breaking : quiet);
+  }
+
   /** The next body of every history: mostly one after the other, sometimes at once, sometimes with a crash among them. */
-  async #round(round: number, interrupted: boolean): Promise<void> {
+  async #round(round: number, how: How): Promise<void> {
     const turns = this.#random.shuffled(this.#histories).flatMap(({ bodies }) => bodies.slice(round, round + 1));
     const send = (turn: History['bodies'][number]): Promise<void> => this.#send(turn.org, turn.body, turn.gzip);
-    const how = this.#random.pick(
-      interrupted ? (['crash after', 'restart after', 'crash during', 'crash during'] as const) : (['in turn', 'at once'] as const),
-    );
     if (how === 'at once') await Promise.all(turns.map(send));
     else if (how === 'crash during') await Promise.all([...turns.map(send), this.deployment.crash()]);
     else for (const turn of turns) await send(turn);
 
     if (how === 'crash after') await this.deployment.crash();
     if (how === 'restart after') await this.deployment.restart();
-    if (interrupted && this.#random.chance(0.5)) {
+    if (breaking.includes(how) && this.#random.chance(0.5)) {
       await this.deployment.settle();
       await this.#verify([this.#random.pick(this.#histories)]);
     }

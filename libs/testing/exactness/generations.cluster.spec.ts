@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openStores, readConfig, rebuildDataPlane, withLog, type Config } from '#runtime';
 import { projections } from '#topics';
 import { run, type Ran } from '../../../apps/cli/test-run.js';
-import { ClusterDeployment } from '../cluster-deployment.js';
+import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
 import { eventually } from '../eventually.js';
 import { ApiClient, type QueryJson } from '../http/client.js';
 import { Random } from '../random.js';
@@ -34,7 +34,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
   let client: ApiClient;
   let org: string;
   beforeAll(async () => {
-    deployment = await ClusterDeployment.start();
+    deployment = await ClusterDeployment.start({ replicas: twoOfEach });
     config = readConfig(deployment.environment);
     client = new ApiClient(() => deployment.urls, deployment.keys.own);
     ({ org_id: org } = await eventually(() => client.json<{ org_id: string }>('/api/auth/verify-key')));
@@ -182,15 +182,19 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
       await insert(`points_g${live}`, 'value', '1');
       await insert(`rollup_1m_g${live}`, 'min, max, sum, count', '1, 1, 1, 1');
 
-      const seen: string[][] = [];
       const over = new AbortController();
-      const marksSeen = async (interval: string): Promise<string[]> => {
+      /** What one replica shows, from now until it is over. */
+      const seenBy = async (url: string): Promise<string[][]> => {
+        const replica = new ApiClient(() => ({ api: url, ingest: url, app: url }), deployment.keys.own);
         const window = `start=${iso(quietMs)}&end=${iso(quietMs + 60_000)}`;
-        const { series } = await client.json<QueryJson>(`/v1/sources/mark/metrics/query?${window}&interval=${interval}&metrics=a,b`);
-        return Object.keys(series).filter((metric) => series[metric]!.timestamp_ms.length > 0);
-      };
-      const asking = async (): Promise<void> => {
-        while (!over.signal.aborted) for (const interval of ['raw', '1m']) seen.push(await marksSeen(interval));
+        const seen: string[][] = [];
+        while (!over.signal.aborted)
+          for (const interval of ['raw', '1m']) {
+            const path = `/v1/sources/mark/metrics/query?${window}&interval=${interval}&metrics=a,b`;
+            const { series } = await replica.json<QueryJson>(path);
+            seen.push(Object.keys(series).filter((metric) => series[metric]!.timestamp_ms.length > 0));
+          }
+        return seen;
       };
       const telling = async (): Promise<void> => {
         while (!over.signal.aborted) {
@@ -199,11 +203,14 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
         }
       };
       const rebuilding = rebuildDataPlane(config, { told: () => {}, lags: () => {}, leaveMs: 1000 }).finally(() => over.abort());
-      const [next] = await Promise.all([rebuilding, asking(), telling()]);
+      const seenByEach = Promise.all(deployment.processes('query').map(({ url }) => seenBy(url)));
+      const [next, seenByAll] = await Promise.all([rebuilding, seenByEach, telling()]);
 
-      const moved = seen.findIndex((metrics) => metrics.length === 0);
-      expect(moved).toBeGreaterThan(0);
-      expect(seen).toEqual(seen.map((_, at) => (at < moved ? ['a', 'b'] : [])));
+      for (const seen of seenByAll) {
+        const moved = seen.findIndex((metrics) => metrics.length === 0);
+        expect(moved).toBeGreaterThan(0);
+        expect(seen).toEqual(seen.map((_, at) => (at < moved ? ['a', 'b'] : [])));
+      }
       const [exact, sums] = apart(await dump(next));
       const [expected, expectedSums] = apart(rows);
       expect(rows.length).toBeGreaterThan(100);

@@ -14,7 +14,7 @@ function chapters(env: Readonly<Record<string, string | undefined>>, most: numbe
     seed: first + at * perChapter,
     nowMs: Number(nowMs ?? Date.now()),
     histories: Math.min(perChapter, Number(histories) - at * perChapter),
-    interruptions: 5,
+    interruptions: 3,
   }));
 }
 

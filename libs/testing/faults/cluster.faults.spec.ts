@@ -1,12 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { RoleProcess } from '../../../infra/cluster/role-process.js';
 import { openLog, readConfig, type Role } from '#runtime';
 import { points } from '#topics';
 import { eventually } from '../eventually.js';
 import { deviceId } from '../load/load.js';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
-import { durations, rowMs } from './durations.js';
+import { durations, isLong, rowMs } from './durations.js';
+import { importDays } from './import-days.js';
 import { appendPoison, poisonsBeside } from './poison.js';
 import { untouched, type Row } from './rows.js';
 import { Stage } from './stage.js';
@@ -14,23 +16,45 @@ import { Stage } from './stage.js';
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
 const random = new Random(seed);
 
-/** A supervisor starts it again. */
-const killed = (role: Role): Row['fault'] =>
+const gone = (replica: RoleProcess): Promise<void> =>
+  eventually(async () => expect(await fetch(replica.url).catch(() => 'gone')).toBe('gone'));
+
+/** So many replicas at once, which a supervisor starts again. */
+const killed = (count: number, role: Role): Row['fault'] =>
   async function kill({ cluster }) {
-    for (let count = 0; count < durations.kills; count++) {
-      const replica = random.pick(cluster.processes(role));
-      process.kill(replica.pid!, 'SIGKILL');
-      await eventually(async () => expect(await fetch(replica.url).catch(() => 'gone')).toBe('gone'));
-      await replica.ready();
+    for (let time = 0; time < durations.kills; time++) {
+      const replicas = random.shuffled(cluster.processes(role)).slice(0, count);
+      for (const replica of replicas) process.kill(replica.pid!, 'SIGKILL');
+      await Promise.all(replicas.map(gone));
+      await Promise.all(replicas.map((replica) => replica.ready()));
       await pause(random.whole(0, 1000));
     }
   };
 
+/** One replica is away, until the others have shown that they do its work. */
+const stopped = (role: Role): Row['fault'] =>
+  async function stop(stage, load) {
+    const replica = random.pick(stage.cluster.processes(role));
+    await replica.stop('SIGTERM');
+    const beganMs = performance.now();
+    await stage.acknowledges(load);
+    await stage.shows(load);
+    process.stderr.write(
+      `the other one of ${role} did all of it ${((performance.now() - beganMs) / 1000).toFixed(1)} s after the end of the one\n`,
+    );
+    replica.start();
+    await replica.ready();
+  };
+
 const rows: Readonly<Record<string, Row>> = {
-  'kill -9 of ingress': { mayRefuse: ['ingress'], fault: killed('ingress') },
-  'kill -9 of one of two processors': { mayRefuse: [], fault: killed('processors') },
-  'kill -9 of query': { mayRefuse: ['query'], fault: killed('query') },
-  'kill -9 of control': { mayRefuse: ['control'], fault: killed('control') },
+  'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
+  'kill -9 of one of two processors': { mayRefuse: [], fault: killed(1, 'processors') },
+  'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
+  'kill -9 of all control': { mayRefuse: ['control'], fault: killed(2, 'control') },
+
+  'SIGTERM of one of two processors': { mayRefuse: [], fault: stopped('processors') },
+  // One that has just been started listens before it knows the keys.
+  'SIGTERM of one of two ingress': { mayRefuse: ['ingress'], fault: stopped('ingress') },
 
   'a processor that is frozen for longer than its session and then goes on': {
     mayRefuse: [],
@@ -94,6 +118,8 @@ const rows: Readonly<Record<string, Row>> = {
       await server.start();
     },
   },
+
+  ...(isLong && { 'a body with 10,000 points in 10,000 days': { mayRefuse: [], fault: importDays } }),
 
   // The last: what it held is gone.
   'a registry that is gone for good, and restarts of all roles without it': {

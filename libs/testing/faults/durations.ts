@@ -1,4 +1,6 @@
-const column = process.env['FAULTS'] === 'long' ? 1 : 0;
+/** Whether this is `npm run test:faults`. */
+export const isLong = process.env['FAULTS'] === 'long';
+const column = isLong ? 1 : 0;
 
 /** How often and for how long things break: in `npm test`, and in `npm run test:faults`. Milliseconds where a name says so. */
 const table = {
@@ -17,4 +19,4 @@ export type Durations = { readonly [Name in keyof typeof table]: number };
 export const durations = Object.fromEntries(Object.entries(table).map(([name, of]) => [name, of[column]])) as Durations;
 
 /** For one row. */
-export const rowMs = column === 0 ? 180_000 : 900_000;
+export const rowMs = isLong ? 900_000 : 180_000;

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterDeployment } from '../cluster-deployment.js';
+import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
 import { eventually } from '../eventually.js';
 import { verifySource, verifySources } from '../exactness/verify.js';
 import { ApiClient } from '../http/client.js';
@@ -35,7 +35,7 @@ export class Stage {
   static async start(seed: number, brokers: 1 | 3): Promise<Stage> {
     const servers = await startOwnServers(await mkdtemp(join(tmpdir(), 'headwater-faults-')), brokers);
     try {
-      const cluster = await ClusterDeployment.start(servers.environment);
+      const cluster = await ClusterDeployment.start({ servers: servers.environment, replicas: twoOfEach });
       return new Stage(seed, servers, cluster);
     } catch (error) {
       await servers.stop();
@@ -55,10 +55,10 @@ export class Stage {
   async underLoad(row: string, fault: (load: LoadProcess) => Promise<void>): Promise<Refused> {
     const load = await this.#load();
     try {
-      await this.#acknowledges(load);
+      await this.acknowledges(load);
       const { watched, brokenMs, sendingMs } = await this.#watched(async () => ({
         brokenMs: await timed(() => fault(load)),
-        sendingMs: await timed(() => this.#acknowledges(load)),
+        sendingMs: await timed(() => this.acknowledges(load)),
       }));
       const report = await load.stop();
       const settledMs = await timed(() => this.cluster.settle());
@@ -68,6 +68,20 @@ export class Stage {
     } finally {
       load.kill();
     }
+  }
+
+  /** Resolves when each device was acknowledged once more. */
+  async acknowledges(load: LoadProcess): Promise<void> {
+    const before = load.acknowledged().length;
+    await eventually(() => {
+      const devices = new Set(
+        load
+          .acknowledged()
+          .slice(before)
+          .map(({ device }) => device),
+      );
+      if (devices.size < load.load.devices) throw new Error(`only ${devices.size} devices were acknowledged since`);
+    }, patienceMs);
   }
 
   /** Resolves when the service shows the bodies that were acknowledged last. */
@@ -96,20 +110,6 @@ export class Stage {
     const load: Load = { ...small, seed: this.seed + row, prefix: `row${row}-`, beginMs: Date.now() };
     const ledger = join(await mkdtemp(join(tmpdir(), 'headwater-load-')), 'ledger');
     return new LoadProcess(load, this.cluster.urls.ingest, this.cluster.keys.own, ledger);
-  }
-
-  /** Resolves when each device was acknowledged once more. */
-  async #acknowledges(load: LoadProcess): Promise<void> {
-    const before = load.acknowledged().length;
-    await eventually(() => {
-      const devices = new Set(
-        load
-          .acknowledged()
-          .slice(before)
-          .map(({ device }) => device),
-      );
-      if (devices.size < load.load.devices) throw new Error(`only ${devices.size} devices were acknowledged since`);
-    }, patienceMs);
   }
 
   async #verify(load: LoadProcess): Promise<void> {
@@ -142,6 +142,8 @@ function refusedBy({ answers }: LoadReport, { query, control }: Readonly<Record<
   const wrong = [...query.wrong, ...control.wrong];
   if (wrong.length > 0) throw new Error(`${wrong.length} wrong answers: ${wrong.slice(0, 5).join('; ')}`);
   const { '200': _, ...others } = answers;
+  const unanswered = Object.keys(others).filter((how) => how !== '503' && how !== '429');
+  if (unanswered.length > 0) throw new Error(`requests of devices ended with ${unanswered.join(', ')}`);
   return { ingress: sum(others), query: sum(query.refused), control: sum(control.refused) };
 }
 

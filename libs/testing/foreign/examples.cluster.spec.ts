@@ -51,11 +51,21 @@ describeWithPython('a client that is not ours', () => {
     expect(await consumed()).toEqual(expected);
   });
 
-  it('appends a point that the read API shows', async () => {
-    const point = ['--org', orgId, '--source', 'written', '--metric', 'm', '--value', '61.5', '--timestamp-ms', `${t}`];
-    await runExample('produce.py', [...where, ...point]);
+  it('reads a batch that was compressed with zstd', async () => {
+    const points = Array.from({ length: 2_000 }, (_, n) => ({ metric: 'many', value: n / 8, timestamp: t + n }));
+    await ask('/ingest', { source_id: 'compressed', points });
+    const found = (await consumed()) as { readonly source_id: string; readonly timestamp_ms: number; readonly value: number }[];
+    const mine = found.filter(({ source_id: sourceId }) => sourceId === 'compressed');
+    expect(mine.map(({ timestamp_ms: timestamp, value }) => ({ metric: 'many', value, timestamp }))).toEqual(points);
+  });
+
+  it.each(['none', 'gzip', 'snappy', 'lz4', 'zstd'])('appends a point that the read API shows, compression %s', async (compression) => {
+    const source = `written-${compression}`;
+    const metric = 'm'.repeat(200);
+    const point = ['--org', orgId, '--source', source, '--metric', metric, '--value', '61.5', '--timestamp-ms', `${t}`];
+    await runExample('produce.py', [...where, ...point, '--compression', compression]);
     await deployment.settle();
-    const answer = await ask(`/v1/sources/written/metrics/query?start=${iso(t)}&end=${iso(t + 1000)}`);
-    expect(answer).toMatchObject({ series: { m: { timestamp_ms: [t], value: [61.5] } } });
+    const answer = await ask(`/v1/sources/${source}/metrics/query?start=${iso(t)}&end=${iso(t + 1000)}`);
+    expect(answer).toMatchObject({ series: { [metric]: { timestamp_ms: [t], value: [61.5] } } });
   });
 });

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Urls } from '../deployment.js';
+import { patienceMs } from '../eventually.js';
 import { send, type Answer, type Ask } from './send.js';
 
 /** The shapes of the API's JSON as a client declares them. */
@@ -94,11 +96,15 @@ export class ApiClient {
     return this.ingest(gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' });
   }
 
-  /** The JSON of a 200. @throws Error on any other status. */
+  /** The JSON of a 200; a 503 is asked again for a while, when it says so. @throws Error on any other status. */
   async json<T>(path: string): Promise<T> {
-    const answer = await this.ask({ path });
-    if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.text.slice(0, 400)}`);
-    return JSON.parse(answer.text) as T;
+    for (const endMs = performance.now() + patienceMs; ;) {
+      const { status, headers, text } = await this.ask({ path });
+      if (status === 200) return JSON.parse(text) as T;
+      const againS = Number(headers['retry-after']);
+      if (status !== 503 || !againS || performance.now() > endMs) throw new Error(`GET ${path} answered ${status}: ${text.slice(0, 400)}`);
+      await pause(1000 * againS);
+    }
   }
 
   /** Resolves when the body was accepted. @throws Error on any other status. */

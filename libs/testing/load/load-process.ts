@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { endWithUs } from '../../../infra/servers/index.js';
 import { World } from '../exactness/world.js';
 import { readLedger, type Acknowledged } from './ledger.js';
 import { loadBody, type Load } from './load.js';
@@ -29,6 +30,7 @@ export class LoadProcess {
     private readonly ledgerPath: string,
   ) {
     const child = spawn(process.execPath, [main, url, key, ledgerPath, JSON.stringify(load)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    endWithUs(child);
     this.#said = text(child.stdout);
     this.#child = child;
   }

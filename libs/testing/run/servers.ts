@@ -13,31 +13,52 @@ export interface Run {
 let running: Servers | undefined;
 
 /**
- * Starts the servers that this run needs and that nobody has given, once for all suites, and says where they are: from jars, whose processes
- * suites can kill and freeze, else from containers. Suites named `.faults` start their own, from jars.
+ * Starts the servers that suites of this run share and that nobody has given, once for all of them, and says for each kind of suites what
+ * it runs on. From jars where they can be started, as their processes can be killed and frozen; else from containers. Suites named
+ * `.faults` start their own, from jars.
  */
 export async function startServers(run: Run, folder: string): Promise<void> {
-  const shared = !process.env[serverVariables.HEADWATER_KAFKA_BROKERS] && wanted(run, 'cluster');
-  if (!shared && !wanted(run, 'faults')) return;
-  const noJars = await fetchServers().then(
-    () => undefined,
-    (cause: Error) => cause,
-  );
-  if (!noJars) process.env[jars] = 'yes';
-  const containers = noJars && (await import('../../../infra/cluster/containers.js'));
-  const engine = await containers?.containerEngine();
-  if (noJars && (process.env[needServers] || !engine)) return without(noJars);
-  if (shared) {
-    running = containers ? await containers.startContainers() : await startFromJars(folder, { keptSchemas: false });
-    for (const [name, variable] of Object.entries(serverVariables)) process.env[variable] = running.environment[name];
-  }
-  process.stderr.write(`suites that need Kafka or QuestDB run on servers from ${engine ?? 'jars'}\n`);
+  if (wanted(run, 'cluster')) say('suites that share Kafka, a registry and QuestDB', given() ?? (await start(folder)));
+  if (wanted(run, 'faults')) say('suites that start servers of their own, to kill them,', await allowOwn());
 }
 
-function without(cause: Error): void {
-  if (process.env[needServers]) throw cause;
-  process.stderr.write(`suites that need Kafka or QuestDB are not run: ${cause.message}\n`);
+const say = (suites: string, how: string): unknown => process.stderr.write(`${suites} ${how}\n`);
+
+function given(): string | undefined {
+  const variables = Object.groupBy(Object.values(serverVariables), (name) => (process.env[name] ? 'set' : 'missing'));
+  if (!variables.set) return undefined;
+  const run = `run on those that ${variables.set.join(', ')} name`;
+  return variables.missing ? `${run}, and where they need ${variables.missing.join(', ')} they are not run` : run;
 }
+
+async function start(folder: string): Promise<string> {
+  const noJars = await whyNoJars();
+  const containers = noJars && (await import('../../../infra/cluster/containers.js'));
+  const engine = await containers?.containerEngine();
+  if (noJars && !engine) return notRun(noJars);
+  running = containers ? await containers.startContainers() : await startFromJars(folder, { keptSchemas: false });
+  for (const [name, variable] of Object.entries(serverVariables)) process.env[variable] = running.environment[name];
+  return `run on those of this run, from ${engine ?? 'jars'}`;
+}
+
+async function allowOwn(): Promise<string> {
+  const noJars = await whyNoJars();
+  if (noJars) return notRun(noJars);
+  process.env[jars] = 'yes';
+  return 'run, from jars';
+}
+
+function notRun(cause: Error): string {
+  if (process.env[needServers]) throw cause;
+  return `are not run: ${cause.message}`;
+}
+
+let noJars: Promise<Error | undefined> | undefined;
+const whyNoJars = (): Promise<Error | undefined> =>
+  (noJars ??= fetchServers().then(
+    () => undefined,
+    (cause: Error) => cause,
+  ));
 
 export async function stopServers(): Promise<void> {
   await running?.stop();
