@@ -20,7 +20,7 @@ const clocks: readonly ((random: Random, at: number) => number)[] = [
   (_, at) => noonMs + at * 1000,
   (random, at) => noonMs + at * 10_000 + random.whole(-3000, 3000),
   (random) => noonMs + 60_000 * random.whole(0, 3) + random.whole(0, 3),
-  (random) => noonMs + dayMs * random.whole(-400, 400) + random.whole(0, dayMs),
+  (random) => noonMs + dayMs * random.whole(-120, 120) + random.whole(0, dayMs),
   (random) => random.pick([1, 59_999, 60_000, dayMs, 4_102_444_800_000, 253_402_300_799_999, noonMs]),
   (random, at) => noonMs - at * 700 + random.whole(0, 5),
 ];
