@@ -11,7 +11,6 @@ export interface KafkaAddress {
   readonly brokers: readonly string[];
   /** Stands before the name of every topic, group and subject, so that several installations can share one Kafka. */
   readonly prefix?: string;
-  readonly ssl?: KafkaConfig['ssl'];
   readonly sasl?: KafkaConfig['sasl'];
 }
 
@@ -36,12 +35,11 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
 /** @param retries after each failure; about ten seconds of them when left out. Whoever needs more begins anew, with a new client. */
-export function newClient({ brokers, ssl, sasl }: KafkaAddress, retries = 12): Client {
+export function newClient({ brokers, sasl }: KafkaAddress, retries = 12): Client {
   const line = new Line();
   const kafka = new kafkajs.Kafka({
     clientId: 'headwater',
     brokers: shuffled(brokers),
-    ...(ssl && { ssl }),
     ...(sasl && { sasl }),
     socketFactory: line.open,
     connectionTimeout: 3_000,
