@@ -35,17 +35,20 @@ describeOnKafka('a log that others write into', () => {
   const join = (): Promise<LogConsumer> => LogConsumer.join(kafka.log, { group: 'g', topics: [topic] });
   const keys = ({ records }: LogConsumer): string[] => records.map(({ key }) => key);
 
-  it.each(['commits', 'aborts'] as const)('a group comes to the end of a transaction that %s', async (how) => {
-    const consumer = await join();
-    await append('a');
-    await consumer.has(1);
-    const value = Buffer.from(kafka.log.encoded(consumer.records[0]!));
+  const transact = async (how: 'commit' | 'abort', value: Buffer): Promise<void> => {
     const producer = client.kafka.producer({ transactionalId: `${options.prefix}writer`, maxInFlightRequests: 1, idempotent: true });
     await producer.connect();
     const transaction = await producer.transaction();
     await transaction.send({ topic: name, messages: [{ key: 'o/a', value }] });
-    await transaction[how === 'commits' ? 'commit' : 'abort']();
+    await transaction[how]();
     await producer.disconnect();
+  };
+
+  it.each(['commits', 'aborts'] as const)('a group comes to the end of a transaction that %s', async (how) => {
+    const consumer = await join();
+    await append('a');
+    await consumer.has(1);
+    await transact(how === 'commits' ? 'commit' : 'abort', Buffer.from(kafka.log.encoded(consumer.records[0]!)));
     const end = async (): Promise<number> => [...(await kafka.groups.ends([topic.name])).values()][0]![0]!.high;
     await until('the mark is there', async () => (await end()) === 3);
     await consumer.subscription.caughtUp();
@@ -97,7 +100,17 @@ describeOnKafka('a log that others write into', () => {
     expect(await consumer.subscription.lag()).toBe(0);
   });
 
-  it('a view of a log that has lost its end gets old, for it may show what is deleted', async () => {
+  it.each<[string, () => Promise<void>]>([
+    [
+      'a record',
+      async () => {
+        const again = await openKafka(options);
+        await again.log.append([{ ...seen('d'), topic }]);
+        await again.close();
+      },
+    ],
+    ['nothing but marks of transactions', () => transact('abort', Buffer.from('given up'))],
+  ])('a view of a log that has lost its end and got %s gets old, for it may show what is deleted', async (_, write) => {
     await append('a', 'b', 'c');
     const view = kafka.views.open(topic);
     await view.ready;
@@ -107,9 +120,7 @@ describeOnKafka('a log that others write into', () => {
     await until('it is gone', async () => !(await asker.ask((admin) => admin.listTopics())).includes(name));
     await asker.ask((admin) => admin.createTopics({ topics: [{ topic: name, numPartitions: 1 }] }));
     await asker.close();
-    const again = await openKafka(options);
-    await again.log.append([{ ...seen('d'), topic }]);
-    await again.close();
+    await write();
     await until('it gets old', () => view.ageMs() > 8_000);
     expect(view.get('o/d')).toBeUndefined();
   });

@@ -6,7 +6,7 @@ import type { KafkaAddress } from '../client.js';
 import type { Extents } from '../offsets.js';
 import { failing, logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import { Assignment, type Place } from './assignment.js';
-import { Lane, type Receiver } from './lane.js';
+import { Lane, type Fetched, type Receiver } from './lane.js';
 import { MemberLease } from './member-lease.js';
 import { rebalanceMsOf, Session } from './session.js';
 
@@ -155,7 +155,7 @@ export class Member {
         losing: () => this.#end(session),
         heard: () => this.#heard(session),
         fetched: (batch) => this.#take(session, batch),
-        skipped: (place, next) => this.#assignmentOf(session)?.lane(place)?.skip(next),
+        skipped: (place, fetched, next) => this.#laneOf(session, place, fetched)?.skip(next),
         crashed: (error) => this.#crashed(session, error),
       },
     );
@@ -253,17 +253,21 @@ export class Member {
     };
   }
 
+  /** The lane of that place, if what was fetched is what it waits for; otherwise that is fetched again. */
+  #laneOf(session: Session, place: Place, fetched: Fetched): Lane | undefined {
+    const lane = this.#assignmentOf(session)?.lane(place);
+    if (!lane || lane.accepts(fetched)) return lane;
+    session.consumer.seek({ ...place, offset: String(lane.next) });
+    return undefined;
+  }
+
   #take(session: Session, payload: EachBatchPayload): void {
     const { batch } = payload;
-    const assignment = this.#assignmentOf(session);
-    const lane = assignment?.lane(batch);
-    if (!assignment || !lane) return;
     const { topic, partition, messages } = batch;
     const { fetchedOffset, highWatermark } = batch as typeof batch & { readonly fetchedOffset: string };
-    if (!lane.accepts({ from: Number(fetchedOffset), high: Number(highWatermark) })) {
-      session.consumer.seek({ topic, partition, offset: String(lane.next) });
-      return;
-    }
+    const assignment = this.#assignmentOf(session);
+    const lane = this.#laneOf(session, { topic, partition }, { from: Number(fetchedOffset), high: Number(highWatermark) });
+    if (!assignment || !lane) return;
     const last = batch.lastOffset();
     payload.resolveOffset(last);
     this.#commit = (positions) => payload.commitOffsetsIfNecessary(positions);

@@ -4,6 +4,7 @@ import { newClient, type Client, type KafkaAddress } from '../client.js';
 import { within } from '../trouble.js';
 import { assigner } from './assigner.js';
 import type { Place } from './assignment.js';
+import type { Fetched } from './lane.js';
 
 export interface SessionOptions {
   readonly address: KafkaAddress;
@@ -22,8 +23,8 @@ export interface SessionEvents {
   /** The group has answered a heartbeat. */
   heard(): void;
   fetched(batch: EachBatchPayload): void;
-  /** Nothing but marks of transactions, which nobody is given, stood before that offset. */
-  skipped(place: Place, next: number): void;
+  /** Nothing but marks of transactions, which nobody is given, stood in what was fetched, up to that offset. */
+  skipped(place: Place, fetched: Fetched, next: number): void;
   /** Nothing comes any more. */
   crashed(error: Error): void;
 }
@@ -125,7 +126,12 @@ export class Session {
       events.crashed(error);
     });
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {
-      if (payload.batchSize === 0) events.skipped(payload, Number(payload.lastOffset) + 1);
+      if (payload.batchSize > 0) return;
+      const { topic, partition, lastOffset, highWatermark } = payload;
+      // Where the fetch began is not told: the first thing in it is there, or behind a gap. With nothing in it, it is the last offset.
+      const firstOffset: string | null = payload.firstOffset;
+      const fetched = { from: Number(firstOffset ?? lastOffset), high: Number(highWatermark) };
+      events.skipped({ topic, partition }, fetched, Number(lastOffset) + 1);
     });
   }
 }
