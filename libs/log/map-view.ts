@@ -1,3 +1,4 @@
+import { TelemetryError } from '#model';
 import { SortedKeys } from './sorted-keys.js';
 import type { StreamRecord } from './topic.js';
 import type { Change, View } from './view.js';
@@ -8,7 +9,11 @@ export interface MapViewOptions {
   readonly ageMs: () => number;
   /** Whether a record came after the view was opened: those that were there before are no changes. */
   readonly isChange: (record: StreamRecord) => boolean;
+  /** How long catching up may take, milliseconds; 15 seconds when left out. */
+  readonly patienceMs?: number;
 }
+
+const patienceMs = 15_000;
 
 /** The newest value of each key of one topic, for adapters that apply its records in their order. */
 export class MapView implements View<unknown> {
@@ -41,7 +46,15 @@ export class MapView implements View<unknown> {
   }
 
   caughtUp(): Promise<void> {
-    return this.options.caughtUp();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const late = (): void =>
+      reject(new TelemetryError('log_unavailable', 'The log has not been read to its end in time.', { retryAfterS: 1 }));
+    const timer = setTimeout(late, this.options.patienceMs ?? patienceMs);
+    void this.options
+      .caughtUp()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+    return promise;
   }
 
   ageMs(): number {

@@ -17,7 +17,7 @@ export interface View<V> {
   changes(listener: (change: Change<V>) => void): () => void;
   /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
   readonly ready: Promise<void>;
-  /** Resolves when the view holds all that was in the topic at the call. */
+  /** Resolves when the view holds all that was in the topic at the call. Rejects `log_unavailable` when that takes too long. */
   caughtUp(): Promise<void>;
   /** Milliseconds since the view last heard the log. */
   ageMs(): number;
