@@ -8,6 +8,7 @@ export default {
   testTimeout: 90_000,
   // Half of what the suites do is to wait for servers.
   maxWorkers: 2,
+  testSequencer: '<rootDir>/dist/libs/testing/run/longest-first.js',
   globalSetup: '<rootDir>/dist/libs/testing/run/open-run.js',
   globalTeardown: '<rootDir>/dist/libs/testing/run/close-run.js',
   reporters: ['default', '<rootDir>/dist/libs/testing/reporter.js'],
