@@ -66,7 +66,7 @@ export async function openStores(config: Config, clock: Clock): Promise<QuestDb>
  * Opens both, for work on the data plane.
  * @param patienceMs how long to wait for Kafka and the registry; StartError when they do not answer.
  */
-export async function openAdapters(config: Config, report: Report, patienceMs = 8_000): Promise<Adapters> {
+export async function openAdapters(config: Config, report: Report, patienceMs = 30_000): Promise<Adapters> {
   const kafka = await openLog(config, report, 0);
   try {
     await untilOpen(kafka, patienceMs);
