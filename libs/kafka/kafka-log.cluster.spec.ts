@@ -3,13 +3,13 @@ import { apiKeys, sources } from '#topics';
 import { openTestLog } from './open-test-log.js';
 
 describeOnKafka('the log in Kafka', () => {
-  recordLogContract(() => openTestLog());
+  recordLogContract(() => openTestLog(), 4);
 });
 
 describeOnKafka('its views', () => {
-  viewsContract(() => openTestLog({ topics: [sources, apiKeys] }));
+  viewsContract(() => openTestLog({ topics: [sources, apiKeys] }), 3);
 });
 
 describeOnKafka('a runner on it', () => {
-  runnerContract(() => openTestLog({ topics: [sources] }));
+  runnerContract(() => openTestLog({ topics: [sources] }), 3);
 });

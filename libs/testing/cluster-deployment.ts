@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly servers?: Readonly<Record<string, string>>;
   /** One name for each replica. */
   readonly replicas?: readonly Role[];
+  /** More that the roles are told. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 interface Replica {
@@ -38,7 +40,11 @@ export class ClusterDeployment implements Deployment {
     readonly keys: Keys,
   ) {}
 
-  static async start({ servers = serverEnvironment(), replicas: all = fewRoles }: ClusterOptions = {}): Promise<ClusterDeployment> {
+  static async start({
+    servers = serverEnvironment(),
+    replicas: all = fewRoles,
+    settings,
+  }: ClusterOptions = {}): Promise<ClusterDeployment> {
     const cache = await mkdtemp(join(tmpdir(), 'headwater-cache-'));
     const number = randomInt(1, 1_000_000);
     const environment = {
@@ -48,6 +54,7 @@ export class ClusterDeployment implements Deployment {
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
       HEADWATER_CHECKPOINT_SECONDS: '1',
       HEADWATER_LOG_LEVEL: 'warn',
+      ...settings,
     };
     const config = readConfig(environment);
     const silent = (): void => {};

@@ -57,8 +57,11 @@ function expectInOrder(records: readonly StreamRecord[]): void {
   }
 }
 
-/** Every promise of `RecordLog`; any adapter must pass. */
-export function recordLogContract(open: () => Promise<LogUnderTest>): void {
+/**
+ * Every promise of `RecordLog`; any adapter must pass.
+ * @param seeds how many random courses of events there are.
+ */
+export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12): void {
   let subject: LogUnderTest;
   let log: RecordLog;
   const use = (next: LogUnderTest): void => void ([subject, log] = [next, next.log]);
@@ -391,7 +394,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>): void {
   });
 
   describe('a crash between any two steps', () => {
-    it.each(count(12, 1))('loses nothing that was acknowledged, seed %i', async (seed) => {
+    it.each(count(seeds, 1))('loses nothing that was acknowledged, seed %i', async (seed) => {
       const random = new Random(seed);
       const acknowledged = new Map<string, number[]>();
       const keys = count(5).map((n) => `s${n}`);

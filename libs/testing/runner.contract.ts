@@ -39,8 +39,11 @@ class Saver implements Processor {
 const unavailable = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is away.');
 const damaged = (): TelemetryError => new TelemetryError('store_corrupt', 'The store is damaged.');
 
-/** What the runner promises, on the log of an adapter. */
-export function runnerContract(open: () => Promise<LogUnderTest>): void {
+/**
+ * What the runner promises, on the log of an adapter.
+ * @param seeds how many random courses of events there are.
+ */
+export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): void {
   let subject: LogUnderTest;
   let log: RecordLog;
   let reports: string[];
@@ -273,7 +276,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>): void {
   });
 
   describe('a crash between any two steps', () => {
-    it.each(count(10).map((n) => n + 1))('leaves nothing out that was acknowledged, seed %i', async (seed) => {
+    it.each(count(seeds).map((n) => n + 1))('leaves nothing out that was acknowledged, seed %i', async (seed) => {
       const random = new Random(seed);
       const acknowledged: string[] = [];
       const saved = new Set<string>();

@@ -22,8 +22,11 @@ const aKey: ApiKey = {
   createdMs: 1,
 };
 
-/** Every promise of `Views`; any adapter must pass. */
-export function viewsContract(open: () => Promise<LogUnderTest>): void {
+/**
+ * Every promise of `Views`; any adapter must pass.
+ * @param seeds how many random courses of events there are.
+ */
+export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): void {
   let subject: LogUnderTest;
   beforeEach(async () => void (subject = await open()));
   afterEach(() => subject.close());
@@ -158,7 +161,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>): void {
   });
 
   describe('whatever happens', () => {
-    it.each(count(8).map((n) => n + 1))('a view shows what a map would, seed %i', async (seed) => {
+    it.each(count(seeds).map((n) => n + 1))('a view shows what a map would, seed %i', async (seed) => {
       const random = new Random(seed);
       const model = new Map<string, number>();
       for (let step = 0; step < 25; step++) {

@@ -19,8 +19,8 @@ const kills = Number(process.env['CRASH_KILLS'] ?? 30);
 const shape: Load = {
   seed,
   prefix: 'device-',
-  devices: 200,
-  pointsPerBody: 100,
+  devices: 50,
+  pointsPerBody: 25,
   beginMs: Date.UTC(2026, 0, 1),
   everyMs: 1000,
   rewritten: 0,

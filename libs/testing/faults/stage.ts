@@ -9,6 +9,7 @@ import { LoadProcess, type LoadReport } from '../load/load-process.js';
 import type { Load } from '../load/load.js';
 import { missingPoints } from '../load/missing-points.js';
 import { Random } from '../random.js';
+import { isLong } from './durations.js';
 import { startOwnServers, type OwnServers } from './own-servers.js';
 import { Watch, type Watched, type WatchedRole } from './watch.js';
 
@@ -16,7 +17,7 @@ import { Watch, type Watched, type WatchedRole } from './watch.js';
 export type Refused = Readonly<Record<'ingress' | WatchedRole, number>>;
 
 const patienceMs = 120_000;
-const small = { devices: 20, pointsPerBody: 50, everyMs: 2000, rewritten: 0.05 } as const;
+const small = { devices: isLong ? 20 : 10, pointsPerBody: 50, everyMs: 2000, rewritten: 0.05 };
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** A cluster on servers of its own, which a test breaks under load. */
