@@ -85,7 +85,7 @@ class Session {
     let command = text
       .replaceAll(ownSteps, '')
       .replaceAll('hw_...', this.#key)
-      .replaceAll('curl -sS', 'curl -sS --fail-with-body')
+      .replaceAll('curl -sS', 'curl -sS --fail-with-body --retry 5')
       .replaceAll('localhost:8080', this.#address.slice('http://'.length));
     for (const [shown, ours] of Object.entries(this.folders)) command = command.replaceAll(shown, ours);
     console.log(text.trimEnd());

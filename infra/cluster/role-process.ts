@@ -8,6 +8,7 @@ import { endWithUs } from '../servers/index.js';
 
 const apps = fileURLToPath(new URL('../../apps/', import.meta.url));
 const readyMs = 120_000;
+const probeMs = 5000;
 const againMs = 1000;
 
 export interface RoleOptions {
@@ -47,7 +48,7 @@ export class RoleProcess {
   /** Resolves when requests may be sent to it. */
   async ready(): Promise<void> {
     for (const deadline = performance.now() + readyMs; ; await pause(50)) {
-      const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined);
+      const answer = await fetch(`${this.url}/health/ready`, { signal: AbortSignal.timeout(probeMs) }).catch(() => undefined);
       if (answer?.ok) return;
       if (performance.now() > deadline)
         throw new Error(`the role ${this.options.role} is not ready: ${(await answer?.text()) ?? 'no answer'}`);

@@ -1,17 +1,22 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+/** A server that is down keeps its port. */
+const given = new Set<number>();
+
 /**
- * Ports of 127.0.0.1 that nobody listens on, all different. They lie below those that the system gives to outgoing connections: a server that
- * is down keeps its port, and a client that calls it meanwhile cannot end up connected to itself.
+ * Ports of 127.0.0.1 that nobody listens on, none of them given before. They lie below those that the system gives to outgoing connections: a client that
+ * calls a server which is down cannot end up connected to itself.
  */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
+  const ports: number[] = [];
+  while (ports.length < count) {
     const port = 10_000 + Math.floor(Math.random() * 22_000);
-    if (await isFree(port)) ports.add(port);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    ports.push(port);
   }
-  return [...ports];
+  return ports;
 }
 
 /** Whether nobody listens on a port of 127.0.0.1. */

@@ -11,11 +11,12 @@ export interface JavaServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Folder in which it runs: what it writes beside its data goes there. */
   readonly folder: string;
-  /** Whether it serves; a rejection is a no. */
-  readonly serves: () => Promise<boolean>;
+  /** Whether it serves; a rejection is a no. After the signal nobody waits for it. */
+  readonly serves: (signal: AbortSignal) => Promise<boolean>;
 }
 
 const pollMs = 50;
+const probeMs = 5000;
 const readyMs = 120_000;
 const stopMs = 20_000;
 const keptLines = 40;
@@ -96,7 +97,7 @@ export class JavaServer {
     const deadline = performance.now() + readyMs;
     let failure: Error | undefined;
     child.once('error', (error) => (failure = error));
-    while (!(await this.options.serves().catch(() => false))) {
+    while (!(await this.options.serves(AbortSignal.timeout(probeMs)).catch(() => false))) {
       if (failure) throw new Error(`cannot be started: ${failure.message}`);
       if (!this.#running()) throw new Error('ended before it served');
       if (performance.now() > deadline) throw new Error(`did not serve within ${readyMs / 1000} s`);

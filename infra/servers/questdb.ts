@@ -65,7 +65,7 @@ export async function startQuestDb({ folder, ports, settings }: QuestDbOptions):
       ...settings,
     },
     folder,
-    serves: async () => (await fetch(`${httpUrl}/ping`)).status === 204,
+    serves: async (signal) => (await fetch(`${httpUrl}/ping`, { signal })).status === 204,
   });
   return { httpUrl, pgUrl: `postgres://admin:quest@127.0.0.1:${pg}/qdb`, server, stop: () => server.stop() };
 }

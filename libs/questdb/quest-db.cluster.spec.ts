@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { compareUtf8, forever, type PointBatch } from '#model';
 import type { Placed } from '#stores';
@@ -33,10 +34,29 @@ async function dropAndClose(db: QuestDb, generation: number): Promise<void> {
   await db.close();
 }
 
+/** Asks again while the server that all share is too busy to answer. What is asked in vain for long, or answered wrongly, stays so. */
+function patient<T extends object>(store: T): T {
+  const again = async (ask: () => Promise<unknown>, tries = 4): Promise<unknown> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 0 || (error as { code?: string }).code !== 'store_unavailable') throw error;
+      await pause(1000);
+      return again(ask, tries - 1);
+    }
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (...args: unknown[]) => again(async () => Reflect.apply(value, target, args)) : value;
+    },
+  });
+}
+
 describeOnServers('QuestDB as a series store', () => {
   const subject = async (): Promise<SeriesStoreUnderTest> => {
     const db = await open(seriesTables);
-    const store = db.series(seriesTables);
+    const store = patient(db.series(seriesTables));
     // What is not live is in the rollups after a checkpoint.
     const visible = (): Promise<void> => store.checkpoint();
     return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
@@ -47,7 +67,7 @@ describeOnServers('QuestDB as a series store', () => {
 describeOnServers('QuestDB as an event store', () => {
   const subject = async (): Promise<EventStoreUnderTest> => {
     const db = await open(eventTables);
-    return { store: db.events(eventTables), crash: () => db.crash().then(subject), close: () => dropAndClose(db, eventTables) };
+    return { store: patient(db.events(eventTables)), crash: () => db.crash().then(subject), close: () => dropAndClose(db, eventTables) };
   };
   eventStoreContract(subject, 5);
 });

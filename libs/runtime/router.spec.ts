@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startEmbedded } from '#testing';
+import { freePorts } from '../../infra/servers/index.js';
 import { startRouter, type Router } from './router.js';
 import type { Running } from './start.js';
 
@@ -100,7 +101,6 @@ async function listening(server: Server): Promise<{ readonly server: Server; rea
 }
 
 async function nobody(): Promise<string> {
-  const { server, url } = await listening(createServer());
-  server.close();
-  return url;
+  const [port] = await freePorts(1);
+  return `http://127.0.0.1:${port}`;
 }

@@ -40,7 +40,7 @@ describeOnOwnServers('a broker', () => {
   afterAll(() => own?.stop(), 60_000);
 
   const open = async (prefix: string, more: Partial<KafkaOptions> = {}): Promise<KafkaStorage> => {
-    const kafka = await openKafka({ ...own.options(prefix), waitMs, ...more });
+    const kafka = await openKafka({ ...own.options(prefix), waitMs, openMs: 30_000, ...more });
     opened.push(kafka);
     return kafka;
   };
@@ -95,7 +95,7 @@ describeOnOwnServers('a broker', () => {
   }, 180_000);
 
   it('that is away for long is waited for by those who asked before and by one who tries, and the others are refused at once', async () => {
-    const kafka = await open('away.', { waitMs: 60_000 });
+    const kafka = await open('away.', { waitMs: 110_000 });
     await kafka.log.append([seen(1)]);
     await broker().kill('SIGKILL');
     let isWaiting = true;
@@ -109,10 +109,10 @@ describeOnOwnServers('a broker', () => {
     await broker().start();
     await waiting;
     await kafka.log.append([seen(4)]);
-  }, 120_000);
+  }, 180_000);
 
   it('that came back while nobody had anything to write is as good as before', async () => {
-    const kafka = await open('quiet.');
+    const kafka = await open('quiet.', { waitMs: 10_000 });
     await kafka.log.append([seen(1)]);
     await broker().kill('SIGKILL');
     await expect(kafka.log.append([seen(2)])).rejects.toMatchObject({ code: 'log_unavailable' });
@@ -188,7 +188,7 @@ describeOnOwnServers('a broker', () => {
 
   it('that is not there at the start is waited for', async () => {
     await broker().kill('SIGKILL');
-    const kafka = await open('late.');
+    const kafka = await open('late.', { openMs: 3_000 });
     expect(kafka.health()).toBeDefined();
     await expect(kafka.log.append([seen(1)])).rejects.toMatchObject({ code: 'log_unavailable' });
     const joining = LogConsumer.join(kafka.log, { group: 'g', topics: [sources] });

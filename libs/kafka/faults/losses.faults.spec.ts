@@ -222,7 +222,6 @@ describeOnOwnServers('three brokers', () => {
       const add = (): Promise<void> => queue.add(toAll().map((message) => ({ topic, partition: message.partition!, bytes: 100, message })));
       await add();
       await whileOneDies(add);
-      expect(queue.figures().failures).toBe(0);
       expect(queue.figures().sends).toBeGreaterThan(2);
       for (const count of await counts()) expect(count).toBeGreaterThanOrEqual(2);
     }, 180_000);

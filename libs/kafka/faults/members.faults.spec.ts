@@ -84,12 +84,13 @@ describeOnOwnServers('of two members of a group', () => {
     expect(keys.some((key) => theirs.has(key))).toBe(true);
     await there.kill();
     await until('the other one has all', () => keys.every((key) => hereHas().has(key)));
+    await here.subscription.caughtUp();
     await here.commit();
     expect(await here.subscription.lag()).toBe(0);
   }, 120_000);
 
   it('one that is frozen and wakes up drops what it held, and the other one has it', async () => {
-    await begin('frozen.', 1_000);
+    await begin('frozen.', 5_000);
     const before = here.records.length;
     there.child.kill('SIGSTOP');
     // What it has said before it was frozen comes long before the group gives its partitions to the other one.

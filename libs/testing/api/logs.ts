@@ -131,12 +131,12 @@ export const logs: Section = (stage) => {
 
   describe('§4.8: last, start and end, tail, name and limit', () => {
     const id = (): string => stage().id('logs');
-    const now = Date.now();
-    // Sent out of order; 0 to 5 lie in 2024, 6 to 9 in the last hour, 6 and 7 at one time.
-    const times = [0, 1, 2, 3, 4, 5].map((n) => at + n * 1000).concat([now - 1_800_000, now - 1_800_000, now - 60_000, now - 1000]);
-    const points = times.map((timestamp, n) => ({ metric: n % 3 === 0 ? 'third' : 'other', class: 'event', value: n, timestamp }));
     const values = (...found: number[]): string[] => found.map(String);
     beforeAll(async () => {
+      const now = Date.now();
+      // Sent out of order; 0 to 5 lie in 2024, 6 to 9 in the last hour, 6 and 7 at one time.
+      const times = [0, 1, 2, 3, 4, 5].map((n) => at + n * 1000).concat([now - 1_800_000, now - 1_800_000, now - 60_000, now - 1000]);
+      const points = times.map((timestamp, n) => ({ metric: n % 3 === 0 ? 'third' : 'other', class: 'event', value: n, timestamp }));
       await stage().own.accepted({
         source_id: id(),
         points: [...points.slice(5, 8), points[9], ...points.slice(0, 5).toReversed(), points[8]],

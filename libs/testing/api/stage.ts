@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { Urls } from '../deployment.js';
 import { eventually } from '../eventually.js';
 import { ApiClient, type DeviceJson, type EntryJson, type KeyJson, type ProblemJson } from '../http/client.js';
-import { send, type Answer, type Ask } from '../http/send.js';
+import { patiently, send, type Answer, type Ask } from '../http/send.js';
 import { Contract, type OpenApi } from './contract.js';
 
 /** A running service to be asked. */
@@ -61,13 +61,13 @@ export class Stage {
     return new ApiClient(
       () => this.urls,
       key,
-      (ask, answer) => this.check(ask, answer),
+      (base, ask) => this.bare(ask, base),
     );
   }
 
   /** Asks with exactly these headers. */
   async bare(ask: Ask, base = this.urls.api): Promise<Answer> {
-    const answer = await send(base, ask);
+    const answer = await patiently(() => send(base, ask));
     this.check(ask, answer);
     return answer;
   }

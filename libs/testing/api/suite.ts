@@ -22,7 +22,7 @@ export function apiSuite(open: () => Promise<Target>): void {
   beforeAll(async () => {
     target = await open();
     stage = await Stage.on(target);
-  });
+  }, 300_000);
 
   // The slow bodies of `transport` are under way while the rows of the others run.
   const sections = [

@@ -16,6 +16,8 @@ export interface Chapter {
 }
 
 type How = 'in turn' | 'at once' | 'crash after' | 'restart after' | 'crash during';
+/** The roles of a cluster may take so long to be there again. */
+const crashMs = 150_000;
 const quiet: readonly How[] = ['in turn', 'at once'];
 const breaking: readonly How[] = ['crash after', 'restart after', 'crash during', 'crash during'];
 
@@ -85,7 +87,7 @@ class Teller {
     await eventually(async () => {
       const answer = await (gzip ? client.ingestGzip(body) : client.ingest(body));
       if (answer.status !== 200) throw new Error(`POST /ingest answered ${answer.status}: ${answer.text}`);
-    });
+    }, crashMs);
     this.#worlds[org].accept(body);
   }
 

@@ -2,18 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
-import { durations, rowMs } from './durations.js';
-import { untouched, type Row } from './rows.js';
+import { eventually } from '../eventually.js';
+import { durations, isLong, rowMs } from './durations.js';
+import { refusedInVain, type Row } from './rows.js';
 import { Stage } from './stage.js';
 
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
 const random = new Random(seed);
-/** A request that was under way when the brokers died is answered by then. */
-const lastAnswersMs = 1000;
+/** What was under way when the brokers died has come to its end when nothing was acknowledged for so long; devices send every 2 s. */
+const quietMs = 4000;
 
 const rows: Readonly<Record<string, Row>> = {
   'kill -9 of one': {
-    mayRefuse: [],
+    // Beside other suites the others may take longer to choose a leader than a request waits for one.
+    mayRefuse: isLong ? [] : ['ingress'],
     async fault({ servers }) {
       const broker = random.pick(servers.kafka.servers);
       await broker.kill('SIGKILL');
@@ -27,7 +29,11 @@ const rows: Readonly<Record<string, Row>> = {
     async fault({ servers }, load) {
       const two = random.shuffled(servers.kafka.servers).slice(1);
       await Promise.all(two.map((broker) => broker.kill('SIGKILL')));
-      await pause(lastAnswersMs);
+      await eventually(async () => {
+        const { length } = load.acknowledged();
+        await pause(quietMs);
+        expect(load.acknowledged()).toHaveLength(length);
+      });
       const { length } = load.acknowledged();
       await pause(durations.twoOfThreeDownMs);
       expect(load.acknowledged()).toHaveLength(length);
@@ -45,7 +51,7 @@ describeOnOwnServers(`three brokers under load, and the death of some: FAULTS_SE
     '%s',
     async (name, row) => {
       const refused = await stage.underLoad(name, (load) => row.fault(stage, load));
-      expect(refused).toMatchObject(untouched(row));
+      expect(refusedInVain(refused, row)).toEqual([]);
     },
     rowMs,
   );

@@ -10,7 +10,7 @@ import { describeOnOwnServers } from '../servers.js';
 import { durations, isLong, rowMs } from './durations.js';
 import { importDays } from './import-days.js';
 import { appendPoison, poisonsBeside } from './poison.js';
-import { untouched, type Row } from './rows.js';
+import { refusedInVain, type Row } from './rows.js';
 import { Stage } from './stage.js';
 
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
@@ -88,8 +88,9 @@ const rows: Readonly<Record<string, Row>> = {
             reason: headers['reason'],
             group: headers['group']?.replace(/\..*/, ''),
           }));
+          // One may be parked again by who takes over its partition.
           expect(found).toEqual(expect.arrayContaining(expected));
-          expect(found).toHaveLength(expected.length);
+          expect(expected).toEqual(expect.arrayContaining(found));
         });
       } finally {
         await kafka.close();
@@ -141,7 +142,7 @@ describeOnOwnServers(`a cluster under load and what may break: FAULTS_SEED=${see
     '%s',
     async (name, row) => {
       const refused = await stage.underLoad(name, (load) => row.fault(stage, load));
-      expect(refused).toMatchObject(untouched(row));
+      expect(refusedInVain(refused, row)).toEqual([]);
     },
     rowMs,
   );

@@ -1,8 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Urls } from '../deployment.js';
-import { patienceMs } from '../eventually.js';
-import { send, type Answer, type Ask } from './send.js';
+import { patiently, send, type Answer, type Ask } from './send.js';
 
 /** The shapes of the API's JSON as a client declares them. */
 export interface QueryJson {
@@ -67,8 +65,7 @@ export class ApiClient {
   constructor(
     private readonly urls: () => Urls,
     readonly key: string,
-    /** Sees every answer before the caller does. */
-    private readonly look: (ask: Ask, answer: Answer) => void = () => {},
+    private readonly exchange: typeof send = send,
   ) {}
 
   /** Asks the data API. */
@@ -98,13 +95,9 @@ export class ApiClient {
 
   /** The JSON of a 200; a 503 is asked again for a while, when it says so. @throws Error on any other status. */
   async json<T>(path: string): Promise<T> {
-    for (const endMs = performance.now() + patienceMs; ;) {
-      const { status, headers, text } = await this.ask({ path });
-      if (status === 200) return JSON.parse(text) as T;
-      const againS = Number(headers['retry-after']);
-      if (status !== 503 || !againS || performance.now() > endMs) throw new Error(`GET ${path} answered ${status}: ${text.slice(0, 400)}`);
-      await pause(1000 * againS);
-    }
+    const { status, text } = await patiently(() => this.ask({ path }));
+    if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text.slice(0, 400)}`);
+    return JSON.parse(text) as T;
   }
 
   /** Resolves when the body was accepted. @throws Error on any other status. */
@@ -113,10 +106,7 @@ export class ApiClient {
     if (answer.status !== 200) throw new Error(`POST /ingest answered ${answer.status}: ${answer.text.slice(0, 400)}`);
   }
 
-  async #send(base: string, ask: Ask): Promise<Answer> {
-    const whole: Ask = { ...ask, headers: { 'x-api-key': this.key, ...ask.headers } };
-    const answer = await send(base, whole);
-    this.look(whole, answer);
-    return answer;
+  #send(base: string, ask: Ask): Promise<Answer> {
+    return this.exchange(base, { ...ask, headers: { 'x-api-key': this.key, ...ask.headers } });
   }
 }

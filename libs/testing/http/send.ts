@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { patienceMs } from '../eventually.js';
 
 /** A request as it goes over the wire: nothing in `path` is normalized, a header with two values is sent twice. */
 export interface Ask {
@@ -38,6 +40,16 @@ export async function send(base: string, ask: Ask): Promise<Answer> {
     const isLate = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
     if (isLate && outgoing.method === 'GET') return begin(base, ask).answer;
     throw error;
+  }
+}
+
+/** Asks again for a while when the answer is 503 and says when, as any client must. */
+export async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
+  for (const endMs = performance.now() + patienceMs; ;) {
+    const answer = await ask();
+    const againS = Number(answer.headers['retry-after']);
+    if (answer.status !== 503 || !againS || performance.now() > endMs) return answer;
+    await pause(1000 * againS);
   }
 }
 
