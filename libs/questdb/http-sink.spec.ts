@@ -60,4 +60,22 @@ describe('A body that is sent over HTTP', () => {
     await sink.send(small, forever);
     expect(behaviours).toEqual([]);
   });
+
+  it.each([
+    ['waits for its answer', small, Infinity],
+    ['is on its way', large, large.length],
+  ])('%s: it goes no further once the lease is lost', async (_, body, most) => {
+    let held = true;
+    const end = Promise.withResolvers<{ readonly code: string; readonly bytes: number }>();
+    behaviours = [
+      (socket) => {
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => end.resolve({ code: code!, bytes: socket.bytesRead })).resume();
+        held = false;
+      },
+    ];
+    await expect(sink.send(body, { held: () => held })).rejects.toMatchObject({ outcome: 'unknown' });
+    const { code, bytes } = await end.promise;
+    expect(code).toBe('ECONNRESET');
+    expect(bytes).toBeLessThan(most);
+  });
 });

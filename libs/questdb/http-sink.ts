@@ -8,6 +8,10 @@ import { NotAccepted, type LineSink } from './line-sink.js';
 const slowMs = 5000;
 /** After this a request is given up: what was not delivered of it is thrown away. */
 const lostMs = 60_000;
+/** How often a request under way is looked at. */
+const lookMs = 250;
+/** Of a body at a time. */
+const pieceBytes = 1 << 17;
 
 /** Line protocol over HTTP, on one connection that is kept. */
 export class HttpSink implements LineSink {
@@ -44,21 +48,23 @@ export class HttpSink implements LineSink {
     if (!lease.held()) throw new NotAccepted('none', 'the lease is lost');
     this.#sentMs = performance.now();
     try {
-      await this.#exchange(body);
+      await this.#exchange(body, lease);
     } finally {
       this.#sentMs = undefined;
     }
   }
 
-  async #exchange(body: Uint8Array): Promise<void> {
+  async #exchange(body: Uint8Array, lease: Lease): Promise<void> {
     const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength };
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
     // A request may also fail after its answer has begun, of which the answer is told too.
     sending.on('error', () => undefined);
-    const connection = watch(sending);
-    const lost = setTimeout(() => connection.socket?.resetAndDestroy(), lostMs);
+    const connection = new Connection(sending, () => write(sending, body, lease));
+    const beganMs = performance.now();
+    const looking = setInterval(() => {
+      if (!lease.held() || performance.now() - beganMs > lostMs) connection.reset();
+    }, lookMs);
     try {
-      sending.end(body);
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];
       if (answer.statusCode !== 204) throw new NotAccepted('none', `QuestDB answers ${answer.statusCode}: ${await text(answer)}`);
       answer.resume();
@@ -68,37 +74,58 @@ export class HttpSink implements LineSink {
       if (cause instanceof NotAccepted) throw cause;
       throw new NotAccepted(connection.connected ? 'unknown' : 'none', `no answer from QuestDB: ${(cause as Error).message}`, { cause });
     } finally {
-      clearTimeout(lost);
+      clearInterval(looking);
     }
   }
 }
 
 /** What becomes of the connection that a request gets. */
-interface Connection {
-  socket: Socket | undefined;
+class Connection {
+  #socket: Socket | undefined;
+  #connected = false;
+
+  constructor(sending: ClientRequest, begin: () => void) {
+    const connected = (): void => {
+      this.#connected = true;
+      begin();
+    };
+    sending.once('socket', (socket) => {
+      this.#socket = socket;
+      if (socket.connecting) socket.once('connect', connected);
+      else connected();
+    });
+  }
+
   /** Whether bytes may have left. */
-  connected: boolean;
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  /** What waits to be delivered is thrown away, also by the kernel. */
+  reset(): void {
+    this.#socket?.resetAndDestroy();
+  }
+
   /** Resolves when nothing of the request is under way any more. */
-  ended(): Promise<void>;
+  async ended(): Promise<void> {
+    const socket = this.#socket;
+    if (!socket || socket.closed) return;
+    socket.destroy();
+    await once(socket, 'close');
+  }
 }
 
-function watch(sending: ClientRequest): Connection {
-  const connection: Connection = {
-    socket: undefined,
-    connected: false,
-    ended: async () => {
-      const { socket } = connection;
-      if (!socket || socket.closed) return;
-      socket.destroy();
-      await once(socket, 'close');
-    },
-  };
-  sending.once('socket', (socket) => {
-    connection.socket = socket;
-    if (socket.connecting) socket.once('connect', () => (connection.connected = true));
-    else connection.connected = true;
+/** Each piece follows when the kernel has taken the one before, so that a process which stood still meanwhile looks at its lease first. */
+function write(sending: ClientRequest, body: Uint8Array, lease: Lease, from = 0): void {
+  if (!lease.held()) return;
+  const to = from + pieceBytes;
+  if (to >= body.byteLength) {
+    sending.end(body.subarray(from));
+    return;
+  }
+  sending.write(body.subarray(from, to), (failure) => {
+    if (!failure) write(sending, body, lease, to);
   });
-  return connection;
 }
 
 async function text(answer: IncomingMessage): Promise<string> {
