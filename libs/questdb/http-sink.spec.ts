@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { forever } from '#model';
 import { HttpSink } from './http-sink.js';
 
@@ -78,4 +79,36 @@ describe('A body that is sent over HTTP', () => {
     expect(code).toBe('ECONNRESET');
     expect(bytes).toBeLessThan(most);
   });
+});
+
+/** A port on which nobody takes connections: once two wait, the kernel drops what asks for one more, as the host of a dead machine does. */
+const silent = `
+  const { parentPort } = require('node:worker_threads');
+  const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+
+describe('A body for a host that is silent', () => {
+  let worker: Worker;
+  let sink: HttpSink;
+  const waiting: Socket[] = [];
+  beforeEach(async () => {
+    worker = new Worker(silent, { eval: true });
+    const [port] = (await once(worker, 'message')) as [number];
+    sink = new HttpSink(`http://127.0.0.1:${port}`);
+    for (const socket of [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]) {
+      waiting.push(socket.on('error', () => undefined));
+      await once(socket, 'connect');
+    }
+  });
+  afterEach(async () => {
+    sink.close();
+    for (const socket of waiting.splice(0)) socket.destroy();
+    await worker.terminate();
+  });
+
+  it('is not sent: that is known within seconds', async () => {
+    await expect(sink.send(small, forever)).rejects.toMatchObject({ outcome: 'none' });
+  }, 10_000);
 });

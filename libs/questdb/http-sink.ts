@@ -6,6 +6,8 @@ import { NotAccepted, type LineSink } from './line-sink.js';
 
 /** What an operator is told of: an answer that takes longer. */
 const slowMs = 5000;
+/** After this an attempt to connect is given up: a host that is gone says nothing. */
+const connectMs = 3000;
 /** After this a request is given up: what was not delivered of it is thrown away. */
 const lostMs = 60_000;
 /** How often a request under way is looked at. */
@@ -62,7 +64,8 @@ export class HttpSink implements LineSink {
     const connection = new Connection(sending, () => write(sending, body, lease));
     const beganMs = performance.now();
     const looking = setInterval(() => {
-      if (!lease.held() || performance.now() - beganMs > lostMs) connection.reset();
+      const mostMs = connection.connected ? lostMs : connectMs;
+      if (!lease.held() || performance.now() - beganMs > mostMs) connection.reset();
     }, lookMs);
     try {
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];
@@ -84,6 +87,7 @@ class Connection {
   #socket: Socket | undefined;
   #connected = false;
 
+  /** @param begin is called once there is a connection. */
   constructor(sending: ClientRequest, begin: () => void) {
     const connected = (): void => {
       this.#connected = true;
@@ -103,7 +107,9 @@ class Connection {
 
   /** What waits to be delivered is thrown away, also by the kernel. */
   reset(): void {
-    this.#socket?.resetAndDestroy();
+    // One that still connects would be reset only once it has.
+    if (this.#connected) this.#socket?.resetAndDestroy();
+    else this.#socket?.destroy();
   }
 
   /** Resolves when nothing of the request is under way any more. */
