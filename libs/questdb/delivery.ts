@@ -75,8 +75,8 @@ export class Delivery {
         this.check();
         outage.began(cause);
         figures.failures++;
-        giveUp();
         this.#uncertain ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
+        giveUp();
       }
       await this.changed.wait(pauseMs);
     }

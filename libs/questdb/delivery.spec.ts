@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { forever } from '#model';
+import { Delivery } from './delivery.js';
+import { Figures } from './figures.js';
+import { NotAccepted } from './line-sink.js';
+import { Outage } from './outage.js';
+import { Signal } from './signal.js';
+
+const body = Buffer.from('t,a=b value=1 1\n');
+
+/** A store that accepts a body, or refuses it with this outcome, one after the other; the last of these is for all that come after it. */
+function aDelivery(...outcomes: readonly ('accepted' | 'none' | 'unknown')[]) {
+  const done: string[] = [];
+  const send = (): Promise<void> => {
+    const outcome = outcomes[Math.min(done.filter((one) => one !== 'visible').length, outcomes.length - 1)]!;
+    done.push(outcome);
+    return outcome === 'accepted' ? Promise.resolve() : Promise.reject(new NotAccepted(outcome, 'no'));
+  };
+  const of = (): Promise<void> => Promise.resolve(void done.push('visible'));
+  const changed = new Signal();
+  const way = { sink: { send }, visibility: { of }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
+  return { delivery: new Delivery(way as never, forever, changed), changed, done };
+}
+const giveUp = (): void => {
+  throw new Error('given up');
+};
+
+describe('A body after one that was given up', () => {
+  it.each([
+    ['none', ['visible', 'none', 'accepted']],
+    ['unknown', ['visible', 'unknown', 'visible', 'accepted']],
+  ] as const)('with the outcome %s: %j', async (outcome, expected) => {
+    const { delivery, done } = aDelivery(outcome, 'accepted');
+    await expect(delivery.send(body, giveUp)).rejects.toThrow('given up');
+    await delivery.send(body, giveUp);
+    expect(done).toEqual(expected);
+  });
+});
