@@ -37,3 +37,15 @@ describe('A body after one that was given up', () => {
     expect(done).toEqual(expected);
   });
 });
+
+it('A body that is refused is tried again in a rhythm that no new rows hurry, and is dropped at once in the end', async () => {
+  const { delivery, changed, done } = aDelivery('none');
+  const dropped = delivery.send(body).catch((error: unknown) => error);
+  for (let rows = 0; rows < 100; rows++) {
+    await setImmediate();
+    changed.ring();
+  }
+  delivery.end();
+  await expect(dropped).resolves.toMatchObject({ code: 'store_unavailable' });
+  expect(done.length).toBeLessThan(10);
+});

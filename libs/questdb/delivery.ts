@@ -2,7 +2,7 @@ import { type Lease, TelemetryError } from '#model';
 import { NotAccepted, type LineSink } from './line-sink.js';
 import type { Figures } from './figures.js';
 import type { Outage } from './outage.js';
-import type { Signal } from './signal.js';
+import { Signal } from './signal.js';
 import type { Visibility } from './visibility.js';
 
 const firstPauseMs = 100;
@@ -23,6 +23,7 @@ export interface Way {
 export class Delivery {
   /** Something that was sent before may still come: from an attempt with an unknown outcome, or from an earlier lease. */
   #uncertain = true;
+  readonly #ending = new Signal();
   #ended: { readonly cause: unknown } | undefined;
 
   /** @param changed rung when somebody who waits should look again. */
@@ -35,6 +36,7 @@ export class Delivery {
   /** Sends nothing any more. @param cause what went wrong, if that is why. */
   end(cause?: unknown): void {
     this.#ended ??= { cause };
+    this.#ending.ring();
     this.changed.ring();
   }
 
@@ -78,7 +80,7 @@ export class Delivery {
         this.#uncertain ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
         giveUp();
       }
-      await this.changed.wait(pauseMs);
+      await this.#ending.wait(pauseMs);
     }
   }
 }
