@@ -155,8 +155,8 @@ export const settings = {
   questDbUrl: setting({
     variable: 'HEADWATER_QUESTDB_URL',
     otherwise: 'http://localhost:9000',
-    parse: url('http:', 'https:'),
-    expected: 'a URL that begins with http:// or https://',
+    parse: url('http:'),
+    expected: 'a URL that begins with http://',
     about: 'QuestDB over HTTP, for writing',
     shape: 'cluster',
   }),
