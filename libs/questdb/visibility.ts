@@ -16,6 +16,7 @@ export interface Suspension {
 
 /** Numbers of transactions: what a table has accepted, and what of it readers see. */
 interface Progress {
+  readonly table: string;
   readonly accepted: number;
   readonly shown: number;
 }
@@ -27,7 +28,7 @@ interface Progress {
 export class Visibility {
   readonly #suspended = new Map<string, { readonly suspension: Suspension; readonly seenMs: number; isOver: boolean }>();
 
-  constructor(private readonly sql: Sql) {}
+  constructor(private readonly sql: Pick<Sql, 'rows'>) {}
 
   /** Tables that took rows without showing them when they were last looked at, or a moment ago. */
   get suspended(): readonly Suspension[] {
@@ -40,33 +41,42 @@ export class Visibility {
    * @param check throws when nobody waits any more.
    */
   async of(tables: readonly string[], check: () => void): Promise<void> {
-    for (const table of tables) await this.#of(table, check);
-  }
-
-  async #of(table: string, check: () => void): Promise<void> {
     const beganMs = performance.now();
-    const { accepted, ...first } = await this.#look(table);
-    for (let { shown } = first; shown < accepted; { shown } = await this.#look(table)) {
+    let behind = (await this.#look(tables)).filter(({ shown, accepted }) => shown < accepted);
+    while (behind.length > 0) {
+      const names = behind.map(({ table }) => table);
       const ms = performance.now() - beganMs;
-      if (ms > waitMs) throw new TelemetryError('store_unavailable', `QuestDB has not applied yet what ${table} took.`, { retryAfterS: 1 });
+      if (ms > waitMs)
+        throw new TelemetryError('store_unavailable', `QuestDB has not applied yet what ${names.join()} took.`, { retryAfterS: 1 });
       await pause(Math.min(pauseMs.most, Math.max(pauseMs.least, ms / 4)));
       check();
+      const shown = new Map((await this.#look(names)).map((progress) => [progress.table, progress.shown]));
+      behind = behind.filter(({ table, accepted }) => shown.get(table)! < accepted);
     }
-    const told = this.#suspended.get(table);
-    if (told) told.isOver = true;
+    for (const table of tables) {
+      const told = this.#suspended.get(table);
+      if (told) told.isOver = true;
+    }
   }
 
-  /** Rejects when the table is suspended, which is resumed, and when there is none. */
-  async #look(table: string): Promise<Progress> {
-    const [found] = await this.sql.rows<[shown: number, accepted: number, suspended: string, tag: string, message: string]>(
-      `SELECT writerTxn, sequencerTxn, suspended, errorTag, errorMessage FROM wal_tables() WHERE name = '${table}'`,
+  /** All tables in one question. Rejects when one is suspended, which is resumed, and when one is missing. */
+  async #look(tables: readonly string[]): Promise<Progress[]> {
+    const rows = await this.sql.rows<[table: string, shown: number, accepted: number, suspended: string, tag: string, message: string]>(
+      `SELECT name, writerTxn, sequencerTxn, suspended, errorTag, errorMessage FROM wal_tables()
+       WHERE name IN (${tables.map((table) => `'${table}'`).join()})`,
     );
-    if (!found) throw new TelemetryError('store_unavailable', `QuestDB has no table ${table}.`);
-    const [shown, accepted, suspended, tag, message] = found;
-    if (suspended !== 't') return { accepted, shown };
-    const reason = [tag, message].join(' ').trim() || 'no reason is given';
+    const found = rows.map(([table]) => table);
+    const missing = tables.filter((table) => !found.includes(table));
+    if (missing.length > 0) throw new TelemetryError('store_unavailable', `QuestDB has no table ${missing.join()}.`);
+    const stopped = rows.filter(([, , , suspended]) => suspended === 't');
+    for (const [table, , , , tag, message] of stopped) await this.#resume(table, [tag, message].join(' ').trim() || 'no reason is given');
+    if (stopped.length === 0) return rows.map(([table, shown, accepted]) => ({ table, shown, accepted }));
+    const names = stopped.map(([table]) => table).join();
+    throw new TelemetryError('store_unavailable', `QuestDB has suspended ${names}.`, { retryAfterS: 1 });
+  }
+
+  async #resume(table: string, reason: string): Promise<void> {
     this.#suspended.set(table, { suspension: { table, reason }, seenMs: performance.now(), isOver: false });
     await this.sql.rows(`ALTER TABLE ${table} RESUME WAL`);
-    throw new TelemetryError('store_unavailable', `QuestDB has suspended ${table}.`, { retryAfterS: 1 });
   }
 }
