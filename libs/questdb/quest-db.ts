@@ -76,7 +76,8 @@ const mostGenerations = 3;
 /** Opens no connection before the first question, so it works while the server is down. */
 export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
   const reading = new Sql(pgUrl, 16);
-  const writing = new Sql(pgUrl, 2);
+  // Of two generations at work, with questions that may take a minute.
+  const writing = new Sql(pgUrl, 8);
   const looking = new Sql(pgUrl, 2);
   const visibility = new Visibility(looking);
   const figures = new Figures();

@@ -46,6 +46,8 @@ export class Sql {
   readonly #pool: Pool;
   #restUntilMs = 0;
   #waiting = 0;
+  /** Connections that are there and have a question. */
+  #working = 0;
   #answers = true;
   #answeredMs = 0;
   #closed = false;
@@ -62,6 +64,8 @@ export class Sql {
     });
     // A connection that dies while nobody uses it: the pool makes another.
     this.#pool.on('error', () => undefined);
+    this.#pool.on('acquire', () => this.#working++);
+    this.#pool.on('release', () => this.#working--);
   }
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
@@ -104,8 +108,7 @@ export class Sql {
 
   /** The server is there no more, or says nothing; not that one question takes long, or that all connections are busy. */
   #isSilence(askedMs: number): boolean {
-    const busy = this.#pool.waitingCount > 0 && this.#pool.totalCount === this.#pool.options.max;
-    return this.#answeredMs < askedMs && !busy;
+    return this.#answeredMs < askedMs && this.#working < this.#pool.options.max;
   }
 
   /**
