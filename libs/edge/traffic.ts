@@ -4,8 +4,8 @@ import { Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Metrics } from './metrics.js';
 
-/** Long enough for what clients already sent to arrive. */
-const quietMs = 300;
+/** Long enough for what clients already sent to arrive, from the other side of the world or from a busy machine. */
+const quietMs = 1000;
 /** Then whoever is still sending is a slow body, which is cut off by then anyway. */
 const patienceMs = 40_000;
 const goodbyeMs = 2000;
