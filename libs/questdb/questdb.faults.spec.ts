@@ -82,8 +82,8 @@ describeOnOwnServers('QuestDB in trouble', () => {
       await server.server.start();
       await writing;
       await eventually(() => db.series(generation).checkpoint());
-      await expect(values('o')).resolves.toEqual(Array.from({ length: writes }, (_, at) => at));
-      await expect(counts('o')).resolves.toEqual(rollupIntervals.map(() => writes));
+      expect(await eventually(() => values('o'))).toEqual(Array.from({ length: writes }, (_, at) => at));
+      expect(await eventually(() => counts('o'))).toEqual(rollupIntervals.map(() => writes));
       expect(db.health()).toBeUndefined();
     },
     longMs,

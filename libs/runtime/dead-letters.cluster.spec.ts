@@ -35,12 +35,15 @@ describeOnServers('dead letters', () => {
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_PORT: '0',
       HEADWATER_CHECKPOINT_SECONDS: '1',
+      // A member that is slow for a moment would park its records again.
+      HEADWATER_SESSION_SECONDS: '30',
     };
     const config = readConfig(env);
     await initDataPlane(config, silent, 1000 * number);
     kafka = await openLog(config, silent);
     processors = await start(ProcessorsModule, cluster('processors'), config, await createLogger('silent'));
-  });
+    await processors.opened;
+  }, 180_000);
   afterAll(async () => {
     await processors?.stop();
     await kafka?.close();

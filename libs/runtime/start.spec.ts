@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbedded } from '#testing';
+import { eventually, startEmbedded } from '#testing';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headwater-start-'));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -41,8 +41,10 @@ describe('an embedded server', () => {
     );
 
     const last = await startEmbedded({ dataDir });
-    const { series } = (await json(`${last.url}/v1/sources/s/metrics/query?last=5m`, key)) as { series: { m: { value: number[] } } };
-    expect(series.m.value).toEqual([1, 2]);
+    await eventually(async () => {
+      const { series } = (await json(`${last.url}/v1/sources/s/metrics/query?last=5m`, key)) as { series: { m: { value: number[] } } };
+      expect(series.m.value).toEqual([1, 2]);
+    });
     await last.stop();
   });
 

@@ -135,6 +135,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       for (const n of count(50)) await log.append([saying(`s${n % 7}`, n), entry(sources, aSource(`s${n % 7}`, n))]);
       const consumer = await join('g', [events, sources]);
       await consumer.has(57);
+      await consumer.subscription.caughtUp();
       expectInOrder(consumer.records);
       const places = new Set(consumer.records.map(({ topic, key, partition }) => `${topic.name} ${key} ${partition}`));
       expect(places.size).toBe(14);
@@ -380,6 +381,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       use(await subject.reopen());
       const consumer = await join('g', [sources, events]);
       await consumer.has(34);
+      await consumer.subscription.caughtUp();
       const records = consumer.records.filter(({ topic }) => topic.name === sources.name);
       expectInOrder(consumer.records);
       expect(newest(records)).toEqual(

@@ -196,7 +196,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       await append('c');
       await processed(runner, 3);
       expect(saver.held.toSorted()).toEqual(['a', 'b', 'c']);
-      expect(runner.figures().parked).toBe(1);
+      await until('it is parked', () => runner.figures().parked === 1);
       await runner.checkpoint();
       expect(await runner.lag()).toBe(0);
 
@@ -238,7 +238,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       const runner = await run(saver);
       await until('it failed a few times', () => saver.calls.filter((call) => call.includes('z')).length > 4);
       away = false;
-      await until('all is processed', () => saver.held.includes('z'));
+      await until('all is processed', () => saver.held.length > 1 && runner.figures().parked > 0);
       expect(runner.figures().parked).toBe(1);
       expect(new Set(saver.held)).toEqual(new Set(['a', 'z']));
     });
@@ -269,6 +269,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
     const runner = await run(saver);
     await processed(runner, 2);
     const [letter] = (await parked(1)).unreadable;
+    await until('it is parked', () => runner.figures().parked === 1);
     expect([...letter!.bytes]).toEqual([0, 0, 0, 0, 1, 255]);
     expect(letter!.headers).toMatchObject({ topic: sources.name, group: 'g' });
     await runner.checkpoint();

@@ -139,7 +139,8 @@ describeOnOwnServers('a broker', () => {
     await add(one, 4 * keys);
     const consumer = await LogConsumer.join(other.log, { group: 'g', topics: [sources] });
     await consumer.subscription.caughtUp();
-    expect(consumer.records.map(numberOf)).toEqual([1, 3, 4].map((n) => n * keys));
+    // What is told as refused just after the start may have been written.
+    expect([...new Set(consumer.records.map(numberOf))]).toEqual([1, 3, 4].map((n) => n * keys));
   }, 120_000);
 
   it('that is frozen fills the queue, which refuses what it cannot hold and takes all again afterwards', async () => {

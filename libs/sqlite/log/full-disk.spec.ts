@@ -46,8 +46,8 @@ describe('a log whose disk is full', () => {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const lines: string[] = [];
-    createInterface(child.stdout).on('line', (line) => lines.push(line));
-    const exited = once(child, 'exit');
+    const reading = createInterface(child.stdout).on('line', (line) => lines.push(line));
+    const exited = Promise.all([once(child, 'exit'), once(reading, 'close')]);
     const refused = (): number => lines.filter((line) => line.startsWith('log_unavailable')).length;
     const taken = (): string[] => lines.filter((line) => line.startsWith('ok')).map((line) => line.slice(3));
 
@@ -57,7 +57,7 @@ describe('a log whose disk is full', () => {
     execFileSync('prlimit', ['--pid', `${child.pid}`, '--fsize=unlimited']);
     await until('more are taken', () => taken().length > before + 5);
     child.stdin.end();
-    expect(await exited).toEqual([0, null]);
+    expect((await exited)[0]).toEqual([0, null]);
     expect(lines.filter((line) => line.startsWith('has')).map((line) => line.slice(4))).toEqual(taken());
   });
 });

@@ -191,7 +191,8 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
         const replica = new ApiClient(() => ({ api: url, ingest: url, app: url }), deployment.keys.own);
         const window = `start=${iso(quietMs)}&end=${iso(quietMs + 60_000)}`;
         const seen: string[][] = [];
-        while (!over.signal.aborted)
+        // Until it has moved too.
+        while (!over.signal.aborted || seen.at(-1)?.length !== 0)
           for (const interval of ['raw', '1m']) {
             const path = `/v1/sources/mark/metrics/query?${window}&interval=${interval}&metrics=a,b`;
             const { series } = await replica.json<QueryJson>(path);
@@ -205,7 +206,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
           await verifySource(client, id, source, random);
         }
       };
-      const rebuilding = rebuildDataPlane(config, { told: () => {}, lags: () => {}, leaveMs: 1000 }).finally(() => over.abort());
+      const rebuilding = rebuildDataPlane(config, { told: () => {}, lags: () => {}, leaveMs: 3000 }).finally(() => over.abort());
       const seenByEach = Promise.all(deployment.processes('query').map(({ url }) => seenBy(url)));
       const [next, seenByAll] = await Promise.all([rebuilding, seenByEach, telling()]);
 
