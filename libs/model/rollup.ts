@@ -6,7 +6,7 @@ const columns = ['startMs', 'count', 'firstMs', 'lastMs', 'min', 'max', 'sum'] a
 /**
  * Rollup rows of one series as growing columns: a row is what is known of the points in one bucket. `firstMs` and `lastMs` are the event
  * times of its first and last point, so two rows of one bucket whose spans do not touch have no point in common and add up. A sum that
- * left the range of doubles on its way is not finite: the row's points must then be summed again from the start (see `scale`).
+ * left the range of doubles on its way is not finite: the average then comes from the row's points (see `scale` and `averageOf`).
  */
 export class RollupRows {
   length = 0;
@@ -119,6 +119,17 @@ export class RollupRows {
     this.sum[row] = 0;
     return row;
   }
+}
+
+/** Put to values before they are summed, so that any sum of doubles stays in range; a power of two, so that no digit is lost. */
+export const downscale = 2 ** -64;
+
+/** The average of values whose sum may lie beyond the largest double, from the sum of the values times `downscale`. */
+export function averageOf(
+  scaledSum: number,
+  { min, max, count }: { readonly min: number; readonly max: number; readonly count: number },
+): number {
+  return Math.min(Math.max(scaledSum / count / downscale, min), max);
 }
 
 /** A sum beyond the largest double as the largest double. */

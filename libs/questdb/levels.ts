@@ -28,6 +28,3 @@ export const foldOf = (from: keyof Tables): string =>
 
 /** Whether a sum of so many such values may have left the range of doubles, here or in a part. */
 export const mayOverflow = (min: number, max: number, count: number): boolean => Math.max(-min, max) * count > Number.MAX_VALUE;
-
-/** Put to values before they are summed, so that any sum stays in range; a power of two. */
-export const downscale = 2 ** -64;

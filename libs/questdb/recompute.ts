@@ -1,5 +1,5 @@
-import { clampedSum } from '#model';
-import { downscale, foldOf, type Level, mayOverflow } from './levels.js';
+import { clampedSum, downscale } from '#model';
+import { foldOf, type Level, mayOverflow } from './levels.js';
 import type { Bucket } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import type { Series, SeriesNames } from './series-names.js';

@@ -1,6 +1,6 @@
-import { bucketStartMs, bucketWindow, clampedSum, compareUtf8, intervalMs, type RollupInterval, type Window } from '#model';
+import { averageOf, bucketStartMs, bucketWindow, compareUtf8, downscale, intervalMs, type RollupInterval, type Window } from '#model';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
-import { downscale, foldOf, levels, mayOverflow } from './levels.js';
+import { foldOf, levels, mayOverflow } from './levels.js';
 import { chunks } from './questions.js';
 import { type Slices, sqlWindow } from './slices.js';
 import { oneOf, type Sql, type Value } from './sql.js';
@@ -34,8 +34,11 @@ interface NamedValue extends NamedRow {
 interface NamedBucket extends NamedRow {
   min: number;
   max: number;
+  /** Means nothing where it may have left the range of doubles. */
   sum: number;
   count: number;
+  /** Where the sum means nothing. */
+  avg?: number;
 }
 
 /** A part of the window that is read from one table. */
@@ -129,7 +132,7 @@ export class SeriesReads {
       add(rows, await this.#fold(filter, piece, interval, limit + 1));
     }
     const kept = rows.slice(0, limit + 1);
-    await this.#sumAgain(filter, interval, kept.filter(isLarge));
+    await this.#averageAgain(filter, interval, kept.filter(isLarge));
     return kept;
   }
 
@@ -144,8 +147,8 @@ export class SeriesReads {
     return answer.map(([startMs, its, min, max, sum, count]) => ({ startMs, name: its, min, max, sum: sum ?? Number.NaN, count }));
   }
 
-  /** Sums of parts that may have left the range of doubles, or been clamped, are made again from the points. */
-  async #sumAgain(filter: Filter, interval: RollupInterval, large: readonly NamedBucket[]): Promise<void> {
+  /** Where a sum may have left the range of doubles, or been clamped, the average is made from the points. */
+  async #averageAgain(filter: Filter, interval: RollupInterval, large: readonly NamedBucket[]): Promise<void> {
     if (large.length === 0) return;
     const sums = new Map<string, number>();
     const window = { startMs: large[0]!.startMs, endMs: large.at(-1)!.startMs + intervalMs[interval] };
@@ -156,9 +159,9 @@ export class SeriesReads {
          FROM ${this.tables.points} WHERE ${where} GROUP BY b, ${filter.name}`,
         values,
       );
-      for (const [startMs, name, sum] of rows) sums.set(`${startMs} ${name}`, clampedSum(sum / downscale));
+      for (const [startMs, name, sum] of rows) sums.set(`${startMs} ${name}`, sum);
     }
-    for (const row of large) row.sum = sums.get(`${row.startMs} ${row.name}`) ?? clampedSum(row.sum);
+    for (const row of large) row.avg = averageOf(sums.get(`${row.startMs} ${row.name}`) ?? row.sum * downscale, row);
   }
 
   async #names(filter: Filter, asked: Asked): Promise<string[]> {
@@ -276,7 +279,7 @@ function columnsOf(rows: readonly NamedBucket[]): BucketColumns {
     timestampMs: Float64Array.from(rows, ({ startMs }) => startMs),
     min: Float64Array.from(rows, ({ min }) => min),
     max: Float64Array.from(rows, ({ max }) => max),
-    avg: Float64Array.from(rows, ({ sum, count }) => sum / count),
+    avg: Float64Array.from(rows, ({ sum, count, avg }) => avg ?? sum / count),
     count: Float64Array.from(rows, ({ count }) => count),
   };
 }

@@ -16,7 +16,7 @@ export interface RawColumns {
   readonly value: Float64Array;
 }
 
-/** Buckets of one series or source, ascending in time; a bucket without points is absent. `avg` = sum / count, the sum clamped to the largest double. */
+/** Buckets of one series or source, ascending in time; a bucket without points is absent. `avg` = sum / count, also where the sum is beyond the largest double. */
 export interface BucketColumns {
   readonly timestampMs: Float64Array;
   readonly min: Float64Array;

@@ -1,13 +1,4 @@
-import {
-  bucketWindow,
-  clampedSum,
-  compareUtf8,
-  intervalMs,
-  bucketStartMs,
-  type PointBatch,
-  type RollupInterval,
-  type Window,
-} from '#model';
+import { bucketWindow, compareUtf8, intervalMs, bucketStartMs, type PointBatch, type RollupInterval, type Window } from '#model';
 import type { FleetQuery, SeriesQuery } from '#stores';
 
 export type RawRow = readonly [name: string, timestampMs: number, value: number];
@@ -104,12 +95,13 @@ function fold(name: string, series: Series, asked: Window, interval: RollupInter
     });
 }
 
-/** The sum, clamped to the largest double, over the count. Summed smaller than it is so that no step leaves the range of doubles. */
+/** The sum over the count; summed smaller than it is where a step would leave the range of doubles. */
 function average(values: readonly number[]): number {
   const plain = values.reduce((sum, value) => sum + value, 0);
   if (Number.isFinite(plain)) return plain / values.length;
   const scale = 2 ** 64;
-  return clampedSum(values.reduce((sum, value) => sum + value / scale, 0) * scale) / values.length;
+  const scaled = (values.reduce((sum, value) => sum + value / scale, 0) / values.length) * scale;
+  return Math.min(Math.max(scaled, Math.min(...values)), Math.max(...values));
 }
 
 function keep<Row>(

@@ -54,17 +54,19 @@ function buckets(timestampMs: Float64Array, value: Float64Array, interval: Rollu
     const inside = value.subarray(from, to);
     starts.push(start);
     columns.count.push(inside.length);
-    columns.min.push(inside.reduce((least, it) => Math.min(least, it)));
-    columns.max.push(inside.reduce((most, it) => Math.max(most, it)));
-    columns.avg.push(clampedSum(inside) / inside.length);
+    const min = inside.reduce((least, it) => Math.min(least, it));
+    const max = inside.reduce((most, it) => Math.max(most, it));
+    columns.min.push(min);
+    columns.max.push(max);
+    columns.avg.push(average(inside, min, max));
   }
   return { timestampMs: starts, columns };
 }
 
 /** Summed at a scale at which nothing leaves the range of doubles, where the plain sum does. */
-function clampedSum(values: Float64Array): number {
+function average(values: Float64Array, min: number, max: number): number {
   const plain = values.reduce((sum, it) => sum + it, 0);
-  if (Number.isFinite(plain)) return plain;
+  if (Number.isFinite(plain)) return plain / values.length;
   const scaled = values.reduce((sum, it) => sum + it * 2 ** -64, 0);
-  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, scaled * 2 ** 64));
+  return Math.max(min, Math.min(max, (scaled / values.length) * 2 ** 64));
 }

@@ -1,7 +1,8 @@
 import {
+  averageOf,
   bucketStartMs,
   bucketWindow,
-  clampedSum,
+  downscale,
   FirstRows,
   intervalMs,
   type RollupInterval,
@@ -37,8 +38,6 @@ export interface ReadRequest {
 
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
-/** What keeps any sum of doubles in range. */
-const downscale = 2 ** -64;
 
 /** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, folded once more, and those of the answer. */
 const arenaScratch: ArenaScratch[] = [];
@@ -99,16 +98,13 @@ export class Reads {
         const rows = this.#rows(position, interval, fromMs, toMs);
         if (rows.length > 0) present[position] = 1;
         const some = Math.min(rows.length, limit + 1 - taken);
-        first.add(position, [rows.startMs, rows.min, rows.max, rows.sum, rows.count], 0, some);
+        first.add(position, [rows.startMs, rows.min, rows.max, this.#averages(position, sizeMs, rows, some), rows.count], 0, some);
         taken += some;
         fromMs = rows.length > 0 ? toMs : this.#nextBucket(position, sizeMs, toMs, endMs);
       }
       if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
     }
-    const rows = first.finish();
-    const [, , , sum, count] = rows.columns;
-    for (let row = 0; row < sum!.length; row++) sum![row]! /= count![row]!;
-    return { ...rows, present };
+    return { ...first.finish(), present };
   }
 
   /** The value of each series' newest point in the window, NaN where there is none. */
@@ -149,10 +145,10 @@ export class Reads {
     const levelMs = intervalMs[level];
     finest.clear();
     for (const stale of mergeRows(this.#gather(position, level, fromMs, toMs), levelMs, finest)) this.#foldAgain(position, levelMs, stale);
-    if (interval === level) return this.#summed(position, levelMs, finest);
+    if (interval === level) return finest;
     coarse.clear();
     coarse.foldRows(intervalMs[interval], finest);
-    return this.#summed(position, intervalMs[interval], coarse);
+    return coarse;
   }
 
   /** The rows that each run and arena has by itself, oldest first. The next call takes their memory. */
@@ -176,16 +172,19 @@ export class Reads {
     finest.replace(lowerBound(finest.startMs, fromMs, 0, finest.length), again);
   }
 
-  /** Sums that left the range of doubles on their way are made again, smaller, and clamped. */
-  #summed(position: number, sizeMs: number, rows: RollupRows): RollupRows {
-    for (let row = 0; row < rows.length; row++) {
-      if (Number.isFinite(rows.sum[row])) continue;
-      const startMs = rows.startMs[row]!;
+  /** The averages of the first `count` rows, in the place of their sums. One whose sum left the range of doubles is made from its points. */
+  #averages(position: number, sizeMs: number, rows: RollupRows, count: number): Float64Array {
+    const { startMs, min, max, sum, count: counts } = rows;
+    for (let row = 0; row < count; row++) {
+      if (Number.isFinite(sum[row])) {
+        sum[row]! /= counts[row]!;
+        continue;
+      }
       again.clear();
-      const stream = this.#points(position, startMs, startMs + sizeMs);
+      const stream = this.#points(position, startMs[row]!, startMs[row]! + sizeMs);
       while (stream.next()) again.fold(sizeMs, stream.points.timeMs, stream.points.value, stream.at, stream.end, downscale);
-      rows.sum[row] = clampedSum(again.sum[0]! / downscale);
+      sum[row] = averageOf(again.sum[0]!, { min: min[row]!, max: max[row]!, count: counts[row]! });
     }
-    return rows;
+    return sum;
   }
 }

@@ -54,13 +54,15 @@ function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: 
 }
 
 function summary(values: readonly number[]): Pick<Row, 'min' | 'max' | 'avg' | 'count'> {
-  let [min, max, sum] = [Infinity, -Infinity, 0];
+  let [min, max] = [Infinity, -Infinity];
   for (const value of values) {
     min = Math.min(min, value);
     max = Math.max(max, value);
-    sum = Math.max(-Number.MAX_VALUE, Math.min(sum + value, Number.MAX_VALUE));
   }
-  return { min, max, avg: sum / values.length, count: values.length };
+  // Huge values are summed as parts of the largest one: their sum may be beyond the doubles, their average is not.
+  const unit = Math.max(-min, max) > 1e290 ? Math.max(-min, max) : 1;
+  const sum = values.reduce((so, value) => so + value / unit, 0);
+  return { min, max, avg: (sum / values.length) * unit, count: values.length };
 }
 
 /** The interval that the service chooses by itself: raw under ten minutes, else the one with the number of buckets nearest to 1,000 in ratio. */

@@ -30,7 +30,7 @@ const anchorsMs = (nowMs: number): readonly number[] => [
   Date.UTC(4000, 0, 1),
 ];
 
-/** Values by the last part of the metric's name. Sums of `mixed` never leave the doubles; those of `huge` do, and are clamped. */
+/** Values by the last part of the metric's name. Sums of `mixed` never leave the doubles; those of `huge` do. */
 const valueOf: Readonly<Record<string, (random: Random) => number>> = {
   temp: (random) => Math.round(random.fraction() * 400_000) / 10_000,
   count: (random) => random.whole(-5, 5),
