@@ -9,7 +9,7 @@ export interface Placed<V> {
   readonly value: V;
 }
 
-/** Points of one series, ascending in time, no time twice. */
+/** Points of one series, ascending in time; those of one time by the UTF-8 bytes of their tags as `tagsKey` writes them, without tags first. */
 export interface RawColumns {
   readonly metric: string;
   readonly timestampMs: Float64Array;
@@ -31,7 +31,7 @@ export interface SeriesQuery {
   /** Undefined means all; duplicates and unknown names change nothing. */
   readonly metrics: readonly string[] | undefined;
   readonly window: Window;
-  /** Rows over all series together, ordered by (time, metric by UTF-8 bytes): the first `limit` are kept. */
+  /** Rows over all series together, ordered by (time, metric by UTF-8 bytes, tags): the first `limit` are kept. */
   readonly limit: number;
 }
 
@@ -65,8 +65,9 @@ export interface FleetAnswer {
 }
 
 /**
- * Raw points and their rollups. A point is identified by (org, source, metric, time); the later record in the log wins, and within a
- * record the later position. Every rollup equals the fold over the raw series so deduplicated: count, min and max exactly, avg within
+ * Raw points and their rollups. A point is identified by (org, source, metric, time, tags): points that differ in tags only are different
+ * points. Of several values for one point that of the later record in the log wins, and within a record that of the later position. A
+ * series is all points of a metric of a source, whatever their tags, so a bucket has one row. Every rollup equals the fold over the raw series so deduplicated: count, min and max exactly, avg within
  * 1e-9 × max(|min|, |max|), after any mix of duplicate, late, reordered and repeated batches and any crash.
  */
 export interface SeriesStore {
@@ -80,7 +81,7 @@ export interface SeriesStore {
 
   /** Names of all metrics the source ever reported, in UTF-8 byte order. */
   metricNames(orgId: string, sourceId: string): Promise<readonly string[]>;
-  /** The value of the newest point of each metric in the window, by metric in UTF-8 byte order. */
+  /** The value of the newest point of each metric in the window, of several of one time the last by tags; by metric in UTF-8 byte order. */
   latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]>;
   raw(query: SeriesQuery): Promise<RawAnswer>;
   /** Buckets whose start lies in the window, once the window's start is moved down to a bucket's edge. */

@@ -35,10 +35,23 @@ const gauges: readonly ((random: Random, at: number) => number)[] = [
   () => 42,
 ];
 
-const tagSets: readonly Tags[] = [{}, {}, {}, { site: 'north' }, { b: '2', a: '1' }];
+/** The last two are equal: the order of keys means nothing. */
+const tagSets: readonly Tags[] = [
+  {},
+  {},
+  { core: '0' },
+  { core: '1' },
+  { core: '\uFFFD' },
+  { core: '\u{1F600}' },
+  { b: '2', a: '1' },
+  { a: '1', b: '2' },
+];
 
-/** A random history whose records stand at `firstOffset` and after it. */
-export function aSeriesHistory(random: Random, orgId: string, firstOffset: number): SeriesHistory {
+/**
+ * A random history whose records stand at `firstOffset` and after it.
+ * @param tagged false for one whose points have no tags.
+ */
+export function aSeriesHistory(random: Random, orgId: string, firstOffset: number, tagged = true): SeriesHistory {
   const sourceIds = ['s1', 'S2', 's.3', 's10'].slice(0, random.whole(1, 4));
   const metrics = ['motor.rpm', 'a', '\u{1F600}', '\uFFFD', 'motor.rpm2'].slice(0, random.whole(1, 5));
   const clock = new Map(sourceIds.map((id) => [id, random.pick(clocks)]));
@@ -52,7 +65,7 @@ export function aSeriesHistory(random: Random, orgId: string, firstOffset: numbe
     const timestampMs = Float64Array.from({ length }, (_, point) => clock.get(sourceId)!(random, begin + point));
     const value = Float64Array.from({ length }, (_, point) => gauge.get(metric)!(random, begin + point));
     if (length > 0) times.push(timestampMs[0]!);
-    return { metric, tags: random.pick(tagSets), timestampMs, value };
+    return { metric, tags: tagged ? random.pick(tagSets) : {}, timestampMs, value };
   };
   const batches = Array.from({ length: random.whole(1, 40) }, (): PointBatch => {
     const sourceId = random.pick(sourceIds);

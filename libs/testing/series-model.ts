@@ -1,4 +1,4 @@
-import { bucketWindow, compareUtf8, intervalMs, bucketStartMs, type PointBatch, type RollupInterval, type Window } from '#model';
+import { bucketWindow, compareUtf8, intervalMs, bucketStartMs, type PointBatch, type RollupInterval, tagsKey, type Window } from '#model';
 import type { FleetQuery, SeriesQuery } from '#stores';
 
 export type RawRow = readonly [name: string, timestampMs: number, value: number];
@@ -18,16 +18,25 @@ export interface Kept<Row> {
   readonly truncated: boolean;
 }
 
-/** Values by time. */
-type Series = Map<number, number>;
+interface Point {
+  readonly timestampMs: number;
+  readonly tags: string;
+  readonly value: number;
+}
+
+/** Points by time and tags. */
+type Series = Map<string, Point>;
 
 /** What a series store must answer, in the plainest way: a map of points, and every rollup folded from it when asked. */
 export class SeriesModel {
   readonly #series = new Map<string, Map<string, Series>>();
 
   write({ orgId, sourceId, series }: PointBatch): void {
-    for (const { metric, timestampMs, value } of series) {
-      for (const [at, time] of timestampMs.entries()) this.#make(orgId, sourceId, metric).set(time, value[at]! + 0);
+    for (const { metric, tags: sent, timestampMs, value } of series) {
+      const tags = tagsKey(sent);
+      for (const [at, time] of timestampMs.entries()) {
+        this.#make(orgId, sourceId, metric).set(`${time} ${tags}`, { timestampMs: time, tags, value: value[at]! + 0 });
+      }
     }
   }
 
@@ -38,13 +47,13 @@ export class SeriesModel {
   latest(orgId: string, sourceId: string, window: Window): [string, number][] {
     return this.metricNames(orgId, sourceId).flatMap((metric): [string, number][] => {
       const newest = points(this.#of(orgId, sourceId).get(metric)!, window).at(-1);
-      return newest ? [[metric, newest[1]]] : [];
+      return newest ? [[metric, newest.value]] : [];
     });
   }
 
   raw(query: SeriesQuery): Kept<RawRow> {
     const rows = this.#asked(query).flatMap(([metric, series]) =>
-      points(series, query.window).map(([timestampMs, value]) => [metric, timestampMs, value] as const),
+      points(series, query.window).map(({ timestampMs, value }) => [metric, timestampMs, value] as const),
     );
     return keep(rows, query.limit, ([name, timestampMs]) => ({ name, timestampMs }));
   }
@@ -80,17 +89,20 @@ export class SeriesModel {
   }
 }
 
-function points(series: Series, { startMs, endMs }: Window): [number, number][] {
-  return [...series].filter(([timeMs]) => timeMs >= startMs && timeMs < endMs).toSorted(([a], [b]) => a - b);
+/** The points in the window by time, and those of one time by the UTF-8 bytes of their tags. */
+function points(series: Series, { startMs, endMs }: Window): Point[] {
+  return [...series.values()]
+    .filter(({ timestampMs }) => timestampMs >= startMs && timestampMs < endMs)
+    .toSorted((a, b) => a.timestampMs - b.timestampMs || compareUtf8(a.tags, b.tags));
 }
 
 function fold(name: string, series: Series, asked: Window, interval: RollupInterval): BucketRow[] {
   const window = bucketWindow(asked, interval);
-  const buckets = Map.groupBy(series, ([timeMs]) => bucketStartMs(timeMs, intervalMs[interval]));
+  const buckets = Map.groupBy(series.values(), ({ timestampMs }) => bucketStartMs(timestampMs, intervalMs[interval]));
   return [...buckets]
     .filter(([timestampMs]) => timestampMs >= window.startMs && timestampMs < window.endMs)
     .map(([timestampMs, its]) => {
-      const values = its.map(([, value]) => value);
+      const values = its.map(({ value }) => value);
       return { name, timestampMs, min: Math.min(...values), max: Math.max(...values), avg: average(values), count: values.length };
     });
 }

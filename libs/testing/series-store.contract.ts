@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type PointBatch, type RollupInterval, rollupIntervals, type SeriesRun, type Tags, forever } from '#model';
+import {
+  bucketStartMs,
+  compareUtf8,
+  forever,
+  intervalMs,
+  type PointBatch,
+  type RollupInterval,
+  rollupIntervals,
+  type SeriesRun,
+  type Tags,
+  tagsKey,
+} from '#model';
 import type { BucketAnswer, BucketColumns, FleetAnswer, Placed, SeriesStore } from '#stores';
 import { Random } from './random.js';
 import { aSeriesHistory, type SeriesHistory } from './series-history.js';
@@ -10,6 +21,8 @@ export interface SeriesStoreUnderTest {
   readonly store: SeriesStore;
   /** Resolves when all reads see what was written; left out where they do as soon as it is. */
   readonly visible?: () => Promise<void>;
+  /** Resolves when what the store does by itself with what it holds is done; left out where it does nothing. */
+  readonly settled?: () => Promise<void>;
   /** Ends it as a crash would and opens the same data again. */
   crash(): Promise<SeriesStoreUnderTest>;
   close(): Promise<void>;
@@ -31,11 +44,33 @@ const aRun = (metric: string, points: readonly Point[], tags: Tags = {}): Series
   value: Float64Array.from(points, ([, value]) => value),
 });
 
+/** Tag sets in the order in which points of one time stand; none first. The astral character stands last only by its UTF-8. */
+const tagsInOrder: readonly Tags[] = [
+  {},
+  { '': '' },
+  { a: '1', b: '2' },
+  { a: '1]' },
+  { 'a":"1': '' },
+  { core: '0' },
+  { core: '1' },
+  { core: '10' },
+  { core: '2' },
+  { core: '\uFFFD' },
+  { core: '\u{1F600}' },
+  tagged('__proto__', 'x'),
+].toSorted((a, b) => Buffer.compare(Buffer.from(tagsKey(a)), Buffer.from(tagsKey(b))));
+
+/** One tag; its name may be any. */
+function tagged(name: string, value: string): Tags {
+  return Object.assign(Object.create(null) as Record<string, string>, { [name]: value });
+}
+
 /**
  * Every promise of `SeriesStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
+ * @param tagsTell false for an adapter that does not keep points apart by their tags yet.
  */
-export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8): void {
+export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, tagsTell = false): void {
   let subject: SeriesStoreUnderTest;
   let store: SeriesStore;
   let org = '';
@@ -135,7 +170,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
             ]),
           ),
       ],
-      ['in one body the later run', () => write(aRun('m', [[t, 1]]), aRun('n', [[t, 0]]), aRun('m', [[t, 3]], { a: 'b' }))],
+      ['in one body the later run', () => write(aRun('m', [[t, 1]]), aRun('n', [[t, 0]]), aRun('m', [[t, 3]]))],
       ['in one call the later batch', () => store.write([placed([aRun('m', [[t, 9]])]), placed([aRun('m', [[t, 3]])])], forever)],
       ['in two calls the later', async () => (await write(aRun('m', [[t, 9]])), await write(aRun('m', [[t, 3]])))],
       [
@@ -387,6 +422,164 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
     });
   });
 
+  (tagsTell ? describe : describe.skip)('points that differ in tags only', () => {
+    /** Every way from a body to the disk. */
+    const settle = [() => Promise.resolve(), () => store.checkpoint(), async () => (await crash(), undefined)];
+    const found = async (): Promise<unknown> => ({
+      raw: await raw(),
+      buckets: await Promise.all(rollupIntervals.map(async (interval) => (await buckets(interval)).rows)),
+      latest: await store.latest(org, 's', everything),
+    });
+    /** What must be found of points of one time, whose small whole numbers are summed exactly. */
+    const foundOf = (values: readonly number[]): unknown => {
+      const [min, max, count] = [Math.min(...values), Math.max(...values), values.length];
+      const row = { name: 'm', min, max, count, avg: values.reduce((sum, value) => sum + value, 0) / count };
+      return {
+        raw: { rows: values.map((value) => ['m', t, value]), truncated: false },
+        buckets: rollupIntervals.map((interval) => [{ ...row, timestampMs: bucketStartMs(t, intervalMs[interval]) }]),
+        latest: [['m', values.at(-1)]],
+      };
+    };
+    const runs = tagsInOrder.map((tags, value) => aRun('m', [[t, value]], tags));
+    const ways: readonly [string, () => Promise<unknown>][] = [
+      ['in one body', () => write(...runs.toReversed())],
+      [
+        'in one call',
+        () =>
+          store.write(
+            runs.toReversed().map((run) => placed([run])),
+            forever,
+          ),
+      ],
+      [
+        'around checkpoints',
+        async () => {
+          for (const run of [...runs.slice(6), ...runs.slice(0, 6)]) {
+            await write(run);
+            await store.checkpoint();
+          }
+        },
+      ],
+    ];
+
+    it.each(ways)('%s are all there, ordered by the UTF-8 of their tags', async (_, writeAll) => {
+      await writeAll();
+      for (const step of settle) {
+        await step();
+        expect(await found()).toEqual(foundOf(tagsInOrder.map((__, value) => value)));
+      }
+    });
+
+    it('are as many when they are sent again, and one that is sent with another value replaces only itself', async () => {
+      await write(...runs);
+      await store.checkpoint();
+      await write(...runs.toReversed());
+      await write(aRun('m', [[t, -7]], tagsInOrder[3]), aRun('m', [[t, -8]]));
+      for (const step of settle) {
+        await step();
+        expect(await found()).toEqual(foundOf([-8, 1, 2, -7, ...tagsInOrder.keys().drop(4)]));
+      }
+    });
+
+    it('are one point when only the order of the keys differs', async () => {
+      await write(aRun('m', [[t, 1]], { a: '1', b: '2' }));
+      await store.checkpoint();
+      await write(aRun('m', [[t, 2]], { b: '2', a: '1' }));
+      for (const step of settle) {
+        await step();
+        expect(await found()).toEqual(foundOf([2]));
+      }
+    });
+
+    it('stand between earlier and later points of their series', async () => {
+      const cores = (from: number): SeriesRun[] =>
+        [{ core: '1' }, {}, { core: '0' }].map((tags, core) =>
+          aRun(
+            'm',
+            Array.from({ length: 4 }, (_, at): Point => [t + 20_000 * (from + at), 10 * core + from + at]),
+            tags,
+          ),
+        );
+      const model = new SeriesModel();
+      for (const from of [3, 0, 2, 5]) {
+        const batch = placed(cores(from));
+        model.write(batch.value);
+        await store.write([batch], forever);
+        if (from === 0) await store.checkpoint();
+      }
+      for (const step of settle) {
+        await step();
+        for (const limit of [1, 2, 3, 4, 5, 13, all]) {
+          const query = { orgId: org, sourceId: 's', metrics: undefined, window: { startMs: t, endMs: t + 5 * minute }, limit };
+          await expect(raw(limit, query.window)).resolves.toEqual(model.raw(query));
+          for (const interval of rollupIntervals)
+            expectSame(await buckets(interval, query.window, limit), model.buckets({ ...query, interval }));
+        }
+      }
+    });
+
+    it('are cut in the order of metric and tags where too many have one time', async () => {
+      const metrics = ['b', '\u{1F600}', 'a', '\uFFFD'];
+      const model = new SeriesModel();
+      for (const some of [tagsInOrder.slice(0, 5).toReversed(), tagsInOrder.slice(3)]) {
+        const batch = placed(
+          metrics.flatMap((metric) =>
+            some.map((tags, at) =>
+              aRun(
+                metric,
+                [
+                  [t, at],
+                  [t + 1, at],
+                ],
+                tags,
+              ),
+            ),
+          ),
+        );
+        model.write(batch.value);
+        await store.write([batch], forever);
+        await store.checkpoint();
+      }
+      for (const limit of [1, 4, 11, 12, 13, 24, 25, 47, 48, 49, 95, 96, 97]) {
+        const query = { orgId: org, sourceId: 's', metrics: undefined, window: everything, limit };
+        await expect(raw(limit)).resolves.toEqual(model.raw(query));
+      }
+    });
+
+    it(
+      'may be more than one answer holds',
+      async () => {
+        const random = new Random(7);
+        const tagSets = Array.from({ length: all + 3 }, (_, at): Tags => ({ cell: `${at}`, 'é😀': `\u{1F600}${at % 7}` }));
+        const order = tagSets.map((_, at) => at).toSorted((a, b) => compareUtf8(tagsKey(tagSets[a]!), tagsKey(tagSets[b]!)));
+        const around: readonly Point[] = [
+          [t - 1, -1],
+          [t + 1, -2],
+        ];
+        await write(aRun('m', around));
+        // In pieces, each on the disk by itself, some points in two of them.
+        const shuffled = random.shuffled(order);
+        for (let from = 0; from < shuffled.length; from += 1200) {
+          const some = shuffled.slice(Math.max(0, from - 100), from + 1200);
+          await write(...some.map((at) => aRun('m', [[t, at]], tagSets[at])));
+          await store.checkpoint();
+        }
+        for (const step of [() => Promise.resolve(), async () => subject.settled?.(), crash]) {
+          await step();
+          const expected = [['m', t - 1, -1], ...order.map((at) => ['m', t, at]), ['m', t + 1, -2]];
+          await expect(raw()).resolves.toEqual({ rows: expected.slice(0, all), truncated: true });
+          await expect(raw(expected.length)).resolves.toEqual({ rows: expected, truncated: false });
+          await expect(raw(all, { startMs: t, endMs: t + 1 })).resolves.toEqual({ rows: expected.slice(1, all + 1), truncated: true });
+          await expect(raw(all, { startMs: t + 1, endMs: t + 2 })).resolves.toEqual({ rows: expected.slice(-1), truncated: false });
+          await expect(buckets('1m')).resolves.toMatchObject({ rows: [{ count: 1 }, { min: -2, max: all + 2, count: all + 4 }] });
+          await expect(buckets('1h')).resolves.toMatchObject({ rows: [{ count: all + 5 }] });
+          await expect(store.latest(org, 's', { startMs: t, endMs: t + 1 })).resolves.toEqual([['m', order.at(-1)]]);
+        }
+      },
+      longestHistoryMs,
+    );
+  });
+
   describe('the newest values', () => {
     it('are of the newest time in the window, not of the last that came', async () => {
       await write(
@@ -427,7 +620,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       async () => {
         for (let at = 0; at < histories; at++) {
           const random = new Random(seed + at);
-          const history = aSeriesHistory(random, `${org}-${at}`, offset);
+          const history = aSeriesHistory(random, `${org}-${at}`, offset, tagsTell);
           offset += history.records.length;
           await live(history, random, subject.store, crash, visible);
         }
