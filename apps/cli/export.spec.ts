@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
+import { parseMetricsList } from '#model';
 import { main, run } from './test-run.js';
 import { type Answer, type Seen, TestServer } from './test-server.js';
 
@@ -13,7 +14,7 @@ function reading(points: Points, cap: number): (seen: Seen) => Answer {
     if (pathname === '/v1/sources/s/metrics') return { status: 200, json: Object.keys(points) };
     if (pathname !== '/v1/sources/s/metrics/query') return { status: 200, json: [] };
     const [start, end] = ['start', 'end'].map((name) => Date.parse(searchParams.get(name)!)) as [number, number];
-    const chosen = /[?&]metrics=([^&]*)/.exec(path)?.[1]?.split(',').map(decodeURIComponent) ?? Object.keys(points);
+    const chosen = parseMetricsList(searchParams.getAll('metrics')) ?? Object.keys(points);
     const all = chosen.flatMap((metric) => Array.from(points[metric] ?? [], ([timestampMs, value]) => ({ metric, timestampMs, value })));
     const rows = all.filter(({ timestampMs }) => timestampMs >= start && timestampMs < end);
     rows.sort((a, b) => a.timestampMs - b.timestampMs || (a.metric < b.metric ? -1 : 1));
@@ -59,6 +60,11 @@ describe('export', () => {
     ],
     ['a window', ['--start', '2026-01-31T06:00:03Z'], `timestamp,"a,b",ü\n${line(t0 + 3000, '', 1e21)}`],
     ['an empty window', ['--last', '1m'], 'timestamp,"a,b",ü\n'],
+    [
+      'a metric that no list can hold',
+      ['--metric', 'ü', '--metric', ' '],
+      `timestamp,ü," "\n${line(t0 + 1000, -1e-7, '')}${line(t0 + 3000, 1e21, '')}`,
+    ],
     ['a metric that is not there', ['--metric', 'none'], 'timestamp,none\n'],
   ])('writes %s, whatever the cap of an answer', async (_, flags, expected) => {
     for (const cap of [3, 4, 5]) {

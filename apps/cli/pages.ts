@@ -1,4 +1,4 @@
-import type { Interval, Window } from '#model';
+import { formatMetricsList, type Interval, type Window } from '#model';
 import { Failure } from './failure.js';
 import type { PatientApi } from './patient-api.js';
 
@@ -43,7 +43,8 @@ const isProgress = (series: Page['series'], beforeMs: number): boolean =>
   Object.values(series).some(({ timestamp_ms: times }) => times[0]! < beforeMs);
 
 function path({ sourceId, metrics, interval, window: { endMs } }: PageQuery, startMs: number): string {
-  const names = metrics.map(encodeURIComponent).join(',');
+  // Names that no list can hold are picked out of all.
+  const list = encodeURIComponent(formatMetricsList(metrics) ?? '');
   const span = `start=${new Date(startMs).toISOString()}&end=${new Date(endMs).toISOString()}`;
-  return `/v1/sources/${encodeURIComponent(sourceId)}/metrics/query?${span}&interval=${interval}${names && `&metrics=${names}`}`;
+  return `/v1/sources/${encodeURIComponent(sourceId)}/metrics/query?${span}&interval=${interval}${list && `&metrics=${list}`}`;
 }

@@ -64,10 +64,11 @@ export const seriesQuery = z.object({
   metrics: z
     .array(z.string())
     .meta({
-      description: 'Names of metrics with commas between; a comma in a name is written `%2C`. Without it: all metrics of the source.',
+      description:
+        'Names of metrics with commas between, encoded or not. Blanks around a name are dropped; a comma inside a name is written `\\,`. May come several times. Without it: all metrics of the source.',
       examples: [['air.temperature', 'air.humidity']],
     })
-    .transform((names) => parseMetricsList(`metrics=${names.join(',')}`))
+    .transform(parseMetricsList)
     .optional(),
   ...windowParameters,
   interval: z

@@ -189,7 +189,7 @@ describe('what the store is asked', () => {
   it.each([
     ['/v1/sources/pump/metrics/latest', { startMs: nowMs - 60 * minute, endMs: nowMs + 10 * minute + 1 }],
     [
-      '/v1/sources/pump/metrics/query?start=2026-01-30&end=2026-01-30T02:05:00%2B02:00&metrics=b,c%2Cd,b,&interval=raw',
+      '/v1/sources/pump/metrics/query?start=2026-01-30&end=2026-01-30T02:05:00%2B02:00&metrics=b,c%5C%2Cd,b%2C&interval=raw',
       { metrics: ['b', 'c,d'], window: { startMs: day, endMs: day + 5 * minute }, limit: 10_000 },
     ],
     [
@@ -197,7 +197,7 @@ describe('what the store is asked', () => {
       { metrics: ['a b', 'c'], window: { startMs: day, endMs: day + 1440 * minute }, limit: 10_000, interval: '1d' },
     ],
     [
-      '/v1/sources/pump/metrics/query?metrics=&no_such=%zz&last=1h&start=bogus',
+      '/v1/sources/pump/metrics/query?metrics=&no_such=%zz&%zz=1&%6Cast=1h&start=bogus',
       { metrics: undefined, window: { startMs: nowMs + 1 - 60 * minute, endMs: nowMs + 1 }, limit: 10_000, interval: '1m' },
     ],
     ['/v1/sources/pump/logs', [{ startMs: nowMs + 1 - 60 * minute, endMs: nowMs + 1 }, 1000, undefined]],
@@ -234,6 +234,7 @@ describe('refusals', () => {
       `last=${'9'.repeat(400)}h`,
       'last=',
       'last=1h&last=1h',
+      'last=1h&%6Cast=1h',
       'last=%ff',
       'start=2026-01-01',
       'end=2026-01-01',

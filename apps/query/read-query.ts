@@ -19,8 +19,8 @@ const refuse = (name: string, detail: string): TelemetryError => new TelemetryEr
 const plusIsPlus: ReadonlySet<string> = new Set(['start', 'end']);
 
 /**
- * The parameters of a URL that a schema knows. A text comes once and decoded; an array is split at its commas and not decoded yet, so
- * that `%2C` is a comma in an item, and may come several times.
+ * The parameters of a URL that a schema knows, names and values decoded. A text comes once; an array holds the values of all times that
+ * the parameter came.
  *
  * @throws TelemetryError with the code of the parameter that is wrong.
  */
@@ -28,8 +28,10 @@ export function readQuery<S extends z.ZodObject>(schema: S, url: string): z.outp
   const sent = rawValues(url);
   const input: Record<string, unknown> = {};
   for (const [name, type] of Object.entries(schema.shape)) {
-    const values = sent.get(name);
-    if (values) input[name] = isList(type) ? values.flatMap((value) => value.split(',')) : decoded(name, values);
+    const values = sent.get(name)?.map((value) => valueOf(name, value));
+    if (!values) continue;
+    if (values.length > 1 && !isList(type)) throw refuse(name, `Send the parameter ${name} once.`);
+    input[name] = isList(type) ? values : values[0];
   }
   const result = schema.safeParse(input);
   if (result.success) return result.data;
@@ -37,14 +39,17 @@ export function readQuery<S extends z.ZodObject>(schema: S, url: string): z.outp
   throw refuse(name, input[name] === undefined ? `Send the parameter ${name}.` : `${name}: ${result.error.issues[0]!.message}.`);
 }
 
+/** Values as they were sent, by decoded name. */
 function rawValues(url: string): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>();
   const start = url.indexOf('?');
   if (start < 0) return values;
   for (const pair of url.slice(start + 1).split('&')) {
     const equals = pair.indexOf('=');
-    const name = equals < 0 ? pair : pair.slice(0, equals);
+    const name = decoded(equals < 0 ? pair : pair.slice(0, equals));
     const value = equals < 0 ? '' : pair.slice(equals + 1);
+    // A name that cannot be decoded is none that a schema knows.
+    if (name === undefined) continue;
     const earlier = values.get(name);
     if (earlier) earlier.push(value);
     else values.set(name, [value]);
@@ -52,12 +57,19 @@ function rawValues(url: string): ReadonlyMap<string, readonly string[]> {
   return values;
 }
 
-function decoded(name: string, values: readonly string[]): string {
-  if (values.length > 1) throw refuse(name, `Send the parameter ${name} once.`);
+function valueOf(name: string, value: string): string {
+  const text = decoded(plusIsPlus.has(name) ? value : value.replaceAll('+', ' '));
+  if (text === undefined) throw refuse(name, `Write the parameter ${name} as percent-encoded UTF-8.`);
+  return text;
+}
+
+/** Undefined for what is not percent-encoded UTF-8. */
+function decoded(text: string): string | undefined {
+  if (!text.includes('%')) return text;
   try {
-    return decodeURIComponent(plusIsPlus.has(name) ? values[0]! : values[0]!.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
-    throw refuse(name, `Write the parameter ${name} as percent-encoded UTF-8.`);
+    return undefined;
   }
 }
 

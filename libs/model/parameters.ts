@@ -17,26 +17,29 @@ export function parseLimit(text: string, name: string): number {
 }
 
 /**
- * The names in the parameter `metrics`, split at literal commas: `%2C` is a comma in a name. Undefined when it names none.
+ * Metric names with commas between them. Blanks around a name are dropped, and so are empty names. `\,` is a comma inside a name; any
+ * other backslash stands for itself, so that a name may end in one only at the end of the list. Undefined when it names none.
  *
- * @param query the query string as sent, without its question mark.
- * @throws TelemetryError `invalid_parameter` for what is not percent-encoded UTF-8, `invalid_metric`.
+ * @param lists decoded values of a parameter that may come several times.
+ * @throws TelemetryError `invalid_metric`.
  */
-export function parseMetricsList(query: string): readonly string[] | undefined {
-  const names = query
-    .split('&')
-    .map((pair) => pair.split(/=(.*)/s))
-    .filter(([key]) => decode(key!) === 'metrics')
-    .flatMap(([, value = '']) => value.split(','))
-    .filter((name) => name !== '')
-    .map((name) => checkMetric(decode(name)));
-  return names.length === 0 ? undefined : [...new Set(names)];
+export function parseMetricsList(lists: readonly string[]): readonly string[] | undefined {
+  const names = lists
+    .flatMap((list) => list.split(/(?<!\\),/))
+    .map((name) => withoutBlanks(name).replaceAll('\\,', ','))
+    .filter((name) => name !== '');
+  return names.length === 0 ? undefined : [...new Set(names.map(checkMetric))];
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    throw new TelemetryError('invalid_parameter', 'Write the query string as percent-encoded UTF-8.');
-  }
+/** What `parseMetricsList` reads as these names. Undefined when no list can hold them: one ends in a backslash, or a blank is at its edge. */
+export function formatMetricsList(names: readonly string[]): string | undefined {
+  if (names.some((name) => withoutBlanks(name) !== name || name.endsWith('\\'))) return undefined;
+  return names.map((name) => name.replaceAll(',', '\\,')).join(',');
+}
+
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (text[start] === ' ') start++;
+  while (end > start && text[end - 1] === ' ') end--;
+  return text.slice(start, end);
 }

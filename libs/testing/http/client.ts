@@ -57,8 +57,9 @@ export function query(parameters: Readonly<Record<string, string | number | unde
   return pairs.length === 0 ? '' : `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&')}`;
 }
 
-/** `metrics=` for names that may hold commas themselves. */
-export const metricList = (names: readonly string[]): string => names.map(encodeURIComponent).join(',');
+/** The value of `metrics=` for names that may hold commas themselves. */
+export const metricList = (names: readonly string[]): string =>
+  encodeURIComponent(names.map((name) => name.replaceAll(',', '\\,')).join(','));
 
 /** A client of one organization. */
 export class ApiClient {
