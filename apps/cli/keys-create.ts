@@ -19,7 +19,8 @@ interface CreatedKey {
 export const body = command({
   about:
     'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin, or, with --data, the data folder of a ' +
-    'server that is stopped.',
+    'server that is stopped. Any key may read all data of its organization, whatever its scopes: read is not enforced. write is needed ' +
+    'to send points, admin to manage keys.',
   flags: {
     ...connectionFlags,
     data: dataFlag,

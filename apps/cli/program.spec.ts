@@ -16,6 +16,13 @@ describe('help', () => {
     expect(stdout).toContain(`Examples:\n  headwater ${name}`);
   });
 
+  it('of keys create says that every key may read', async () => {
+    const { stdout } = await run(['keys', 'create', '--help']);
+    const said = stdout.replaceAll(/\s+/g, ' ');
+    expect(said).toContain('Any key may read all data of its organization, whatever its scopes: read is not enforced.');
+    expect(said).toContain('write is needed to send points, admin to manage keys.');
+  });
+
   it.each([[['--help']], [['help']], [['keys', '--help']], [['--version']]])('%j goes to stdout', async (args) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stderr]).toEqual([0, '']);
