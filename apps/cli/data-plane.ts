@@ -11,3 +11,7 @@ export async function onDataPlane<T>(work: (runtime: Runtime, config: ReturnType
     throw cause instanceof runtime.StartError ? new Failure(cause.message, undefined, { cause }) : cause;
   }
 }
+
+export const withoutDeletedFlag = {
+  about: 'where Kafka has deleted records: make new tables without them all the same, and drop the old ones that have them',
+};

@@ -1,7 +1,8 @@
 import { command } from './command.js';
 import { counted } from './counted.js';
 import { dataFlag, offline, shownProgress } from './data-folder.js';
-import { onDataPlane } from './data-plane.js';
+import { onDataPlane, withoutDeletedFlag } from './data-plane.js';
+import { usage } from './failure.js';
 import type { Io } from './io.js';
 
 export const body = command({
@@ -9,10 +10,17 @@ export const body = command({
     'With --data: reads the whole log of a stopped server and writes new projections beside the old ones, which they replace at the end; ' +
     'ended in the middle, the old ones stand. Without it: has the running processors make the projections again in new tables of the ' +
     'QuestDB that HEADWATER_QUESTDB_URL names, moves all readers once nothing lags, and drops the old tables; ended in the middle, the ' +
-    'processors go on, and the same command waits for them again. Nothing is ever taken from the log itself.',
-  flags: { data: dataFlag, json: { about: 'print what was done as JSON' } },
+    'processors go on, and the same command waits for them again. Where Kafka has deleted records, by retention or otherwise, the new tables ' +
+    'would lack them: that is refused, with what is gone, unless --without-deleted-records says that it may. Nothing is ever taken from the ' +
+    'log itself.',
+  flags: { data: dataFlag, withoutDeletedRecords: withoutDeletedFlag, json: { about: 'print what was done as JSON' } },
   examples: ['headwater rebuild --data data', 'headwater rebuild --data /var/lib/headwater --json', 'headwater rebuild'],
-  run: ({ data, json }, io) => (data === undefined ? besideTheLiveOnes(json, io) : inFolder(data, json, io)),
+  async run({ data, withoutDeletedRecords, json }, io) {
+    if (data === undefined) return besideTheLiveOnes(withoutDeletedRecords, json, io);
+    if (withoutDeletedRecords)
+      throw usage('--without-deleted-records is for the data plane: nothing is deleted from the log of a data folder.');
+    return inFolder(data, json, io);
+  },
 });
 
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
@@ -23,12 +31,13 @@ async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
   if (json) await io.data(`${JSON.stringify({ records, unreadable })}\n`);
 }
 
-async function besideTheLiveOnes(json: boolean, io: Io): Promise<void> {
+async function besideTheLiveOnes(withoutDeleted: boolean, json: boolean, io: Io): Promise<void> {
   const live = await onDataPlane(({ rebuildDataPlane }, config) =>
-    rebuildDataPlane(config, {
-      told: (line) => io.note(line),
-      lags: (records) => io.progress(() => `${counted(records, 'record')} to go`),
-    }),
+    rebuildDataPlane(
+      config,
+      { told: (line) => io.note(line), lags: (records) => io.progress(() => `${counted(records, 'record')} to go`) },
+      { withoutDeleted },
+    ),
   );
   if (json) await io.data(`${JSON.stringify({ generation: live })}\n`);
 }

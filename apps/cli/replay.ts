@@ -9,7 +9,7 @@ export const body = command({
   about:
     'Moves the offsets of a group back, in every topic that it reads, while no processor runs; the processors go on from there when they ' +
     'start. Where the group is not that far yet, it stays where it is: nothing is left out. ' +
-    'What is read again changes nothing that is right: a projection takes each record as often as it comes.',
+    'What is read again changes nothing that is right: a projection takes each record as often as it comes. Records that Kafka has deleted are not read again.',
   flags: {
     group: { value: 'GROUP', about: 'name of the group, as `headwater topics` shows it', required: true },
     from: { value: 'FROM', about: '`beginning`, an offset, or a time in ISO 8601 when records were appended', required: true },
@@ -17,8 +17,9 @@ export const body = command({
   examples: ['headwater replay --group sources --from beginning', 'headwater replay --group series.g1 --from 2026-11-01T00:00Z'],
   async run({ group, from }, io) {
     const start = readStart(from);
-    const topics = await onDataPlane(({ replayGroup }, config) => replayGroup(config, group, start));
+    const { topics, cut } = await onDataPlane(({ replayGroup }, config) => replayGroup(config, group, start));
     io.note(`The group ${group} goes on from ${from} in ${topics.join(' and ')}, and from where it is where it has not come so far.`);
+    if (cut.length > 0) io.note(`Of ${cut.join(' and ')} Kafka has deleted the first records: they are not read again.`);
   },
 });
 

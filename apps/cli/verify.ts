@@ -1,7 +1,7 @@
 import { command } from './command.js';
 import { counted } from './counted.js';
 import { dataFlag, offline, shownProgress } from './data-folder.js';
-import { onDataPlane } from './data-plane.js';
+import { onDataPlane, withoutDeletedFlag } from './data-plane.js';
 import { Failure, usage } from './failure.js';
 import { harmless, type Io } from './io.js';
 
@@ -11,11 +11,13 @@ export const body = command({
     'sources, and looks at every block of the file for damage. Without it: has the running processors make the projections again in new ' +
     'tables of the QuestDB that HEADWATER_QUESTDB_URL names, compares points, rollups, events and metric names with those that readers use, ' +
     'and drops the new tables again; readers do not notice. What keeps changing meanwhile, like the newest bucket of a device that sends, is ' +
-    'only counted. Ended in the middle, the processors go on, and the next verify or rebuild goes on from there. Names what differs, a line ' +
+    'only counted. Ended in the middle, the processors go on, and the next verify or rebuild goes on from there. Of ' +
+    'records that Kafka has deleted nothing can be said: what they may explain is only counted too. Names what differs, a line ' +
     'each; the exit code is 1 when anything does, unless --repair has mended it.',
   flags: {
     data: dataFlag,
     repair: { about: 'without --data: when anything differs, move readers to the new tables and drop the old ones' },
+    withoutDeletedRecords: { about: `with --repair, ${withoutDeletedFlag.about}` },
     json: { about: 'print counts and differences as JSON' },
   },
   examples: [
@@ -24,8 +26,9 @@ export const body = command({
     'headwater verify',
     'headwater verify --repair',
   ],
-  async run({ data, repair, json }, io) {
-    if (data === undefined) return besideTheLiveOnes(repair, json, io);
+  async run({ data, repair, withoutDeletedRecords, json }, io) {
+    if (withoutDeletedRecords && !repair) throw usage('--without-deleted-records goes with --repair: a verify alone drops nothing.');
+    if (data === undefined) return besideTheLiveOnes({ repair, withoutDeleted: withoutDeletedRecords }, json, io);
     if (repair) throw usage(`--repair is for the data plane: \`headwater rebuild --data ${data}\` makes the projections anew.`);
     return inFolder(data, json, io);
   },
@@ -55,17 +58,26 @@ async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
     throw new Failure(`${counted(differences, 'difference')}: \`headwater rebuild --data ${data}\` makes the projections anew.`);
 }
 
-async function besideTheLiveOnes(repair: boolean, json: boolean, io: Io): Promise<void> {
+interface Mending {
+  readonly repair: boolean;
+  readonly withoutDeleted: boolean;
+}
+
+async function besideTheLiveOnes({ repair, withoutDeleted }: Mending, json: boolean, io: Io): Promise<void> {
   const found = await onDataPlane(({ verifyDataPlane }, config) =>
-    verifyDataPlane(config, repair, {
-      told: (line) => io.note(line),
-      lags: (records) => io.progress(() => `${counted(records, 'record')} to go`),
-    }),
+    verifyDataPlane(
+      config,
+      repair,
+      { told: (line) => io.note(line), lags: (records) => io.progress(() => `${counted(records, 'record')} to go`) },
+      { withoutDeleted },
+    ),
   );
-  const { series, rows, events, changing, complete, differences, repaired } = found;
-  await show(found, { series, rows, events, changing, complete, differences, repaired }, json, io);
+  const { series, rows, events, changing, unverifiable, complete, differences, repaired } = found;
+  await show(found, { series, rows, events, changing, unverifiable, complete, differences, repaired }, json, io);
   io.note(`Compared ${counted(rows, 'row')} of ${counted(series, 'series', 'series')} and ${counted(events, 'event')}.`);
   if (changing > 0) io.note(`${counted(changing, 'row')} kept changing: nothing is said of them.`);
+  if (unverifiable > 0)
+    io.note(`${counted(unverifiable, 'row')} of the store may come from records that Kafka has deleted: nothing is said of them.`);
   if (!complete) io.note('So much differs that the rest was not compared.');
   if (differences > 0 && !repaired)
     throw new Failure(

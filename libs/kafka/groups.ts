@@ -41,9 +41,20 @@ export class Groups {
     );
   }
 
-  /** Records before these ends that a group has not committed. */
-  async missing(group: string, ends: Ends): Promise<number> {
-    return (await this.progress(group, ends)).reduce((sum, { lag }) => sum + lag, 0);
+  /**
+   * A time before which all records were appended that stood before these offsets of each partition, to the second; Unix milliseconds. Offsets
+   * of 0 have none before them.
+   */
+  async appendedBefore(topic: string, offsets: readonly number[]): Promise<number> {
+    let [fromMs, toMs] = [0, Date.now()];
+    while (toMs - fromMs > 1000) {
+      const middleMs = Math.floor((fromMs + toMs) / 2);
+      const first = await this.asker.ask((admin) => admin.fetchTopicOffsetsByTimestamp(this.prefix + topic, middleMs));
+      const isLater = first.every(({ partition, offset }) => offsets[partition] === 0 || Number(offset) > offsets[partition]!);
+      if (isLater) toMs = middleMs;
+      else fromMs = middleMs;
+    }
+    return toMs;
   }
 
   /** Every partition up to these ends, whether or not the group has read of it. */

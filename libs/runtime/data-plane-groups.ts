@@ -38,8 +38,15 @@ export function reportTopics(config: Config): Promise<TopicReport> {
   });
 }
 
+export interface Replayed {
+  /** Those that the group reads. */
+  readonly topics: readonly string[];
+  /** Those of them of which Kafka has deleted the first records: nobody can replay these. */
+  readonly cut: readonly string[];
+}
+
 /** Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be. */
-export function replayGroup(config: Config, group: string, from: Start): Promise<readonly string[]> {
+export function replayGroup(config: Config, group: string, from: Start): Promise<Replayed> {
   return withLog(config, async ({ groups }) => {
     const names = await groups.names();
     if (!names.includes(group)) throw new StartError(`There is no group ${group}: there are ${names.join(', ') || 'none'}.`);
@@ -51,7 +58,9 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
         });
       });
     }
-    return read;
+    const ends = await Promise.all(read.map((topic) => groups.ends([topic])));
+    const cut = read.filter((_, at) => [...ends[at]!.values()].flat().some(({ low }) => low > 0));
+    return { topics: read, cut };
   });
 }
 

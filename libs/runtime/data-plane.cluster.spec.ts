@@ -1,15 +1,19 @@
-import { beforeAll, afterAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
+import type { Projection } from '#model';
 import { describeOnServers, eventually, serverEnvironment } from '#testing';
+import { points, projections } from '#topics';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
+import { withLog } from './adapters.js';
 import { cluster } from './cluster.js';
 import { readConfig } from './config.js';
 import { replayGroup, reportTopics } from './data-plane-groups.js';
-import { initDataPlane, rebuildDataPlane } from './data-plane.js';
+import { initDataPlane, rebuildDataPlane, verifyDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
 import { start, type Running } from './start.js';
@@ -85,7 +89,8 @@ describeOnServers('the data plane', () => {
       [{ offset: 1_000_000 }, 2],
       ['beginning', 2],
     ] as const) {
-      expect(await replayGroup(config, 'sources', from)).toEqual(['telemetry.events.v1', 'telemetry.points.v1']);
+      const topics = ['telemetry.events.v1', 'telemetry.points.v1'];
+      expect(await replayGroup(config, 'sources', from)).toEqual({ topics, cut: [] });
       expect(await lags()).toMatchObject({ sources: left });
     }
     await run('processors', ProcessorsModule);
@@ -97,5 +102,76 @@ describeOnServers('the data plane', () => {
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next);
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next + 1);
     await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${next + 1}`]: 0 }));
+  });
+
+  describe('of a log that Kafka has deleted records of', () => {
+    const watcher = { told: silent, lags: silent, leaveMs: 10 };
+    const generation = (): Promise<Projection | undefined> =>
+      withLog(config, async ({ views }) => {
+        const view = views.open(projections);
+        await view.ready;
+        return view.get('telemetry');
+      });
+    /** Retention at once: the oldest records of every partition go, but for so many. */
+    const deleteRecords = async (kept: number): Promise<void> => {
+      const admin = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      const topic = config.topicPrefix + points.name;
+      const offsets = await admin.fetchTopicOffsets(topic);
+      const partitions = offsets.map(({ partition, high, low }) => ({
+        partition,
+        offset: `${Math.max(Number(low), Number(high) - kept)}`,
+      }));
+      await admin.deleteTopicRecords({ topic, partitions: partitions.filter(({ offset }) => offset !== '0') });
+      await admin.disconnect();
+    };
+    const send = async (url: string, timestamp: number): Promise<void> => {
+      const body = JSON.stringify({ source_id: 'a', points: [{ metric: 'm', value: 2, timestamp }] });
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      expect((await fetch(`${url}/ingest`, { method: 'POST', headers, body })).status).toBe(200);
+    };
+
+    it('is not made again unless it is told to, and no generation is begun', async () => {
+      const { url } = await run('ingress', IngressModule);
+      await send(url, 1_600_000_000_000);
+      const before = (await generation())!;
+      await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${before.live}`]: 0 }));
+      await deleteRecords(1);
+      const gone = /telemetry\.points\.v1: 1 record of 1 of its 24 partitions, appended before 20\d\d-.*--without-deleted-records/;
+      await expect(rebuildDataPlane(config, watcher)).rejects.toThrow(gone);
+      await expect(verifyDataPlane(config, true, watcher)).rejects.toThrow(gone);
+      expect(await generation()).toEqual(before);
+    });
+
+    it('is compared as far as the log goes', async () => {
+      const before = await generation();
+      const told: string[] = [];
+      const found = await verifyDataPlane(config, false, { ...watcher, told: (line) => told.push(line) });
+      expect(found).toMatchObject({ differences: 0, repaired: false });
+      // The first point, and its bucket of each level; the second one is in both.
+      expect([found.unverifiable, found.rows]).toEqual([4, 8]);
+      expect(told).toContainEqual(expect.stringContaining('Only what the log still holds is compared'));
+      expect(await generation()).toEqual(before);
+    });
+
+    it('is made again when it is told to, and says what is gone', async () => {
+      const told: string[] = [];
+      const live = await rebuildDataPlane(config, { ...watcher, told: (line) => told.push(line) }, { withoutDeleted: true });
+      expect(told[0]).toMatch(/The new projections will lack .*telemetry\.points\.v1: 1 record /);
+      expect(await generation()).toMatchObject({ live, building: null });
+    });
+
+    it('is given up when more is deleted before the new projections have it', async () => {
+      await stop();
+      const before = await generation();
+      const begun = Promise.withResolvers<void>();
+      const told = (line: string): void => void (line.startsWith('The processors make') && begun.resolve());
+      const rebuilt = rebuildDataPlane(config, { ...watcher, told }, { withoutDeleted: true });
+      await Promise.all([
+        expect(rebuilt).rejects.toThrow('Kafka has deleted 1 record of telemetry.points.v1 before the new projections had them'),
+        begun.promise.then(() => deleteRecords(0)),
+      ]);
+      expect(await generation()).toEqual(before);
+    });
   });
 });

@@ -3,9 +3,20 @@ import { TelemetryError } from '#model';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
 import { StartError } from './config.js';
+import { deletedInWords, DeletionWatch, logStart, mayBeDeletion, RecordsDeleted } from './deleted-records.js';
 import { firstKey } from './first-key.js';
 import { moveGenerations } from './live-generations.js';
-import { checkBeside, giveUp, makeNext, moveReaders, recorded, taken, type GenerationWatcher } from './next-generation.js';
+import {
+  beginNext,
+  checkBeside,
+  fresh,
+  giveUp,
+  moveReaders,
+  recorded,
+  taken,
+  type Beside,
+  type GenerationWatcher,
+} from './next-generation.js';
 import type { Config } from './settings.js';
 
 export interface ClusterVerification extends Comparison {
@@ -56,37 +67,91 @@ async function makeTables(questDb: Adapters['questDb'], generation: number, repo
   }
 }
 
-/** Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. */
-export function rebuildDataPlane(config: Config, watcher: GenerationWatcher): Promise<number> {
+export interface Remaking {
+  /** Whether a generation that lacks what Kafka has deleted of the log may replace one that has it. */
+  readonly withoutDeleted?: boolean;
+}
+
+/**
+ * Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. Rejects StartError
+ * when Kafka has deleted records that it would lack, unless told otherwise.
+ */
+export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { withoutDeleted = false }: Remaking = {}): Promise<number> {
   return withAdapters(config, watcher.told, async (adapters) => {
-    const beside = await makeNext(adapters, watcher);
-    await moveReaders(adapters, beside, watcher);
+    const deletions = await agreedDeletions(adapters, watcher, withoutDeleted);
+    const beside = await beginNext(adapters, watcher, deletions);
+    await orGivenUp(adapters, beside, watcher, async () => {
+      await fresh(adapters, beside, watcher);
+      await moveReaders(adapters, beside, watcher);
+    });
     return beside.next;
   });
 }
 
 /**
  * Makes the next generation beside the live one, as `rebuildDataPlane` does, names what differs, and gives it up again. Cut off in the
- * middle, the processors go on with it, and the next call of either goes on from there.
+ * middle, the processors go on with it, and the next call of either goes on from there. Of what Kafka has deleted nothing is said.
  *
- * @param repair ends as `rebuildDataPlane` does instead when something differs.
+ * @param repair ends as `rebuildDataPlane` does instead when something differs, and rejects as it does.
  */
-export function verifyDataPlane(config: Config, repair: boolean, watcher: GenerationWatcher): Promise<ClusterVerification> {
+export function verifyDataPlane(
+  config: Config,
+  repair: boolean,
+  watcher: GenerationWatcher,
+  { withoutDeleted = false }: Remaking = {},
+): Promise<ClusterVerification> {
   return withAdapters(config, watcher.told, async (adapters) => {
-    const beside = await makeNext(adapters, watcher);
-    const { next, live } = beside;
-    const found = await compareGenerations(
-      (at) => adapters.questDb.compare(next, live, at),
-      () => taken(adapters, beside, [live, next], watcher),
-    ).catch(async (cause: unknown) => {
-      // Tables that another command has dropped meanwhile cannot be read.
-      await checkBeside(adapters, beside);
-      throw cause;
+    const deletions = repair ? await agreedDeletions(adapters, watcher, withoutDeleted) : undefined;
+    const beside = await beginNext(adapters, watcher, deletions);
+    return orGivenUp(adapters, beside, watcher, async () => {
+      await fresh(adapters, beside, watcher);
+      const found = await compared(adapters, beside, watcher);
+      const repaired = repair && found.differences > 0;
+      await (repaired ? moveReaders : giveUp)(adapters, beside, watcher);
+      return { ...found, repaired };
     });
-    const repaired = repair && found.differences > 0;
-    await (repaired ? moveReaders : giveUp)(adapters, beside, watcher);
-    return { ...found, repaired };
   });
+}
+
+/** Rejects RecordsDeleted with what is gone, or tells it. */
+async function agreedDeletions({ kafka }: Adapters, { told }: GenerationWatcher, withoutDeleted: boolean): Promise<DeletionWatch> {
+  const start = await logStart(kafka);
+  const gone = await deletedInWords(kafka, start);
+  if (gone !== undefined && !withoutDeleted)
+    throw new RecordsDeleted(
+      `Kafka has deleted records (${gone}). New projections would lack them, and no log has them any more once the old tables are dropped. ` +
+        'Where that is what you want, say --without-deleted-records.',
+    );
+  if (gone !== undefined) told(`The new projections will lack what Kafka has deleted (${gone}).`);
+  return new DeletionWatch(start);
+}
+
+async function compared(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<Comparison> {
+  const { kafka, questDb } = adapters;
+  const { live, next } = beside;
+  // Now that the next generation has read the log: what is deleted from now on is in both.
+  const start = await logStart(kafka);
+  const gone = await deletedInWords(kafka, start);
+  if (gone !== undefined) watcher.told(`Only what the log still holds is compared: Kafka has deleted records (${gone}).`);
+  return compareGenerations(
+    (at) => questDb.compare(next, live, at),
+    () => taken(adapters, beside, [live, next], watcher),
+    (difference) => mayBeDeletion(start, difference),
+  ).catch(async (cause: unknown) => {
+    // Tables that another command has dropped meanwhile cannot be read.
+    await checkBeside(adapters, beside);
+    throw cause;
+  });
+}
+
+/** Gives the next generation up when Kafka deletes records before it has them. */
+async function orGivenUp<T>(adapters: Adapters, beside: Beside, watcher: GenerationWatcher, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof RecordsDeleted) await giveUp(adapters, beside, watcher);
+    throw cause;
+  }
 }
 
 async function withAdapters<T>(config: Config, report: Report, work: (adapters: Adapters) => Promise<T>, patienceMs?: number): Promise<T> {

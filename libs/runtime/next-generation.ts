@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Projection } from '#model';
-import { events, points, projections } from '#topics';
+import { projections } from '#topics';
 import type { Adapters, Report } from './adapters.js';
 import { StartError } from './config.js';
+import type { DeletionWatch } from './deleted-records.js';
 import { moveGenerations, suffixOf, telemetry } from './live-generations.js';
+import { projected } from './projected.js';
 
 export interface GenerationWatcher {
   readonly told: Report;
@@ -17,13 +19,10 @@ export interface GenerationWatcher {
 export interface Beside {
   readonly live: number;
   readonly next: number;
+  /** Undefined where the generation is only compared: it never gets readers. */
+  readonly deletions: DeletionWatch | undefined;
 }
 
-/** The groups of a generation, without its suffix, and what they read. */
-const projected = [
-  { name: 'series', topic: points },
-  { name: 'events', topic: events },
-];
 /** A group that commits what was there so shortly ago lags by about nothing. */
 const freshMs = 120_000;
 const lookMs = 500;
@@ -39,10 +38,10 @@ export async function recorded({ kafka }: Adapters): Promise<Projection | undefi
 }
 
 /**
- * Has the processors make the next generation beside the live one and resolves once it lags by about nothing. A call after one that was cut
- * off goes on with the same generation. Rejects StartError when there are no projections, and when another command ends the generation.
+ * Has the processors make the next generation beside the live one. A call after one that was cut off goes on with the same generation.
+ * Rejects StartError when there are no projections.
  */
-export async function makeNext(adapters: Adapters, watcher: GenerationWatcher): Promise<Beside> {
+export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, deletions: DeletionWatch | undefined): Promise<Beside> {
   const { kafka, questDb } = adapters;
   const known = await recorded(adapters);
   if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
@@ -51,12 +50,16 @@ export async function makeNext(adapters: Adapters, watcher: GenerationWatcher): 
   await questDb.ensureTables(next);
   if (known.building === null) await moveGenerations(kafka.log, { live, building: next });
   watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
-  for (let fresh = false; !fresh;) {
+  return { live, next, deletions };
+}
+
+/** Resolves once the next generation lags by about nothing. Rejects StartError when another command ends it. */
+export async function fresh(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
+  for (let tookMs = Infinity; tookMs >= freshMs;) {
     const beganMs = performance.now();
-    await taken(adapters, { live, next }, [next], watcher);
-    fresh = performance.now() - beganMs < freshMs;
+    await taken(adapters, beside, [beside.next], watcher);
+    tookMs = performance.now() - beganMs;
   }
-  return { live, next };
 }
 
 /** Resolves when the groups of these generations have committed all that is in the log at the call: readers of them see it then. */
@@ -69,8 +72,14 @@ export async function taken(
   const { groups } = adapters.kafka;
   const ends = await Promise.all(projected.map(({ topic }) => groups.ends([topic.name])));
   const left = async (): Promise<number> => {
+    await beside.deletions?.check(adapters);
     const each = generations.flatMap((generation) =>
-      projected.map(({ name }, at) => groups.missing(name + suffixOf(generation), ends[at]!)),
+      projected.map(async ({ name }, at) => {
+        const progress = await groups.progress(name + suffixOf(generation), ends[at]!);
+        if (generation === beside.next)
+          for (const { topic, partition, offset } of progress) beside.deletions?.saw(topic, partition, offset);
+        return progress.reduce((sum, { lag }) => sum + lag, 0);
+      }),
     );
     return (await Promise.all(each)).reduce((sum, records) => sum + records, 0);
   };
@@ -87,6 +96,7 @@ export async function taken(
 export async function moveReaders(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
   const { kafka, questDb } = adapters;
   await checkBeside(adapters, beside);
+  await beside.deletions?.check(adapters);
   await questDb.replaceViews(beside.next);
   await moveGenerations(kafka.log, { live: beside.next, building: null });
   watcher.told(`Readers use generation ${beside.next} now.`);

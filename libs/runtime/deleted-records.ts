@@ -1,0 +1,87 @@
+import { partitionOf } from '#log';
+import { sourceKey } from '#topics';
+import type { Adapters, Kafka } from './adapters.js';
+import { StartError } from './config.js';
+import { projected } from './projected.js';
+
+/** Kafka has deleted records that a new generation would lack, or the generation did not get them in time. */
+export class RecordsDeleted extends StartError {}
+
+/** Of each projected topic, the offset with which each partition begins. Above 0 Kafka has deleted the records before it. */
+export type LogStart = ReadonlyMap<string, readonly number[]>;
+
+export async function logStart({ groups }: Kafka): Promise<LogStart> {
+  const starts = projected.map(async ({ topic }) => {
+    const [extents] = (await groups.ends([topic.name])).values();
+    return [topic.name, extents!.map(({ low }) => low)] as const;
+  });
+  return new Map(await Promise.all(starts));
+}
+
+/** What is gone, per topic and in words; undefined when nothing is. */
+export async function deletedInWords({ groups }: Kafka, start: LogStart): Promise<string | undefined> {
+  const sentences = Array.from(start, async ([topic, lows]) => {
+    const gone = [...lows.keys()].filter((partition) => lows[partition]! > 0);
+    if (gone.length === 0) return [];
+    const records = lows.reduce((sum, low) => sum + low, 0);
+    const beforeMs = await groups.appendedBefore(topic, lows);
+    const before = new Date(beforeMs).toISOString();
+    return `${topic}: ${counted(records)} of ${gone.length} of its ${lows.length} partitions, appended before ${before}`;
+  });
+  const gone = (await Promise.all(sentences)).flat();
+  return gone.length > 0 ? gone.join('; ') : undefined;
+}
+
+const counted = (records: number): string => `${records.toLocaleString('en')} ${records === 1 ? 'record' : 'records'}`;
+
+/** A difference between two generations, as far as it matters here. */
+interface Difference {
+  readonly what: string;
+  readonly orgId: string;
+  readonly sourceId: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/**
+ * Whether deleted records may explain a difference between a generation that is made from the rest of the log (expected) and the live one
+ * (found). They explain what only the live one has, and anything that sums records up. They never explain a row that the live one lacks, nor
+ * another value of a point: the newest record of a point is deleted last.
+ */
+export function mayBeDeletion(start: LogStart, { what, orgId, sourceId, expected, found }: Difference): boolean {
+  const topic = projected.find(({ name }) => (name === 'events') === (what === 'events'))!.topic;
+  const lows = start.get(topic.name)!;
+  if (lows[partitionOf(Buffer.from(sourceKey({ orgId, sourceId })), topic.partitions)] === 0) return false;
+  if (found === 'nothing') return false;
+  return what !== 'raw' || expected === 'nothing';
+}
+
+/** Sees whether Kafka deletes records before the groups of a generation have committed them. */
+export class DeletionWatch {
+  /** Of each partition, the offset up to which records are in the generation, or were gone before it was begun. */
+  readonly #reached: Map<string, number[]>;
+
+  constructor(start: LogStart) {
+    this.#reached = new Map(Array.from(start, ([topic, lows]) => [topic, [...lows]]));
+  }
+
+  /** Takes what the groups have committed. */
+  saw(topic: string, partition: number, offset: number): void {
+    const reached = this.#reached.get(topic)!;
+    reached[partition] = Math.max(reached[partition]!, offset);
+  }
+
+  /** Rejects RecordsDeleted when records are gone that the generation may not have got. */
+  async check({ kafka }: Pick<Adapters, 'kafka'>): Promise<void> {
+    const start = await logStart(kafka);
+    for (const [topic, lows] of start) {
+      const reached = this.#reached.get(topic)!;
+      const overtaken = lows.reduce((sum, low, partition) => sum + Math.max(0, low - reached[partition]!), 0);
+      if (overtaken > 0)
+        throw new RecordsDeleted(
+          `Kafka has deleted ${counted(overtaken)} of ${topic} before the new projections had them: readers stay where ` +
+            'they are. Keep records for longer (retention.ms, retention.bytes) until this command has ended, and run it again.',
+        );
+    }
+  }
+}
