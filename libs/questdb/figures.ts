@@ -7,6 +7,8 @@ export class Figures {
   readonly rows = { points: 0, late_points: 0, rollups: 0, events: 0 };
   /** Attempts that failed. */
   failures = 0;
+  /** Windows that have points and for which the store answered nothing. */
+  unanswered = 0;
   /** Seconds from the acceptance of rows until readers saw them. */
   readonly applied = new Histogram([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]);
 }
@@ -54,6 +56,13 @@ export function metricsOf(figures: Figures, visibility: Visibility, held: () => 
       unit: '',
       help: 'Attempts to bring rows to QuestDB that failed since the start.',
       read: () => figures.failures,
+    },
+    {
+      name: 'headwater_questdb_unanswered_buckets',
+      kind: 'counter',
+      unit: '',
+      help: 'Buckets that have points and for which QuestDB answered nothing, since the start; their checkpoint fails and asks again.',
+      read: () => figures.unanswered,
     },
     {
       name: 'headwater_questdb_suspended_tables',

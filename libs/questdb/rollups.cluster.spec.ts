@@ -21,8 +21,8 @@ const all = 1_000_000;
 /** When every stored row is old enough to be taken. */
 const muchLater = 253_402_300_800_000;
 
-/** How often a question gets no answer, and what a body of points waits for. */
-const usual = { noAnswer: 0.02, beforePoints: (): Promise<void> => Promise.resolve() };
+/** How often a question gets no answer, what a body of points waits for, and which questions get an answer without rows. */
+const usual = { noAnswer: 0.02, beforePoints: (): Promise<void> => Promise.resolve(), overlooks: (text: string): boolean => text === '' };
 
 /** Counts what a writer asks of the store, and takes the lease away between two of these. */
 class Steps {
@@ -55,7 +55,7 @@ describeOnServers('Rollups in QuestDB', () => {
     tables: Tables,
     steps: Steps,
     random: Random,
-    { noAnswer, beforePoints } = usual,
+    { noAnswer, beforePoints, overlooks } = usual,
   ): { readonly store: QuestDbSeriesStore; end(): Promise<void> } {
     const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)];
     const counted = (sink: LineSink): LineSink => ({ send: (body, lease) => steps.pass(() => sink.send(body, lease)) });
@@ -63,7 +63,7 @@ describeOnServers('Rollups in QuestDB', () => {
     class CountedSql extends Sql {
       override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
         if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
-        return steps.pass(() => super.rows<R>(text, values, patienceMs));
+        return overlooks(text) ? Promise.resolve([]) : steps.pass(() => super.rows<R>(text, values, patienceMs));
       }
     }
     const counting = new CountedSql(pgUrl, 4);
@@ -120,7 +120,7 @@ describeOnServers('Rollups in QuestDB', () => {
     const settled = Promise.withResolvers<void>();
     let bodies = 0;
     const beforePoints = (): Promise<void> => (bodies++ === 0 ? Promise.resolve() : settled.promise);
-    const process = aStore(tables, steps, new Random(0), { noAnswer: 0, beforePoints });
+    const process = aStore(tables, steps, new Random(0), { ...usual, noAnswer: 0, beforePoints });
     const { store } = process;
     const lease = steps.lease(Infinity);
     const start = 1_700_000_040_000;
@@ -142,6 +142,32 @@ describeOnServers('Rollups in QuestDB', () => {
       const query = { orgId: 'org', sourceId: 's1', metrics: undefined, window: everything, limit: all, interval };
       const { series } = await reads(tables, muchLater).buckets(query);
       expect(series.map(({ count }) => [...count])).toEqual([[3]]);
+    }
+    await process.end();
+    await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));
+  });
+
+  it('are made again when the store answers nothing for points that it has, and no checkpoint is done before', async () => {
+    const tables = tablesOf(generation + histories + 1);
+    await sql.run(creating(tables, 'MONTH'));
+    const steps = new Steps();
+    const start = 1_700_000_040_000;
+    // Each level's question is overlooked once.
+    const left: string[] = [tables.points, tables.rollup1m, tables.rollup1h];
+    const overlooks = (text: string): boolean =>
+      text.includes('GROUP BY b') && text.includes(`FROM ${left[0]}`) && left.shift() !== undefined;
+    const process = aStore(tables, steps, new Random(0), { ...usual, noAnswer: 0, overlooks });
+    const { store } = process;
+    const series = [{ metric: 'a', tags: {}, timestampMs: Float64Array.of(start - 7_200_000, start), value: Float64Array.of(1, 2) }];
+    const value = { orgId: 'org', sourceId: 's1', receivedMs: start + 3_600_000, series };
+    await store.write([{ partition: 0, offset: 0, value }], steps.lease(Infinity));
+    for (const interval of ['1m', '1h', '1d'])
+      await expect(store.checkpoint()).rejects.toThrow(`answers nothing for ${interval === '1d' ? 1 : 2} buckets of ${interval}`);
+    await store.checkpoint();
+    for (const interval of rollupIntervals) {
+      const query = { orgId: 'org', sourceId: 's1', metrics: undefined, window: everything, limit: all, interval };
+      const { series: found } = await reads(tables, muchLater).buckets(query);
+      expect(found.map(({ count }) => [...count])).toEqual([interval === '1d' ? [2] : [1, 1]]);
     }
     await process.end();
     await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { bucketStartMs, clampedSum, type Lease } from '#model';
+import { bucketStartMs, clampedSum, type Lease, TelemetryError } from '#model';
 import { Delivery, type Way } from './delivery.js';
 import { KnownRows } from './known-rows.js';
 import { levels, type Level, mayOverflow } from './levels.js';
@@ -193,16 +193,32 @@ export class Rollups {
     }
   }
 
-  /** Makes the stale windows of a level anew; its rows are visible afterwards. */
+  /**
+   * Makes the stale windows of a level anew; its rows are visible afterwards. Rejects `store_unavailable` when there are windows for which
+   * the store answers nothing: each has a point that was sent under this lease, so that the answer is wrong.
+   */
   async #remake(state: State): Promise<void> {
     let waiting: SeriesBucket[] = [];
+    const made = new StaleWindows();
     for await (const rows of this.#recompute.rows(state.level, state.settling)) {
+      for (const { series, bucket } of rows) made.add(series.id, bucket.startMs);
       waiting = waiting.concat(rows);
       if (waiting.length < rowsPerBody) continue;
       await this.#sendInParts(state, waiting);
       waiting = [];
     }
     await this.#sendInParts(state, waiting);
+    if (made.size < state.settling.size) this.#refuse(state, made);
+  }
+
+  #refuse({ level, settling }: State, made: StaleWindows): never {
+    const [series, startMs] = firstWithout(settling, made)!;
+    const { org, source, metric } = this.#names.all[series]!;
+    const missing = settling.size - made.size;
+    this.way.figures.unanswered += missing;
+    const first = `${metric} of ${source} of ${org} at ${new Date(startMs).toISOString()}`;
+    const why = `QuestDB answers nothing for ${missing} buckets of ${level.interval} that have points, as for ${first}: they are asked for again.`;
+    throw new TelemetryError('store_unavailable', why, { retryAfterS: 1 });
   }
 
   /** A commit touches a bounded number of partitions. */
@@ -232,6 +248,13 @@ export class Rollups {
 
 const keyOf = ({ org, source, metric }: Series): string => seriesKey(org, source, metric);
 const large = ({ min, max, count }: Bucket): boolean => mayOverflow(min, max, count);
+
+function firstWithout(windows: StaleWindows, others: StaleWindows): readonly [series: number, startMs: number] | undefined {
+  for (const [series, starts] of windows.bySeries()) {
+    for (const startMs of starts) if (!others.has(series, startMs)) return [series, startMs];
+  }
+  return undefined;
+}
 
 /** Rows of a bounded number of partitions each. */
 function* byPartitions(rows: readonly SeriesBucket[], sizeMs: number): Generator<SeriesBucket[]> {
