@@ -114,6 +114,8 @@ function properties(folder: string, { id, port, advertised, brokerPort, controll
     'log.segment.delete.delay.ms': 1000,
     'log.index.size.max.bytes': 1048576,
     'log.cleaner.dedupe.buffer.size': 33554432,
+    // Tests wait for a tombstone to be compacted away.
+    'log.cleaner.backoff.ms': 1000,
   };
   return Object.entries(lines)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -1,28 +1,37 @@
 import type { Admin, PartitionMetadata } from 'kafkajs';
 import type { AnyTopic } from '#log';
 import type { Asker } from './asker.js';
-import { kafkajs } from './kafkajs.js';
 import { deadLettersOf } from './names.js';
+import { pinnedSettings, setSettings, settingsOf, type Pinned } from './topic-settings.js';
 
 export interface TopicSettings {
   readonly replicationFactor: number;
   readonly minInsyncReplicas: number;
+  /** Sets what differs, where Kafka allows that, instead of naming it. */
+  readonly correctTopics?: boolean;
 }
 
+/** A topic as it shall be. */
 interface Wanted {
   /** As Kafka calls it. */
   readonly name: string;
   readonly partitions: number;
-  readonly config: Readonly<Record<string, string>>;
+  readonly pinned: (copies: number) => readonly Pinned[];
 }
 
-/** A topic differs from the contract in a way that re-maps its keys. */
+/** A setting of a topic that breaks a promise. */
+interface Difference extends Pinned {
+  readonly topic: string;
+  readonly is: string;
+}
+
+/** A topic differs from the contract in a way that re-maps its keys, or that loses records unseen. */
 export class TopicMismatch extends Error {}
 
 /**
- * Makes the topics that are missing, with one for dead letters beside each; none is ever changed or deleted.
- * Resolves with a sentence for each setting that differs. Rejects TopicMismatch when a number of partitions differs, `log_unavailable` when
- * Kafka cannot be reached.
+ * Makes the topics that are missing, with one for dead letters beside each; none is ever deleted, and what is there is changed only if the
+ * settings say so. Resolves with a sentence for each thing that differs, or was set.
+ * Rejects TopicMismatch when a number of partitions differs or a setting would lose records, `log_unavailable` when Kafka cannot be reached.
  */
 export async function ensureTopics(
   asker: Asker,
@@ -32,42 +41,34 @@ export async function ensureTopics(
 ): Promise<readonly string[]> {
   const wanted = topics.flatMap((topic) => [
     asWanted(prefix, topic, settings),
-    asWanted(prefix, { ...topic, name: deadLettersOf(topic.name), cleanup: 'delete', partitions: 1 }, settings, 2 << 20),
+    asWanted(prefix, { ...topic, name: deadLettersOf(topic.name), cleanup: 'delete', partitions: 1 }, settings),
   ]);
   const there = new Set(await asker.ask((admin) => admin.listTopics()));
   const missing = wanted.filter(({ name }) => !there.has(name));
   if (missing.length > 0) await asker.ask((admin) => create(admin, missing, settings.replicationFactor));
   const found = await asker.ask((admin) => partitionsOf(admin, wanted));
   comparePartitions(found, wanted);
-  return [
-    ...replicationDifferences(found, wanted, settings.replicationFactor),
-    ...differences(await asker.ask((admin) => settingsOf(admin, wanted)), wanted),
-  ];
+  const differing = await asker.ask((admin) => differences(admin, found, wanted));
+  const sentences = settings.correctTopics ? await asker.ask((admin) => correct(admin, differing)) : named(differing);
+  return [...replicationDifferences(found, wanted, settings.replicationFactor), ...sentences];
 }
 
-function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas }: TopicSettings, maxBytes?: number): Wanted {
+function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas }: TopicSettings): Wanted {
   return {
     name: prefix + topic.name,
     partitions: topic.partitions,
-    config: {
-      'cleanup.policy': topic.cleanup,
-      ...(topic.cleanup === 'delete' && { 'retention.ms': '-1' }),
-      ...(maxBytes && { 'max.message.bytes': String(maxBytes) }),
-      'min.insync.replicas': String(minInsyncReplicas),
-      // The broker's clock: a record whose writer is ahead would be refused.
-      'message.timestamp.type': 'LogAppendTime',
-    },
+    pinned: (copies) => pinnedSettings(topic, minInsyncReplicas, copies),
   };
 }
 
 /** Another process may make them at the same time. */
 async function create(admin: Admin, missing: readonly Wanted[], replicationFactor: number): Promise<void> {
   await admin.createTopics({
-    topics: missing.map(({ name, partitions, config }) => ({
+    topics: missing.map(({ name, partitions, pinned }) => ({
       topic: name,
       numPartitions: partitions,
       replicationFactor,
-      configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
+      configEntries: pinned(replicationFactor).map((setting) => ({ name: setting.name, value: setting.value })),
     })),
     waitForLeaders: true,
   });
@@ -91,30 +92,44 @@ function comparePartitions(found: Found, wanted: readonly Wanted[]): void {
 }
 
 /** Copies can be moved one partition at a time: the one with the fewest is what a topic survives with. */
+const copiesOf = (found: Found, name: string): number => Math.min(...found.get(name)!.map(({ replicas }) => replicas.length));
+
 function replicationDifferences(found: Found, wanted: readonly Wanted[], replicationFactor: number): readonly string[] {
   return wanted.flatMap(({ name }) => {
-    const is = Math.min(...found.get(name)!.map(({ replicas }) => replicas.length));
+    const is = copiesOf(found, name);
     return is === replicationFactor ? [] : [`topic ${name} has replication.factor=${is}, and the setting says ${replicationFactor}`];
   });
 }
 
-/** The settings of each topic, by name. */
-async function settingsOf(admin: Admin, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
-  const resources = wanted.map(({ name, config }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: Object.keys(config) }));
-  const answer = await admin.describeConfigs({ resources, includeSynonyms: false });
-  return new Map(
-    answer.resources.map((it) => [
-      it.resourceName,
-      new Map(it.configEntries.map(({ configName, configValue }) => [configName, configValue])),
-    ]),
+async function differences(admin: Admin, found: Found, wanted: readonly Wanted[]): Promise<readonly Difference[]> {
+  const settings = await settingsOf(
+    admin,
+    wanted.map(({ name }) => name),
+  );
+  return wanted.flatMap(({ name: topic, pinned }) =>
+    pinned(copiesOf(found, topic)).flatMap((setting) => {
+      const is = settings.get(topic)?.all.get(setting.name);
+      return is === undefined || !setting.fits || setting.fits(is) ? [] : [{ ...setting, topic, is }];
+    }),
   );
 }
 
-function differences(found: ReadonlyMap<string, ReadonlyMap<string, string>>, wanted: readonly Wanted[]): readonly string[] {
-  return wanted.flatMap(({ name, config }) =>
-    Object.entries(config).flatMap(([setting, value]) => {
-      const is = found.get(name)?.get(setting);
-      return is === undefined || is === value ? [] : [`topic ${name} has ${setting}=${is}, and the contract says ${value}`];
-    }),
-  );
+const mend = '`headwater init --data-plane` sets it';
+
+/** @throws TopicMismatch when one of them would lose records. */
+function named(differing: readonly Difference[]): readonly string[] {
+  const sentence = ({ topic, name, is, value, price }: Difference): string => `topic ${topic} has ${name}=${is}, not ${value}: ${price}`;
+  const losing = differing.filter(({ losesRecords }) => losesRecords);
+  if (losing.length > 0) throw new TopicMismatch(`${losing.map(sentence).join('; ')}; ${mend}`);
+  return differing.map((difference) => `${sentence(difference)}; ${mend}`);
+}
+
+async function correct(admin: Admin, differing: readonly Difference[]): Promise<readonly string[]> {
+  if (differing.length === 0) return [];
+  const byTopic = Map.groupBy(differing, ({ topic }) => topic);
+  const settings = await settingsOf(admin, [...byTopic.keys()]);
+  for (const [topic, of] of byTopic) {
+    await setSettings(admin, topic, new Map([...settings.get(topic)!.own, ...of.map(({ name, value }) => [name, value] as const)]));
+  }
+  return differing.map(({ topic, name, is, value }) => `topic ${topic} had ${name}=${is}, and has ${value} now`);
 }

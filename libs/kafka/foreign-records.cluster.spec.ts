@@ -118,7 +118,9 @@ describeOnKafka('a log that others write into', () => {
     const asker = new Asker(options);
     await asker.ask((admin) => admin.deleteTopics({ topics: [name] }));
     await until('it is gone', async () => !(await asker.ask((admin) => admin.listTopics())).includes(name));
-    await asker.ask((admin) => admin.createTopics({ topics: [{ topic: name, numPartitions: 1 }] }));
+    await asker.ask((admin) =>
+      admin.createTopics({ topics: [{ topic: name, numPartitions: 1, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }] }),
+    );
     await asker.close();
     await write();
     await until('it gets old', () => view.ageMs() > 8_000);

@@ -1,11 +1,13 @@
-import { MapView, type AnyTopic, type Topic, type View, type Views } from '#log';
+import { MapView, NewestValues, type AnyTopic, type StreamRecord, type Topic, type View, type Views } from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { placeName, type Place } from './group/assignment.js';
 import { Member } from './group/member.js';
+import { Moment } from './moment.js';
 import { ownGroup } from './names.js';
 import { extentsOf, type Extents } from './offsets.js';
+import { tombstoneMsOf } from './topic-settings.js';
 import { logUnavailable, pause, untilDone } from './trouble.js';
 
 export interface KafkaViewsOptions {
@@ -17,6 +19,8 @@ export interface KafkaViewsOptions {
 
 const sessionMs = 30_000;
 const listenMs = 2_000;
+/** After a silence of this length the broker is asked anew how long it keeps tombstones: somebody may have changed that. */
+const doubtMs = 30_000;
 
 /** Compacted topics of a Kafka, each followed by a group of its own that has one member and keeps no offsets. */
 export class KafkaViews implements Views {
@@ -44,7 +48,10 @@ export class KafkaViews implements Views {
   }
 }
 
-/** One topic on its way into a view. */
+/**
+ * One topic on its way into a view. Kafka keeps a tombstone for `delete.retention.ms`: who was silent for about as long may have missed
+ * some, and reads the topic again from its beginning. Until that is done the view shows what it showed, and ages.
+ */
 class FollowedTopic {
   readonly view: MapView;
   readonly #stopping = new AbortController();
@@ -52,10 +59,15 @@ class FollowedTopic {
   readonly #ready: Promise<void>;
   #member: Member | undefined;
   /** Where the topic ended when it was opened. */
-  #shown: Extents = new Map();
+  #opened: Extents = new Map();
   /** Offset that each partition goes on with: what comes again is not applied again. */
-  readonly #next = new Map<string, number>();
-  #heardMs = performance.now();
+  #next = new Map<string, number>();
+  /** When everything in the log was surely taken, and where the topic ended then. */
+  #heard = new Moment();
+  #heardEnds: Extents = new Map();
+  /** A silence that is longer may have outlasted a tombstone. */
+  #longestSilenceMs = 0;
+  #readingAgain: Promise<void> | undefined;
 
   constructor(
     private readonly options: KafkaViewsOptions,
@@ -68,8 +80,8 @@ class FollowedTopic {
     this.view = new MapView({
       ready: this.#ready,
       caughtUp: () => this.#caughtUp(),
-      ageMs: () => performance.now() - this.#heardMs,
-      isChange: ({ partition, offset }) => offset >= (this.#shown.get(this.#name)?.[partition]?.high ?? 0),
+      ageMs: () => this.#heard.agoMs(),
+      isChange: ({ partition, offset }) => offset >= (this.#opened.get(this.#name)?.[partition]?.high ?? 0),
     });
   }
 
@@ -89,17 +101,29 @@ class FollowedTopic {
   /** Resolves when the view holds what was there when it was opened. */
   async #follow(): Promise<void> {
     const { signal } = this.#stopping;
-    const codec = await this.options.codec;
-    const extents = await untilDone(signal, () => this.#extents());
-    if (!extents || signal.aborted) throw closed();
-    this.#shown = extents;
-    this.#member = this.#newMember(codec);
-    await this.#member.join();
-    await this.#member.reached(extents);
+    await this.options.codec;
+    const began = new Moment();
+    const ends = await untilDone(signal, () => this.#ends());
+    if (!ends) throw closed();
+    this.#opened = ends;
+    await this.#read(ends, (record) => this.view.apply(record));
+    this.#heardAll(began, ends);
     void this.#listen();
   }
 
-  #newMember(codec: AvroCodec): Member {
+  /** Reads the topic from its beginning. Resolves when everything before these ends is taken; what comes later is taken too. */
+  async #read(ends: Extents, take: (record: StreamRecord) => void): Promise<void> {
+    const codec = await this.options.codec;
+    if (this.#stopping.signal.aborted) throw closed();
+    const before = this.#member;
+    this.#next = new Map();
+    const member = (this.#member = this.#newMember(codec, take));
+    await before?.crash();
+    await member.join();
+    await member.reached(ends);
+  }
+
+  #newMember(codec: AvroCodec, take: (record: StreamRecord) => void): Member {
     const { address } = this.options;
     return new Member({
       address,
@@ -115,7 +139,7 @@ class FollowedTopic {
       receiver: () => ({
         take: (records) => {
           for (const record of records) {
-            if (this.#isNew({ topic: this.#name, partition: record.partition }, record.offset)) this.view.apply(record);
+            if (this.#isNew({ topic: this.#name, partition: record.partition }, record.offset)) take(record);
           }
         },
         unreadable: () => this.#fail(),
@@ -138,22 +162,75 @@ class FollowedTopic {
     return true;
   }
 
-  /** A view that has reached what was the end a moment ago was heard then. */
   async #listen(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const nowMs = performance.now();
-      await untilDone(signal, async () => {
-        await this.#caughtUp();
-        this.#heardMs = nowMs;
-      });
+      await untilDone(signal, () => this.#hear());
       await pause(listenMs, signal);
     }
   }
 
+  /** Resolves when all is taken that was in the log at the call, and nothing was missed on the way. */
+  async #hear(): Promise<void> {
+    const began = new Moment();
+    const ends = await this.#ends();
+    if (!this.#mayHaveMissed(ends)) await this.#member!.reached(ends);
+    if (this.#mayHaveMissed(ends)) await (this.#readingAgain = this.#readAgain(ends));
+    // A reading that took too long may have missed a tombstone itself.
+    if (began.agoMs() > this.#longestSilenceMs) throw logUnavailable(`${this.#name} cannot be read within its delete.retention.ms.`);
+    this.#heardAll(began, ends);
+  }
+
+  /** Whether tombstones may be gone that this view was not given: by their age, or because somebody has cut off the topic's beginning. */
+  #mayHaveMissed(ends: Extents): boolean {
+    const heard = this.#heardEnds.get(this.#name) ?? [];
+    const cutOff = ends.get(this.#name)!.some(({ low }, partition) => low > (heard[partition]?.high ?? 0));
+    return cutOff || this.#heard.agoMs() > this.#longestSilenceMs;
+  }
+
+  async #readAgain(ends: Extents): Promise<void> {
+    const before = this.#next;
+    const newest = new NewestValues();
+    const changed = new Set<string>();
+    let take = (record: StreamRecord): void => {
+      newest.take(record);
+      if (record.offset >= (before.get(placeName({ topic: this.#name, partition: record.partition })) ?? 0)) changed.add(record.key);
+    };
+    await this.#read(ends, (record) => take(record));
+    this.view.replace(newest, changed);
+    take = (record) => this.view.apply(record);
+  }
+
+  #heardAll(moment: Moment, ends: Extents): void {
+    this.#heard = moment;
+    this.#heardEnds = ends;
+  }
+
   async #caughtUp(): Promise<void> {
     await this.#ready;
-    await this.#member!.reached(await this.#extents());
+    const ends = await this.#extents();
+    for (;;) {
+      await this.#readingAgain;
+      const member = this.#member!;
+      const end = await member.reached(ends).then(
+        () => undefined,
+        (cause: unknown) => ({ cause }),
+      );
+      // Who waited for a member that another one has taken the place of goes on with that one.
+      if (member !== this.#member) continue;
+      if (end) throw end.cause;
+      return;
+    }
+  }
+
+  /** Where the topic ends; after a silence also how long it keeps tombstones. */
+  async #ends(): Promise<Extents> {
+    const [ends, tombstoneMs] = await Promise.all([
+      this.#extents(),
+      this.#longestSilenceMs > 0 && this.#heard.agoMs() < doubtMs ? undefined : tombstoneMsOf(this.options.asker, this.#name),
+    ]);
+    if (tombstoneMs !== undefined) this.#longestSilenceMs = tombstoneMs / 2;
+    return ends;
   }
 
   #extents(): Promise<Extents> {

@@ -11,10 +11,12 @@ import { entry, partitionOf, tombstone, type AnyTopic, type Entry } from '#log';
 import type { EventBatch, Lease, Source } from '#model';
 import { describeOnKafka, LogConsumer, until } from '#testing';
 import { events, sources } from '#topics';
+import { Asker } from './asker.js';
 import { newClient } from './client.js';
 import { kafkajs } from './kafkajs.js';
 import { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
 import { testOptions } from './open-test-log.js';
+import { setSettings, settingsOf, type Settings } from './topic-settings.js';
 
 const nowhere = 'http://127.0.0.1:9';
 const few: AnyTopic = { ...events, partitions: 3 };
@@ -79,10 +81,72 @@ describeOnKafka('a log in Kafka', () => {
       await expect(open({ topics: [sources, events] })).rejects.toThrow(sentence);
     });
 
-    it('with other settings, and says which', async () => {
-      await open();
-      await open({ topics: [sources, { ...few, cleanup: 'compact' }] });
-      expect(reports).toEqual([`topic ${options.prefix}telemetry.events.v1 has cleanup.policy=delete, and the contract says compact`]);
+    describe('with other settings', () => {
+      let asker: Asker;
+      beforeEach(() => void (asker = new Asker(options)));
+      afterEach(() => asker.close());
+      const set = (name: string, values: Record<string, string>): Promise<void> =>
+        asker.ask((admin) => setSettings(admin, options.prefix + name, new Map(Object.entries(values))));
+      const settings = async (name: string): Promise<Settings> =>
+        (await asker.ask((admin) => settingsOf(admin, [options.prefix + name]))).get(options.prefix + name)!;
+
+      it.each([
+        ['sources.v1', 'cleanup.policy', 'compact,delete', 'not compact: keys that nobody has deleted would vanish with their age'],
+        ['telemetry.events.v1', 'cleanup.policy', 'compact', 'not delete: all but the newest record of each source would vanish'],
+        ['sources.v1', 'unclean.leader.election.enable', 'true', 'not false: a broker that missed acknowledged records could'],
+      ])('that would lose records unseen, and does not start: %s %s=%s', async (name, setting, value, why) => {
+        await open();
+        await set(name, { ...(name === 'sources.v1' && { 'cleanup.policy': 'compact' }), [setting]: value });
+        await expect(open()).rejects.toThrow(`topic ${options.prefix}${name} has ${setting}=${value}, ${why}`);
+      });
+
+      it("that break another promise, and says which; how long telemetry is kept is the operator's choice", async () => {
+        await open();
+        await set('sources.v1', { 'cleanup.policy': 'compact', 'delete.retention.ms': '60000', 'segment.ms': '1000' });
+        await set('telemetry.events.v1', { 'retention.ms': '3600000', 'retention.bytes': '1000000000' });
+        await open();
+        expect(reports).toEqual([
+          expect.stringContaining('sources.v1 has message.timestamp.type=CreateTime, not LogAppendTime: records of a writer'),
+          expect.stringContaining('sources.v1 has delete.retention.ms=60000, not 86400000: roles that do not hear Kafka for half of that'),
+          expect.stringContaining('telemetry.events.v1 has message.timestamp.type=CreateTime'),
+        ]);
+      });
+
+      it('which it sets where it is asked to, and leaves the others as they are', async () => {
+        await open();
+        await set('sources.v1', { 'cleanup.policy': 'delete', 'segment.ms': '1000' });
+        await open({ correctTopics: true });
+        const { own } = await settings('sources.v1');
+        expect(Object.fromEntries(own)).toEqual({
+          'cleanup.policy': 'compact',
+          'message.timestamp.type': 'LogAppendTime',
+          'segment.ms': '1000',
+        });
+        expect(reports).toEqual([
+          `topic ${options.prefix}sources.v1 had cleanup.policy=delete, and has compact now`,
+          `topic ${options.prefix}sources.v1 had message.timestamp.type=CreateTime, and has LogAppendTime now`,
+        ]);
+        await open();
+        expect(reports.length).toBe(2);
+      });
+
+      it("made so: every setting that a promise rests on is the topic's own", async () => {
+        await open();
+        expect(Object.fromEntries((await settings('sources.v1')).own)).toMatchObject({
+          'cleanup.policy': 'compact',
+          'unclean.leader.election.enable': 'false',
+          'min.insync.replicas': '1',
+          'delete.retention.ms': '86400000',
+          'max.compaction.lag.ms': '604800000',
+          'segment.bytes': '67108864',
+          'segment.ms': '86400000',
+          'max.message.bytes': '1048588',
+        });
+        expect(Object.fromEntries((await settings('telemetry.events.v1')).own)).toMatchObject({
+          'retention.ms': '-1',
+          'retention.bytes': '-1',
+        });
+      });
     });
 
     it('with other numbers of copies, and says which', async () => {

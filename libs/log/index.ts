@@ -1,4 +1,5 @@
 export * from './map-view.js';
+export * from './newest-values.js';
 export * from './partition.js';
 export * from './processor.js';
 export * from './record-log.js';

@@ -1,5 +1,5 @@
 import { TelemetryError } from '#model';
-import { SortedKeys } from './sorted-keys.js';
+import { NewestValues } from './newest-values.js';
 import type { StreamRecord } from './topic.js';
 import type { Change, View } from './view.js';
 
@@ -18,10 +18,8 @@ const patienceMs = 15_000;
 /** The newest value of each key of one topic, for adapters that apply its records in their order. */
 export class MapView implements View<unknown> {
   readonly ready: Promise<void>;
-  readonly #values = new Map<string, unknown>();
   readonly #listeners = new Set<(change: Change<unknown>) => void>();
-  /** Made at the first scan: a view that is only asked for keys does without. */
-  #keys: SortedKeys | undefined;
+  #newest = new NewestValues();
   #failedMs: number | undefined;
 
   constructor(private readonly options: MapViewOptions) {
@@ -29,13 +27,12 @@ export class MapView implements View<unknown> {
   }
 
   get(key: string): unknown {
-    return this.#values.get(key);
+    return this.#newest.get(key);
   }
 
   *scan(prefix: string): Iterable<readonly [string, unknown]> {
-    this.#keys ??= new SortedKeys(this.#values.keys());
-    for (const key of this.#keys.startingWith(prefix)) {
-      const value = this.#values.get(key);
+    for (const key of this.#newest.startingWith(prefix)) {
+      const value = this.#newest.get(key);
       if (value !== undefined) yield [key, value];
     }
   }
@@ -63,18 +60,31 @@ export class MapView implements View<unknown> {
 
   apply(record: StreamRecord): void {
     const { key, value } = record;
-    if (value === null) {
-      if (this.#values.delete(key)) this.#keys?.delete(key);
-    } else {
-      if (!this.#values.has(key)) this.#keys?.add(key);
-      this.#values.set(key, value);
+    this.#newest.take(record);
+    if (this.options.isChange(record)) this.#tell({ key, value });
+  }
+
+  /**
+   * Shows what the topic says when it is read again from its beginning. Listeners hear of each key that is gone, and of each that is new.
+   *
+   * @param changed keys that have got another value since they were read before.
+   */
+  replace(newest: NewestValues, changed: ReadonlySet<string>): void {
+    const before = this.#newest;
+    this.#newest = newest;
+    for (const key of before.keys()) if (newest.get(key) === undefined) this.#tell({ key, value: null });
+    for (const key of newest.keys()) {
+      if (changed.has(key) || before.get(key) === undefined) this.#tell({ key, value: newest.get(key) });
     }
-    if (this.options.isChange(record)) for (const listener of this.#listeners) tell(listener, { key, value });
   }
 
   /** It shows no more changes: it ages from now on. */
   fail(): void {
     this.#failedMs ??= performance.now();
+  }
+
+  #tell(change: Change<unknown>): void {
+    for (const listener of this.#listeners) tell(listener, change);
   }
 }
 

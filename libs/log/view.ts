@@ -13,13 +13,17 @@ export interface View<V> {
   get(key: string): V | undefined;
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
   scan(prefix: string): Iterable<readonly [key: string, value: V]>;
-  /** Calls `listener` for each change after the call, those of a key in log order, after the view shows it. Returns how to end that. */
+  /**
+   * Calls `listener` for each change after the call, those of a key in log order, after the view shows it. Returns how to end that. After a
+   * gap in which tombstones may have been lost the view is read again, while it shows what it showed; then it changes over in one step, and
+   * of each key that differs the listener hears once.
+   */
   changes(listener: (change: Change<V>) => void): () => void;
   /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
   readonly ready: Promise<void>;
   /** Resolves when the view holds all that was in the topic at the call. Rejects `log_unavailable` when that takes too long. */
   caughtUp(): Promise<void>;
-  /** Milliseconds since the view last heard the log. */
+  /** Milliseconds since the view last held all that was in the log. */
   ageMs(): number;
 }
 

@@ -21,8 +21,9 @@ export interface Adapters {
 /**
  * Rejects StartError when a topic or a schema does not fit the contract.
  * @param openMs how long to wait for Kafka; afterwards the log is there and says that it cannot be used yet.
+ * @param correctTopics whether to set what differs in topics that are there.
  */
-export async function openLog(config: Config, report: Report, openMs = 8_000): Promise<Kafka> {
+export async function openLog(config: Config, report: Report, openMs = 8_000, correctTopics = false): Promise<Kafka> {
   const { openKafka } = await import('#kafka');
   try {
     return await openKafka({
@@ -34,6 +35,7 @@ export async function openLog(config: Config, report: Report, openMs = 8_000): P
       schemaCacheFile: join(config.cacheDir, 'schemas.json'),
       sessionMs: config.sessionS * 1000,
       openMs,
+      correctTopics,
       report,
     });
   } catch (cause) {
@@ -65,9 +67,10 @@ export async function openStores(config: Config, clock: Clock): Promise<QuestDb>
 /**
  * Opens both, for work on the data plane.
  * @param patienceMs how long to wait for Kafka and the registry; StartError when they do not answer.
+ * @param correctTopics whether to set what differs in topics that are there.
  */
-export async function openAdapters(config: Config, report: Report, patienceMs = 30_000): Promise<Adapters> {
-  const kafka = await openLog(config, report, 0);
+export async function openAdapters(config: Config, report: Report, patienceMs = 30_000, correctTopics = false): Promise<Adapters> {
+  const kafka = await openLog(config, report, 0, correctTopics);
   try {
     await untilOpen(kafka, patienceMs);
   } catch (cause) {

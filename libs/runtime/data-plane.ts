@@ -29,7 +29,8 @@ const firstGeneration = 1;
 const serversMs = 120_000;
 
 /**
- * Makes topics, schemas, tables and the first organization with a payment method on file and its key; what is there already stays as it is.
+ * Makes topics, schemas, tables and the first organization with a payment method on file and its key; what is there already stays as it
+ * is, but for settings of topics that break a promise: they are set, and reported.
  * Waits for servers that do not answer yet, and reports which. Resolves to the key's secret when this call made it.
  */
 export function initDataPlane(
@@ -49,7 +50,7 @@ export function initDataPlane(
     await keyring.ready();
     return firstKey(keyring);
   };
-  return withAdapters(config, report, work, patienceMs);
+  return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));
 }
 
 async function makeTables(questDb: Adapters['questDb'], generation: number, report: Report, ms: number): Promise<void> {
@@ -154,8 +155,13 @@ async function orGivenUp<T>(adapters: Adapters, beside: Beside, watcher: Generat
   }
 }
 
-async function withAdapters<T>(config: Config, report: Report, work: (adapters: Adapters) => Promise<T>, patienceMs?: number): Promise<T> {
-  const adapters = await openAdapters(config, report, patienceMs);
+async function withAdapters<T>(
+  config: Config,
+  report: Report,
+  work: (adapters: Adapters) => Promise<T>,
+  open = (): Promise<Adapters> => openAdapters(config, report),
+): Promise<T> {
+  const adapters = await open();
   try {
     return await work(adapters);
   } catch (cause) {

@@ -1,12 +1,9 @@
 import type { Lease } from '#model';
+import { Moment } from '../moment.js';
 
-/**
- * The lease of one assignment: lost when the group says so, or when the group was not heard for too long to be sure. The monotonic clock
- * stands still with a suspended machine and the wall clock may be put back: that one counts which says that more time has gone by.
- */
+/** The lease of one assignment: lost when the group says so, or when the group was not heard for too long to be sure. */
 export class MemberLease implements Lease {
-  #heardMs: number;
-  #heardWallMs: number;
+  #heard: Moment;
   #isLost = false;
 
   /**
@@ -17,27 +14,20 @@ export class MemberLease implements Lease {
     heardMs: number,
     private readonly patienceMs: number,
   ) {
-    this.#heardMs = heardMs;
-    this.#heardWallMs = wallMsOf(heardMs);
+    this.#heard = new Moment(heardMs);
   }
 
   held(): boolean {
-    const silentMs = Math.max(performance.now() - this.#heardMs, Date.now() - this.#heardWallMs);
-    if (silentMs > this.patienceMs) this.#isLost = true;
+    if (this.#heard.agoMs() > this.patienceMs) this.#isLost = true;
     return !this.#isLost;
   }
 
   /** The group has answered to what was sent at that time. */
   heard(sentMs: number): void {
-    if (sentMs <= this.#heardMs) return;
-    this.#heardMs = sentMs;
-    this.#heardWallMs = wallMsOf(sentMs);
+    if (sentMs > this.#heard.monotonicMs) this.#heard = new Moment(sentMs);
   }
 
   lose(): void {
     this.#isLost = true;
   }
 }
-
-/** A time of the monotonic clock that was a moment ago. */
-const wallMsOf = (monotonicMs: number): number => Date.now() - (performance.now() - monotonicMs);
