@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Admin, ConfigSource } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import type { AnyTopic } from '#log';
 import type { Asker } from './asker.js';
 import { kafkajs } from './kafkajs.js';
@@ -85,7 +85,6 @@ export interface Settings {
   readonly own: ReadonlyMap<string, string>;
 }
 
-const ofATopic = 1 as ConfigSource;
 const longestPauseMs = 2_000;
 
 /** The settings of each topic, as Kafka calls it. */
@@ -96,7 +95,10 @@ export async function settingsOf(admin: Admin, topics: readonly string[]): Promi
     answer.resources.map(({ resourceName, configEntries }) => {
       const values = (entries: typeof configEntries): Map<string, string> =>
         new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
-      return [resourceName, { all: values(configEntries), own: values(configEntries.filter((it) => it.configSource === ofATopic)) }];
+      return [
+        resourceName,
+        { all: values(configEntries), own: values(configEntries.filter((it) => it.configSource === kafkajs.ConfigSource.TOPIC_CONFIG)) },
+      ];
     }),
   );
 }
