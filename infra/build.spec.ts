@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+/** A project of one file with our compiler in it, or without. */
+function project() {
+  const folder = mkdtempSync(join(tmpdir(), 'headwater-build-'));
+  const write = (path: string, text: string): void => writeFileSync(join(folder, path), text);
+  for (const name of ['apps', 'libs', 'infra', 'node_modules']) mkdirSync(join(folder, name));
+  copyFileSync('infra/build.js', join(folder, 'infra/build.js'));
+  const compilerOptions = { outDir: 'dist', rootDir: '.', types: [], lib: ['es2024'], skipLibCheck: true };
+  write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['apps/**/*.ts'] }));
+  write('package-lock.json', '{}');
+  write('package.json', '{ "type": "module" }');
+  write('apps/main.ts', 'export const a: number = 1;\n');
+  const compiler = join(folder, 'node_modules/typescript');
+  symlinkSync(join(process.cwd(), 'node_modules/typescript'), compiler);
+  return {
+    write,
+    touch: (path: string): void => utimesSync(join(folder, path), 1, 1),
+    removeCompiler: (): void => rmSync(compiler),
+    built: (): string => readFileSync(join(folder, 'dist/apps/main.js'), 'utf8'),
+    /** Runs the script of `npm start`: what it said and whether it succeeded. */
+    build(): { said: string; isBuilt: boolean } {
+      const { status, stderr, stdout } = spawnSync(process.execPath, [join(folder, 'infra/build.js')], { encoding: 'utf8' });
+      return { said: (stderr + stdout).trim(), isBuilt: status === 0 };
+    },
+  };
+}
+
+const compiled = { said: 'compiling, once', isBuilt: true };
+const asItIs = { said: '', isBuilt: true };
+
+describe('a start', () => {
+  it('compiles what changed in content, and nothing else', () => {
+    const { build, built, touch, write } = project();
+    expect([build(), build()]).toEqual([compiled, asItIs]);
+    touch('apps/main.ts');
+    expect(build()).toEqual(asItIs);
+    write('apps/main.ts', 'export const a: number = 2;\n');
+    // Older than what was built from the file before, as after unpacking a release over another one.
+    touch('apps/main.ts');
+    expect([build(), build()]).toEqual([compiled, asItIs]);
+    expect(built()).toContain('a = 2');
+  });
+
+  it('compiles again after an error', () => {
+    const { build, write } = project();
+    write('apps/main.ts', 'export const a: number = "";\n');
+    expect(build()).toEqual({ said: expect.stringContaining('TS2322'), isBuilt: false });
+    write('apps/main.ts', 'export const a: number = 3;\n');
+    expect([build(), build()]).toEqual([compiled, asItIs]);
+  });
+
+  it('needs no compiler for what is built, and says what to do when it needs one', () => {
+    const { build, removeCompiler, write } = project();
+    build();
+    removeCompiler();
+    expect(build()).toEqual(asItIs);
+    write('apps/main.ts', 'export const a: number = 2;\n');
+    expect(build()).toEqual({ said: expect.stringContaining('run `npm ci && npm run build` first'), isBuilt: false });
+  });
+});
