@@ -8,6 +8,8 @@ import { runnerMetrics } from './runner-metrics.js';
 import { SourceTracker } from './source-tracker.js';
 
 const againMs = 1000;
+/** How often the log says how much is still to be read. */
+const toldMs = 5000;
 
 /**
  * Runs every processor as a consumer group of its own, from the start of the application until its last request is answered. Groups of a
@@ -38,6 +40,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   onApplicationBootstrap(): void {
     this.#last = this.#begin();
     this.readiness.need(this.#last);
+    void this.#tellProgress();
   }
 
   /** The last checkpoints are taken here: the log and the stores are closed later. */
@@ -99,6 +102,21 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
         () => pause(againMs, false, { ref: false }),
       );
       if (isCaughtUp) return void this.#behind.delete(group);
+    }
+  }
+
+  /** For as long as what readers see has not caught up. */
+  async #tellProgress(): Promise<void> {
+    await this.#last.catch(() => undefined);
+    while (this.#behind.size > 0 && !this.#stopping) {
+      await pause(toldMs, undefined, { ref: false });
+      for (const group of this.#behind) {
+        const records = await this.#runners
+          .get(group)
+          ?.lag()
+          .catch(() => undefined);
+        if (records) this.#logger.log(`${group} is not caught up with the log yet: ${records.toLocaleString('en')} records to go`);
+      }
     }
   }
 

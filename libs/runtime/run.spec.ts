@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { errorCases } from '#model';
+import { openStorage } from '#sqlite';
 import { eventually } from '#testing';
 import { endWithUs } from '../../infra/servers/index.js';
 
@@ -135,16 +136,18 @@ describe('a server', () => {
   });
 });
 
-it('warns of a folder whose log nobody can vouch for, and starts', async () => {
+it('warns of a folder whose log nobody can vouch for and whose store is missing, and starts', async () => {
   const env = { HEADWATER_DATA: join(dir, 'unwitnessed') };
   const first = launch(env);
   await listening(first);
   first.child.kill('SIGTERM');
   await first.ended;
   writeFileSync(join(env.HEADWATER_DATA, 'log.head'), 'rubbish');
+  rmSync(join(env.HEADWATER_DATA, 'store.db'));
   const second = launch(env);
   await listening(second);
   expect(second.stderr()).toMatch(/"level":"warn".*log\.head is missing or damaged: /);
+  expect(second.stderr()).toMatch(/"level":"warn".*store\.db is missing or empty: it is made again from the log/);
 });
 
 describe('what keeps a server from starting is said in one sentence', () => {
@@ -184,6 +187,7 @@ describe('what keeps a server from starting is said in one sentence', () => {
     ['store.db', 'The store is damaged: have the operator rebuild it from the log.', 'store_corrupt'],
   ] as const)('a %s that is not one', async (file, what, code) => {
     const data = mkdtempSync(join(dir, 'damaged-'));
+    await (await openStorage(data)).close();
     writeFileSync(join(data, file), 'x'.repeat(8192));
     const server = launch({ HEADWATER_DATA: data });
     expect([await server.ended, server.stderr()]).toEqual([1, `${what} ${errorCases[code].remedy}\n`]);

@@ -1,18 +1,23 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, startEmbedded } from '#testing';
+import type { Running } from './start.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headwater-start-'));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const json = async (url: string, key = ''): Promise<unknown> => (await fetch(url, { headers: { 'x-api-key': key } })).json();
 
-async function post(url: string, key: string, value: number): Promise<number> {
-  const body = JSON.stringify({ source_id: 's', points: [{ metric: 'm', value }] });
+const post = (url: string, key: string, value: number): Promise<number> =>
+  postBody(url, key, { source_id: 's', points: [{ metric: 'm', value }] });
+
+async function postBody(url: string, key: string, sent: object): Promise<number> {
+  const body = JSON.stringify(sent);
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
   return (await fetch(`${url}/ingest`, { method: 'POST', headers, body })).status;
 }
@@ -46,6 +51,45 @@ describe('an embedded server', () => {
       expect(series.m.value).toEqual([1, 2]);
     });
     await last.stop();
+  });
+
+  it('makes a store that is missing again from the log before it says that it is ready', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'));
+    const first = await startEmbedded({ dataDir: folder });
+    const key = first.firstKey!;
+    const body = (from: number): object => ({
+      source_id: 's',
+      points: Array.from({ length: 5000 }, (_, at) => ({
+        metric: `m${at % 7}`,
+        value: from + at,
+        timestamp: 1_700_000_000_000 + from + at,
+      })),
+    });
+    const said = { source_id: 's', points: [{ class: 'event', metric: 'e', value: 'v', timestamp: 1_700_000_000_000 }] };
+    for (const sent of [body(0), body(5000), said, { source_id: 's', points: [{ metric: 'm', value: 1 }] }]) {
+      expect(await postBody(first.url, key, sent)).toBe(200);
+    }
+    const window = 'start=2023-11-14&end=2023-11-15';
+    const paths = [
+      `/v1/sources/s/metrics/query?${window}&interval=raw`,
+      `/v1/sources/s/metrics/query?${window}&interval=1m`,
+      '/v1/sources/s/metrics',
+      '/v1/sources/s/metrics/latest',
+      `/v1/sources/s/logs?${window}`,
+      `/v1/fleet/metrics?metric=m1&${window}`,
+    ];
+    const answersOf = ({ url }: Running): Promise<readonly unknown[]> => Promise.all(paths.map((path) => json(`${url}${path}`, key)));
+    await eventually(async () => expect((await fetch(`${first.url}/health/ready`)).status).toBe(200));
+    const before = await answersOf(first);
+    expect(JSON.stringify(before)).toContain('"m3"');
+    await first.stop();
+
+    rmSync(join(folder, 'store.db'));
+    const second = await startEmbedded({ dataDir: folder });
+    for (let status = 503; status !== 200;) ({ status } = await fetch(`${second.url}/health/ready`));
+    expect(await answersOf(second)).toEqual(before);
+    await second.stop();
+    rmSync(folder, { recursive: true });
   });
 
   it('answers probes without a key, and figures on its other port', async () => {

@@ -4,6 +4,9 @@ import { TelemetryError } from '#model';
 import { whyUnreadable, type SchemaRegistry } from '#topics';
 import { writeDurably } from './durable-file.js';
 
+/** The file in a data folder with the schemas of the log's records; without it they cannot be read. */
+export const schemaFileName = 'schemas.json';
+
 /** What the file holds beside its checksum: the schema with id n is `schemas[n - 1]`. */
 interface Schemas {
   readonly schemas: readonly string[];
@@ -54,7 +57,7 @@ function parse(text: string): Schemas {
   } catch {
     // Falls through: what is not JSON is as damaged as what fails its checksum.
   }
-  throw new TelemetryError('log_corrupt', 'schemas.json fails its checksum: restore it from a copy of the data folder');
+  throw new TelemetryError('log_corrupt', `${schemaFileName} fails its checksum: restore it from a copy of the data folder`);
 }
 
 function checksum({ schemas, subjects }: Schemas): number {

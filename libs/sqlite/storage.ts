@@ -1,17 +1,16 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordLog, Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, topics } from '#topics';
-import { openDataFolder, type DataFolder } from './data-folder.js';
+import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
+import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { keepPartitionCounts } from './partition-counts.js';
-import { SchemaFile } from './schema-file.js';
-import { openStores, type Stores } from './stores.js';
-
-/** The file with the projections in it; it can be made again from the log. */
-export const storeFileName = 'store.db';
+import { SchemaFile, schemaFileName } from './schema-file.js';
+import { openStores, storeGroups, type Stores } from './stores.js';
 
 /** Everything that is kept, in one data folder. */
 export interface Storage {
@@ -34,9 +33,10 @@ export type Ports = Pick<Storage, 'log' | 'views' | 'series' | 'events'>;
 export type OpenedStorage = Storage & { readonly log: SqliteLog };
 
 /**
- * Opens a data folder, made if need be; one storage has it at a time.
- * Rejects DataFolderError, `log_corrupt` when something that was acknowledged is not there, and `store_corrupt` or `store_unavailable`
- * when the projections cannot be opened.
+ * Opens a data folder, made if need be; one storage has it at a time. A store that is missing or of another version begins empty: the
+ * processors make it again from the log.
+ * Rejects DataFolderError, also when log and store do not belong together, `log_corrupt` when something that was acknowledged is not
+ * there, and `store_corrupt` or `store_unavailable` when the projections cannot be opened.
  */
 export async function openStorage(dir: string): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
@@ -45,12 +45,14 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
   try {
     const log = await openLog(folder);
     opened.defer(() => log.close());
-    const stores = await openStores(join(folder.path, storeFileName));
+    const building = fitStore(folder.path, log);
+    const stores = await openStores(join(folder.path, storeFileName), log.epochs);
     opened.defer(() => stores.close());
+    log.keepWith(stores.positions, storeGroups);
     return {
       ...portsOf(log, stores),
       log,
-      warnings: [log.warning].filter((warning) => warning !== undefined),
+      warnings: [log.warning, building].filter((warning) => warning !== undefined),
       close: () => opened.disposeAsync(),
       crash: async () => {
         await Promise.all([log.crash(), stores.crash()]).finally(() => folder.release());
@@ -63,10 +65,17 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
 }
 
 export async function openLog(folder: DataFolder): Promise<SqliteLog> {
+  const file = join(folder.path, logFileName);
+  const schemas = join(folder.path, schemaFileName);
+  if (existsSync(file) && !existsSync(schemas)) throw new DataFolderError(lostSchemas(folder.path));
   keepPartitionCounts(folder.path, topics);
-  const codec = await AvroCodec.open(new SchemaFile(join(folder.path, 'schemas.json')), topics);
-  return SqliteLog.open(join(folder.path, logFileName), codec, topics);
+  const codec = await AvroCodec.open(new SchemaFile(schemas), topics);
+  return SqliteLog.open(file, codec, topics);
 }
+
+const lostSchemas = (folder: string): string =>
+  `The data folder ${folder} has ${logFileName} and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
+  'a copy of the folder. Where there is none, a new folder of the version that made this one has the same file.';
 
 export function portsOf(log: SqliteLog, { series, events }: Stores): Ports {
   return { log, views: new SqliteViews(log, topics), series, events };

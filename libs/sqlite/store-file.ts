@@ -1,5 +1,9 @@
+import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { makePrivate } from './durable-file.js';
+
+/** What the tables of the store look like: raise it when they change. A store of any other format is made again from the log at the start. */
+export const storeFormat = 1;
 
 /**
  * Pages in the write-ahead file before they go to their places (32 MiB). An event touches a page of each index, and pages that many
@@ -27,4 +31,18 @@ export function openStoreForReading(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { readOnly: true });
   db.exec('PRAGMA busy_timeout = 10000');
   return db;
+}
+
+/** The format that was written last; 0 when there is none, as in stores of older versions. */
+export function formatOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()!['user_version']);
+}
+
+export function writeFormat(db: DatabaseSync): void {
+  if (formatOf(db) !== storeFormat) db.exec(`PRAGMA user_version = ${storeFormat}`);
+}
+
+/** Removes the file and all that SQLite keeps beside it. */
+export function removeStore(file: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
 }

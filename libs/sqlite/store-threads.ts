@@ -1,4 +1,12 @@
+import type { Epoch } from './log/epochs.js';
 import { WorkerThread } from './worker.js';
+
+/** What the writing thread is told of the file. */
+export interface StoreFile {
+  readonly file: string;
+  /** Of the log that the store is made from, oldest first; none for a store without a log. */
+  readonly epochs: readonly Epoch[];
+}
 
 /** The two threads of the file that the stores share. */
 export interface StoreThreads {
@@ -10,8 +18,8 @@ export interface StoreThreads {
  * Starts them; the writer first, as it makes the file and its tables. Rejects `store_corrupt` when the file is damaged and
  * `store_unavailable` when it cannot be opened.
  */
-export async function startStoreThreads(file: string): Promise<StoreThreads> {
-  const writer = await startThread('./store-writer.worker.js', file);
+export async function startStoreThreads(file: string, epochs: readonly Epoch[]): Promise<StoreThreads> {
+  const writer = await startThread('./store-writer.worker.js', { file, epochs } satisfies StoreFile);
   try {
     return { writer, reader: await startThread('./store-reader.worker.js', file) };
   } catch (cause) {
@@ -20,8 +28,8 @@ export async function startStoreThreads(file: string): Promise<StoreThreads> {
   }
 }
 
-async function startThread(name: string, file: string): Promise<WorkerThread> {
-  const thread = new WorkerThread(new URL(name, import.meta.url), file, 'store_unavailable');
+async function startThread(name: string, workerData: unknown): Promise<WorkerThread> {
+  const thread = new WorkerThread(new URL(name, import.meta.url), workerData, 'store_unavailable');
   try {
     await thread.call('ready');
     return thread;

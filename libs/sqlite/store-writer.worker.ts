@@ -1,14 +1,35 @@
 import { workerData } from 'node:worker_threads';
+import { TelemetryError } from '#model';
 import { eventWriter } from './events/event-writer.js';
+import { Positions, type GroupPosition } from './log/positions.js';
 import { seriesWriter } from './series/writer.js';
-import { openStoreForWriting } from './store-file.js';
+import { openStoreForWriting, writeFormat } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
+import { StoreOrigin } from './store-origin.js';
+import type { StoreFile } from './store-threads.js';
+import { unsynced } from './transaction.js';
 import { serve } from './worker.js';
 
 /** The only thread that writes the store's file. */
 serve(
   withStoreFailures(() => {
-    const db = openStoreForWriting(workerData as string);
-    return { ...seriesWriter(db), ...eventWriter(db), ready: () => undefined, close: () => db.close() };
+    const { file, epochs } = workerData as StoreFile;
+    const db = openStoreForWriting(file);
+    const origin = new StoreOrigin(db, epochs);
+    const positions = new Positions(db, (place) => new TelemetryError('store_corrupt', `The store is damaged: ${place}.`));
+    const handlers = {
+      ...seriesWriter(db, origin),
+      ...eventWriter(db, origin),
+      'positions.of': (group: string) => positions.of(group),
+      'positions.move': (moved: readonly GroupPosition[]) =>
+        unsynced(db, () => {
+          origin.took(Math.max(...moved.map(({ next }) => next)));
+          positions.move(moved);
+        }),
+      ready: () => undefined,
+      close: () => db.close(),
+    };
+    writeFormat(db);
+    return handlers;
   }),
 );

@@ -8,7 +8,7 @@ import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-
 import { SqliteEventStore } from './event-store.js';
 
 async function openIn(folder: string): Promise<EventStoreUnderTest> {
-  const threads = await startStoreThreads(join(folder, 'store.db'));
+  const threads = await startStoreThreads(join(folder, 'store.db'), []);
   return {
     store: new SqliteEventStore(threads.writer, threads.reader),
     crash: async () => {

@@ -2,6 +2,7 @@ import { tagsOf, type EventBatch, type LogEntry, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { EventColumns, EventQuery } from './event-reader.js';
+import type { EventWrite } from './event-writer.js';
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
 
@@ -13,10 +14,8 @@ export class SqliteEventStore implements EventStore {
   ) {}
 
   write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    return this.writer.call(
-      'writeEvents',
-      batches.map(({ value }) => value),
-    );
+    const next = Math.max(...batches.map(({ offset }) => offset)) + 1;
+    return this.writer.call('writeEvents', { batches: batches.map(({ value }) => value), next } satisfies EventWrite);
   }
 
   checkpoint(): Promise<void> {

@@ -1,17 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { eventDigest, tagsKey, type EventBatch } from '#model';
+import type { StoreOrigin } from '../store-origin.js';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { eventCheck } from './event-identity.js';
 import { createEventTables } from './event-tables.js';
 import { NameIds } from './name-ids.js';
 
+export interface EventWrite {
+  readonly batches: readonly EventBatch[];
+  /** The offset after the last batch's. */
+  readonly next: number;
+}
+
 /** What the store's writing thread does for events. */
-export function eventWriter(db: DatabaseSync): Handlers {
+export function eventWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
   createEventTables(db);
-  const writer = new EventWriter(db);
+  const writer = new EventWriter(db, origin);
   return {
-    writeEvents: (batches: readonly EventBatch[]) => writer.write(batches),
+    writeEvents: (request: EventWrite) => writer.write(request),
     checkpointEvents: () => makeDurable(db),
   };
 }
@@ -25,7 +32,10 @@ export class EventWriter {
   readonly #metrics: NameIds;
   readonly #put;
 
-  constructor(private readonly db: DatabaseSync) {
+  constructor(
+    private readonly db: DatabaseSync,
+    private readonly origin: StoreOrigin,
+  ) {
     this.#sources = new NameIds(db, 'event_source', ['org', 'source']);
     this.#metrics = new NameIds(db, 'event_metric', ['name']);
     this.#put = db.prepare(`
@@ -35,9 +45,10 @@ export class EventWriter {
   }
 
   /** All of the batches or, when it throws, none. They survive the end of the process at once, a power cut after `makeDurable`. */
-  write(batches: readonly EventBatch[]): void {
+  write({ batches, next }: EventWrite): void {
     try {
       unsynced(this.db, () => {
+        this.origin.took(next);
         for (const batch of batches) this.#writeBatch(batch);
       });
     } catch (cause) {

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makePrivate } from '../durable-file.js';
 import { Batches } from './batches.js';
+import { Epochs, type Epoch } from './epochs.js';
 import { damaged, inLog } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
@@ -33,6 +34,8 @@ export interface ReadRequest {
 export interface Opened {
   /** Offset of the next record. */
   readonly head: number;
+  /** Oldest first; the last one begins at the head. */
+  readonly epochs: readonly Epoch[];
   /** A sentence for the operator; undefined when all is well. */
   readonly warning: string | undefined;
 }
@@ -44,6 +47,7 @@ export class LogFile {
   readonly #batches: Batches;
   readonly #latest: Latest;
   readonly #positions: Positions;
+  readonly #epochs: Epochs;
   readonly #warning: string | undefined;
   #head: number;
 
@@ -53,14 +57,15 @@ export class LogFile {
     this.#db = inLog('opening', () => openDatabase(path));
     this.#batches = inLog('opening', () => new Batches(this.#db));
     this.#latest = inLog('opening', () => new Latest(this.#db));
-    this.#positions = inLog('opening', () => new Positions(this.#db));
+    this.#positions = inLog('opening', () => new Positions(this.#db, damaged));
     this.#head = inLog('opening', () => Math.max(this.#batches.end(), this.#latest.end()));
     this.#warning = this.#hearWitness();
+    this.#epochs = inLog('opening', () => new Epochs(this.#db, this.#head));
     inLog('dropping old tombstones', () => this.#atomically(() => this.#latest.dropTombstones(nowMs)));
   }
 
   opened(): Opened {
-    return { head: this.#head, warning: this.#warning };
+    return { head: this.#head, epochs: this.#epochs.all, warning: this.#warning };
   }
 
   /** Offset of the next record. */
@@ -74,6 +79,7 @@ export class LogFile {
     const frames = Buffer.from(group.frames);
     inLog(`writing from offset ${first}`, () =>
       this.#atomically(() => {
+        if (kept + compacted > 0) this.#epochs.append();
         if (kept > 0) this.#batches.add(first, kept, ms, frames.subarray(0, keptBytes));
         if (compacted > 0) this.#latest.add(first + kept, compacted, ms, frames.subarray(keptBytes));
         this.#positions.move(positions);
@@ -126,6 +132,7 @@ export class LogFile {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       this.#batches.forget();
       this.#latest.forget();
+      this.#epochs.forget(this.#head);
       throw cause;
     }
   }

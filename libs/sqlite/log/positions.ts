@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { rowChecksum } from './checksum.js';
-import { damaged } from './fault.js';
 
 /** Partition number of a row that stands for every partition of its topic: none goes on before it. */
 export const everyPartition = -1;
@@ -13,12 +12,23 @@ export interface GroupPosition {
   readonly next: number;
 }
 
-/** The offsets that consumer groups have committed. They never move back. */
+/** Keeps the offsets that some consumer groups have committed. */
+export interface Keeper {
+  of(group: string): Promise<readonly GroupPosition[]>;
+  /** Never moves one back. */
+  move(positions: readonly GroupPosition[]): Promise<void>;
+}
+
+/** The offsets that consumer groups have committed, in a table. They never move back. */
 export class Positions {
   readonly #move: StatementSync;
   readonly #of: StatementSync;
 
-  constructor(db: DatabaseSync) {
+  /** @param damaged makes the error for a row that is not as it was written. */
+  constructor(
+    db: DatabaseSync,
+    private readonly damaged: (place: string) => Error,
+  ) {
     db.exec(
       'CREATE TABLE IF NOT EXISTS position(grp TEXT, topic TEXT, part INT, next INT, crc INT, PRIMARY KEY(grp, topic, part)) WITHOUT ROWID',
     );
@@ -37,7 +47,7 @@ export class Positions {
     return rows.map(({ topic, partition, next, crc }) => {
       const position = { group, topic, partition, next };
       if (crc === checksum(position)) return position;
-      throw damaged(`the offset of group ${group} in ${topic}/${partition} fails its checksum`);
+      throw this.damaged(`the offset of group ${group} in ${topic}/${partition} fails its checksum`);
     });
   }
 }

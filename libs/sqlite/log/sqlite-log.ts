@@ -7,7 +7,8 @@ import type { Chunk } from './chunk.js';
 import { Follower, type Receiver } from './follower.js';
 import type { Opened, ReadRequest } from './log-file.js';
 import { LogRecord } from './log-record.js';
-import type { GroupPosition } from './positions.js';
+import type { Epoch } from './epochs.js';
+import type { GroupPosition, Keeper } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
 import { Tail } from './tail.js';
 
@@ -23,25 +24,35 @@ export class SqliteLog implements RecordLog, Home {
   readonly tail: Tail;
   /** What the operator should know of the file, as a sentence. */
   readonly warning: string | undefined;
+  /** Oldest first; the last one began at the head of when the log was opened. */
+  readonly epochs: readonly Epoch[];
   readonly #appender: Appender;
   readonly #following = new Set<Following>();
   readonly #groups = new Map<string, GroupSubscription>();
+  /** Keeps the positions of groups that no other keeper has. */
+  readonly #keeper: Keeper;
+  readonly #keepers = new Map<string, Keeper>();
   #head: number;
 
   private constructor(
     private readonly thread: WorkerThread,
     readonly codec: AvroCodec,
     private readonly topics: ReadonlyMap<string, AnyTopic>,
-    { head, warning }: Opened,
+    { head, epochs, warning }: Opened,
   ) {
     this.#head = head;
+    this.epochs = epochs;
     this.warning = warning;
     this.tail = new Tail(head);
     this.#appender = new Appender({
       commit: (group) => thread.call('commit', group, [group.frames]),
       written: (written) => this.#written(written),
-      drift: () => [...this.#groups.values()].flatMap((group) => group.drift()),
+      drift: () => [...this.#groups].flatMap(([name, group]) => (this.#keepers.has(name) ? [] : group.drift())),
     });
+    this.#keeper = {
+      of: (group) => thread.call('positions', group),
+      move: (positions) => this.#appender.add([], positions),
+    };
   }
 
   /** Opens the file, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
@@ -77,10 +88,16 @@ export class SqliteLog implements RecordLog, Home {
     return record instanceof LogRecord ? record.encoded(this.codec) : this.codec.encode(record.topic, record.value);
   }
 
+  /** Has the positions of these groups kept elsewhere: with what the groups write, so that the two cannot be apart. */
+  keepWith(keeper: Keeper, groups: Iterable<string>): void {
+    for (const group of groups) this.#keepers.set(group, keeper);
+  }
+
   async consume(options: ConsumerOptions): Promise<GroupSubscription> {
-    const positions = await this.thread.call<readonly GroupPosition[]>('positions', options.group);
+    const keeper = this.#keepers.get(options.group) ?? this.#keeper;
+    const positions = await keeper.of(options.group);
     if (this.#groups.has(options.group)) throw new Error(`group ${options.group} has a member already, and here it can have only one`);
-    const subscription = new GroupSubscription(this, options, positions);
+    const subscription = new GroupSubscription(this, options, keeper, positions);
     this.#groups.set(options.group, subscription);
     this.#follow(subscription);
     return subscription;
@@ -97,8 +114,10 @@ export class SqliteLog implements RecordLog, Home {
     return this.thread.call('read', request);
   }
 
-  save(positions: readonly GroupPosition[]): Promise<void> {
-    return this.#appender.add([], positions);
+  /** Moves the positions of groups, each with its keeper. */
+  async save(positions: readonly GroupPosition[]): Promise<void> {
+    const byKeeper = Map.groupBy(positions, ({ group }) => this.#keepers.get(group) ?? this.#keeper);
+    await Promise.all(Array.from(byKeeper, ([keeper, its]) => keeper.move(its)));
   }
 
   left(subscription: GroupSubscription): void {
@@ -148,7 +167,16 @@ export class SqliteLog implements RecordLog, Home {
     else this.tail.trim(end);
     this.#head = end;
     for (const one of this.#following) one.wake();
+    this.#saveDrift();
     this.tail.trim(Math.min(end, ...[...this.#following].map((one) => one.position)));
+  }
+
+  /** For groups that the log itself does not keep; a floor that could not be saved costs the next start some reading. */
+  #saveDrift(): void {
+    for (const [name, keeper] of this.#keepers) {
+      const floors = this.#groups.get(name)?.drift() ?? [];
+      if (floors.length > 0) keeper.move(floors).catch(() => undefined);
+    }
   }
 }
 

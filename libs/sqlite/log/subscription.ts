@@ -1,11 +1,10 @@
 import { forever } from '#model';
 import type { AnyTopic, ConsumerOptions, Position, StreamRecord, Subscription, Unreadable } from '#log';
 import { Follower, type Followed, type Receiver } from './follower.js';
-import { everyPartition, type GroupPosition } from './positions.js';
+import { everyPartition, type GroupPosition, type Keeper } from './positions.js';
 
 /** What a subscription needs of the log beside reading it. */
 export interface Home extends Followed {
-  save(positions: readonly GroupPosition[]): Promise<void>;
   left(subscription: GroupSubscription): void;
 }
 
@@ -28,6 +27,7 @@ export class GroupSubscription implements Subscription, Receiver {
   constructor(
     private readonly home: Home,
     private readonly options: ConsumerOptions,
+    private readonly keeper: Keeper,
     saved: readonly GroupPosition[],
   ) {
     const at = (topic: AnyTopic, partition: number): number =>
@@ -80,7 +80,7 @@ export class GroupSubscription implements Subscription, Receiver {
     }
     const floor = this.#floor();
     const ahead = positions.filter(({ offset }) => offset > floor);
-    await this.home.save([...this.#floors(floor), ...ahead.map((it) => ({ ...it, group: this.options.group, next: it.offset }))]);
+    await this.keeper.move([...this.#floors(floor), ...ahead.map((it) => ({ ...it, group: this.options.group, next: it.offset }))]);
     this.#savedFloor = Math.max(this.#savedFloor, floor);
   }
 

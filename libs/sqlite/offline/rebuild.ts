@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import type { AnyTopic, Processor } from '#log';
 import { openDataFolder } from '../data-folder.js';
 import { syncFolder } from '../durable-file.js';
-import { everyPartition } from '../log/positions.js';
+import { everyPartition, type GroupPosition } from '../log/positions.js';
 import type { SqliteLog } from '../log/sqlite-log.js';
-import { openLog, portsOf, storeFileName, type Ports } from '../storage.js';
-import { openStoreForWriting } from '../store-file.js';
-import { openStores } from '../stores.js';
+import { storeFileName } from '../fitting-store.js';
+import { openLog, portsOf, type Ports } from '../storage.js';
+import { openStoreForWriting, removeStore } from '../store-file.js';
+import { openStores, storeGroups } from '../stores.js';
 import { logPieces, type Progress } from './log-pieces.js';
 
 export interface Rebuilt {
@@ -42,17 +43,9 @@ export async function rebuild(
   const end = log.head;
   const fresh = join(folder.path, freshName);
   removeStore(fresh);
-  const { rebuilt, groups } = await fill(log, end, fresh, processorsOf, onProgress);
+  const rebuilt = await fill(log, end, fresh, processorsOf, onProgress);
   replaceStore(fresh, join(folder.path, storeFileName));
-  await log.save(
-    groups.flatMap(({ group, inputs }) => inputs.map(({ name }) => ({ group, topic: name, partition: everyPartition, next: end }))),
-  );
   return rebuilt;
-}
-
-interface Filled {
-  readonly rebuilt: Rebuilt;
-  readonly groups: readonly Processor[];
 }
 
 async function fill(
@@ -61,8 +54,9 @@ async function fill(
   file: string,
   processorsOf: ProcessorsOf,
   onProgress: (progress: Progress) => void,
-): Promise<Filled> {
-  const stores = await openStores(file);
+): Promise<Rebuilt> {
+  const stores = await openStores(file, log.epochs);
+  log.keepWith(stores.positions, storeGroups);
   try {
     const groups = processorsOf(portsOf(log, stores));
     const topics = new Set<AnyTopic>(groups.flatMap(({ inputs }) => inputs));
@@ -81,8 +75,9 @@ async function fill(
       onProgress({ step: 'rebuild', done: piece.next, total: end });
     }
     for (const one of groups) await one.checkpoint();
+    await log.save(groups.flatMap((one) => positionsAt(one, end)));
     await stores.close();
-    return { rebuilt: { records, unreadable }, groups };
+    return { records, unreadable };
   } catch (cause) {
     await stores.crash();
     removeStore(file);
@@ -107,6 +102,6 @@ function settle(file: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
 }
 
-function removeStore(file: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
+function positionsAt({ group, inputs }: Processor, next: number): GroupPosition[] {
+  return inputs.map(({ name: topic }) => ({ group, topic, partition: everyPartition, next }));
 }

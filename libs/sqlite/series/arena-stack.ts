@@ -36,6 +36,8 @@ export class ArenaStack {
   #lent = new Set<number>();
   /** By partition: the highest offset that was taken. */
   readonly #offsets: Map<number, number>;
+  /** The offset after the newest record that was begun. */
+  #next = 0;
 
   constructor(
     private readonly writer: WorkerThread,
@@ -57,6 +59,11 @@ export class ArenaStack {
     return offset <= (this.#offsets.get(partition) ?? -1);
   }
 
+  /** The next points are of the record with this offset. */
+  begin(offset: number): void {
+    this.#next = Math.max(this.#next, offset + 1);
+  }
+
   /** All of the record at a place was taken. */
   took(partition: number, offset: number): void {
     this.#offsets.set(partition, offset);
@@ -69,7 +76,10 @@ export class ArenaStack {
     const { number, columns, points, pieces, tagSets } = arena;
     const { buffer, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
-    this.#sealed.push({ arena, request: { number, buffer, size, points, pieces, tagSets, offsets, directory: this.directory.takeNew() } });
+    this.#sealed.push({
+      arena,
+      request: { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory: this.directory.takeNew() },
+    });
     this.#active = new Arena(number + 1, this.#spare.pop() ?? ArenaColumns.allocate(this.size));
     if (!this.#flushing) void this.#flush();
   }

@@ -36,7 +36,7 @@ describe('a store that was damaged', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   async function withStore(use: (store: SeriesStore) => Promise<unknown>): Promise<void> {
-    const threads = await startStoreThreads(join(folder, 'store.db'));
+    const threads = await startStoreThreads(join(folder, 'store.db'), []);
     try {
       const store = await SqliteSeriesStore.open(threads);
       try {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { StoreOrigin } from '../store-origin.js';
 import { transaction } from '../transaction.js';
 import { ArenaColumns, type ArenaSize } from './arena.js';
 import { type DirectoryRows, writeDirectory } from './directory-rows.js';
@@ -18,11 +19,20 @@ export interface SealedArena {
   readonly tagSets: readonly string[];
   readonly directory: DirectoryRows;
   readonly offsets: Readonly<Record<number, number>>;
+  /** The offset after the last record of which it holds points, perhaps not yet all of them. */
+  readonly next: number;
 }
 
 /** Writes a sealed arena as one run, in one transaction with its names and its place in the log. */
-export function flushArena(db: DatabaseSync, runId: number, arena: SealedArena, metricOf: (series: number) => number): Run {
+export function flushArena(
+  db: DatabaseSync,
+  origin: StoreOrigin,
+  runId: number,
+  arena: SealedArena,
+  metricOf: (series: number) => number,
+): Run {
   return transaction(db, () => {
+    origin.took(arena.next);
     writeDirectory(db, arena.directory);
     const tags = [0].concat(arena.tagSets.map(tagSetNumbers(db)));
     const writer = new RunWriter(runId, metricOf, blockInsert(db));

@@ -9,7 +9,7 @@ import type { ArenaSize } from './arena.js';
 import { SqliteSeriesStore } from './series-store.js';
 
 async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnderTest> {
-  const threads = await startStoreThreads(join(folder, 'store.db'));
+  const threads = await startStoreThreads(join(folder, 'store.db'), []);
   const store = await SqliteSeriesStore.open(threads, size);
   return {
     store,

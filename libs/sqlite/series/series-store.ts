@@ -38,6 +38,7 @@ export class SqliteSeriesStore implements SeriesStore {
     return this.#inTurn(async () => {
       for (const { partition, offset, value } of batches) {
         if (this.arenas.holds(partition, offset)) continue;
+        this.arenas.begin(offset);
         await this.#take(value);
         this.arenas.took(partition, offset);
       }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
+import type { StoreOrigin } from '../store-origin.js';
 import type { Handlers } from '../worker.js';
 import { type DirectoryRows, readDirectory, type SourceRow } from './directory-rows.js';
 import { flushArena, type SealedArena } from './flush.js';
@@ -15,9 +16,9 @@ export interface OpenedStore {
 }
 
 /** What the store's writer thread does for the series store. */
-export function seriesWriter(db: DatabaseSync): Handlers {
+export function seriesWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
   createSeriesTables(db);
-  const writer = new SeriesWriter(db);
+  const writer = new SeriesWriter(db, origin);
   return {
     'series.open': () => writer.open(),
     'series.flush': (arena: SealedArena) => writer.flush(arena),
@@ -38,7 +39,10 @@ class SeriesWriter {
   #gone: number[] = [];
   #damaged = false;
 
-  constructor(private readonly db: DatabaseSync) {}
+  constructor(
+    private readonly db: DatabaseSync,
+    private readonly origin: StoreOrigin,
+  ) {}
 
   open(): OpenedStore {
     const directory = readDirectory(this.db);
@@ -54,7 +58,7 @@ class SeriesWriter {
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
     this.#note(arena.directory.sources);
-    this.#runs.push(flushArena(this.db, this.#nextRun++, arena, (series) => this.#metrics[series]!));
+    this.#runs.push(flushArena(this.db, this.origin, this.#nextRun++, arena, (series) => this.#metrics[series]!));
   }
 
   /** Merges runs and removes what was merged for some milliseconds, the longer the more runs there are; false when nothing is left to do. */
