@@ -23,7 +23,7 @@ function project() {
     removeCompiler: (): void => rmSync(compiler),
     built: (): string => readFileSync(join(folder, 'dist/apps/main.js'), 'utf8'),
     /** Runs the script of `npm start`: what it said and whether it succeeded. */
-    build(): { said: string; isBuilt: boolean } {
+    build: (): { said: string; isBuilt: boolean } => {
       const { status, stderr, stdout } = spawnSync(process.execPath, [join(folder, 'infra/build.js')], { encoding: 'utf8' });
       return { said: (stderr + stdout).trim(), isBuilt: status === 0 };
     },
