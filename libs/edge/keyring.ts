@@ -19,6 +19,9 @@ const staleMs = 300_000;
 /** Secrets remembered at most. */
 const mostVerified = 10_000;
 
+/** Shows a secret to a person. Resolves when that is done. */
+export type ShowSecret = (secret: string) => Promise<void>;
+
 /** Organizations and their API keys, as the log tells them. */
 @Injectable()
 export class Keyring {
@@ -89,8 +92,12 @@ export class Keyring {
     return own.toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
   }
 
-  /** Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once. */
-  async create(orgId: string, name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; secret: string }> {
+  /**
+   * Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once.
+   *
+   * @param show shows the secret before the key is made: a key that could not be shown is not made. Without it the caller shows the secret.
+   */
+  async create(orgId: string, name: string, scopes: readonly Scope[], show?: ShowSecret): Promise<{ key: ApiKey; secret: string }> {
     const secret = formatKey(randomBytes(keyRandomBytes));
     const digest = sha256(secret);
     const key: ApiKey = {
@@ -102,6 +109,7 @@ export class Keyring {
       scopes,
       createdMs: this.clock(),
     };
+    await show?.(secret);
     await this.log.append([entry(apiKeys, key)]);
     await shows(this.#keys, key.keyId, true);
     return { key, secret };
@@ -109,14 +117,19 @@ export class Keyring {
 
   /**
    * As `create`, for an organization without a key. Where several processes do this at the same time, the key that comes first in the log
-   * stays; whose own is another one gets undefined.
+   * stays; whose own is another one gets undefined. So `show` is for where there is one process.
    */
-  async createFirst(orgId: string, name: string, scopes: readonly Scope[]): Promise<{ key: ApiKey; secret: string } | undefined> {
+  async createFirst(
+    orgId: string,
+    name: string,
+    scopes: readonly Scope[],
+    show?: ShowSecret,
+  ): Promise<{ key: ApiKey; secret: string } | undefined> {
     let firstId: string | undefined;
     const end = this.#keys.changes(({ key, value }) => {
       if (value?.orgId === orgId) firstId ??= key;
     });
-    const made = await this.create(orgId, name, scopes).finally(end);
+    const made = await this.create(orgId, name, scopes, show).finally(end);
     if (made.key.keyId === firstId) return made;
     await this.delete(orgId, made.key.keyId);
     return undefined;

@@ -46,10 +46,21 @@ describe('the first key', () => {
     expect(keyring.organizations()).toHaveLength(1);
   });
 
+  it('is not made when it cannot be shown, and works once it is', async () => {
+    await expect(firstKey(keyring, () => Promise.reject(new Error('the terminal is gone')))).rejects.toThrow('the terminal is gone');
+    expect(keyring.organizations().flatMap(({ orgId }) => keyring.list(orgId))).toEqual([]);
+    const shown: string[] = [];
+    await firstKey(keyring, async (secret) => {
+      expect(keyring.verify(secret)).toBeUndefined();
+      shown.push(secret);
+    });
+    expect(shown.map((secret) => keyring.verify(secret)?.scopes)).toEqual([['read', 'write', 'admin']]);
+  });
+
   it('is one when two make it at the same time', async () => {
     const log = new LogOfTwo();
     const keyrings = [new Keyring(log, log, () => 2), new Keyring(log, log, () => 1)];
-    const made = await Promise.all(keyrings.map(firstKey));
+    const made = await Promise.all(keyrings.map((one) => firstKey(one)));
     const secrets = made.flatMap((secret) => secret ?? []);
     expect(secrets).toHaveLength(1);
     const { orgId } = keyrings[1]!.verify(secrets[0]!)!;

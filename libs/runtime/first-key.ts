@@ -1,4 +1,4 @@
-import type { Keyring } from '#edge';
+import type { Keyring, ShowSecret } from '#edge';
 
 /** The same wherever it is made, so that two who make it at the same time make one. */
 const firstOrgId = 'org_0000000000000001';
@@ -6,13 +6,15 @@ const firstOrgId = 'org_0000000000000001';
 /**
  * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it:
  * to one, if several do this at the same time. An organization without a key is a first start that was cut off: it gets its key now.
+ *
+ * @param show where one process alone does this: shows the secret before the key is made, so that no key is made that nobody has seen.
  */
-export async function firstKey(keyring: Keyring): Promise<string | undefined> {
+export async function firstKey(keyring: Keyring, show?: ShowSecret): Promise<string | undefined> {
   const [known, ...others] = keyring.organizations();
   if (others.length > 0) return undefined;
   const { orgId } = known ?? (await keyring.createOrganization('My organization', true, firstOrgId));
   if (keyring.list(orgId).length > 0) return undefined;
-  return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin']))?.secret;
+  return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin'], show))?.secret;
 }
 
 /** What the first start prints, once. @param now says that it is there, or will be. */

@@ -151,7 +151,7 @@ it('warns of a folder whose log nobody can vouch for and whose store is missing,
 });
 
 describe('what keeps a server from starting is said in one sentence', () => {
-  it('a port that is taken', async () => {
+  it('a port that is taken, and the start after that prints the first key', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -161,6 +161,12 @@ describe('what keeps a server from starting is said in one sentence', () => {
       outcomes.push([await server.ended, server.stderr()]);
     }
     other.close();
+    // No key was made that nobody has seen.
+    const later = launch({ HEADWATER_DATA: join(dir, 'port') });
+    const url = await listening(later);
+    const answer = await fetch(`${url}/v1/sources`, { headers: { 'x-api-key': keyIn(later.stdout())! } });
+    expect(answer.status).toBe(200);
+    later.child.kill('SIGTERM');
     const sentence = (variable: string): string =>
       `Port ${port} is taken by another program. Set ${variable} to another one, or end that program.\n`;
     expect(outcomes).toEqual([

@@ -14,7 +14,8 @@ export async function run(role: Type, backend: Backend): Promise<void> {
   try {
     const config = readConfig(process.env);
     const logger = await createLogger(config.logLevel);
-    const running = await start(role, backend, config, logger);
+    const showFirstKey = (url: string, key: string): Promise<void> => print(welcome(url, key));
+    const running = await start(role, backend, config, logger, { showFirstKey });
     let askedMs: number | undefined;
     const stop = (signal: NodeJS.Signals): void => {
       if (askedMs !== undefined) {
@@ -35,13 +36,19 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     running.opened.catch((error: unknown) => askedMs === undefined && fail(error));
     process.on('SIGTERM', stop).on('SIGINT', stop);
 
-    if (running.firstKey) process.stdout.write(welcome(running.url, running.firstKey));
     const places = { ...(backend.makesFirstKey && { data: config.dataDir }), metrics: `${running.adminUrl}/metrics` };
     logger.info(places, `listening on ${running.url}`);
     if (!running.firstKey && backend.makesFirstKey) logger.info(anotherKey(config.dataDir));
   } catch (error) {
     fail(error);
   }
+}
+
+/** Resolves when the text is written. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 function fail(error: unknown): never {

@@ -16,6 +16,8 @@ import type { Config } from './settings.js';
 export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
   readonly clock?: Clock;
   readonly checkpointMs?: number;
+  /** Shows the secret of the first key, before the key is made. @param url of the API, which listens then. */
+  readonly showFirstKey?: (url: string, secret: string) => Promise<void>;
 }
 
 /** A role that listens. */
@@ -40,7 +42,7 @@ export async function start(
   backend: Backend,
   config: Config,
   logger: Logger,
-  { clock = Date.now, checkpointMs = backend.checkpointMs(config), ...limits }: StartOptions = {},
+  { clock = Date.now, checkpointMs = backend.checkpointMs(config), showFirstKey = () => Promise.resolve(), ...limits }: StartOptions = {},
 ): Promise<Running> {
   const open = await backend.open(config, clock, (message) => logger.warn(message));
   const requestMetrics = new RequestMetrics();
@@ -57,7 +59,7 @@ export async function start(
       trustedProxies: config.trustedProxies,
       ...limits,
     });
-    return await listen(app, open, backend, config, requestMetrics);
+    return await listen(app, open, backend, config, requestMetrics, showFirstKey);
   } catch (error) {
     await app?.close();
     await open.close();
@@ -86,6 +88,7 @@ async function listen(
   backend: Backend,
   config: Config,
   requestMetrics: RequestMetrics,
+  showFirstKey: NonNullable<StartOptions['showFirstKey']>,
 ): Promise<Running> {
   const keyring = app.get(Keyring);
   const traffic = app.get(Traffic);
@@ -100,7 +103,6 @@ async function listen(
   // Whoever waits for it hears of it.
   opened.catch(() => undefined);
   if (!backend.listensAtOnce) await opened;
-  const secret = backend.makesFirstKey ? await firstKey(keyring) : undefined;
 
   const own = processMetrics();
   const { all } = app.get(Metrics);
@@ -113,8 +115,11 @@ async function listen(
   try {
     const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));
     await bound('HEADWATER', config.port, app.listen(config.port, config.host));
+    const url = reachable(await app.getUrl());
+    // Only now: a start that fails for want of a port would have made a key that nobody has seen.
+    const secret = backend.makesFirstKey ? await firstKey(keyring, (made) => showFirstKey(url, made)) : undefined;
     return {
-      url: reachable(await app.getUrl()),
+      url,
       adminUrl: reachable(adminUrl),
       firstKey: secret,
       opened,
