@@ -22,6 +22,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   'dlq list': { summary: 'List the topics of the data plane that have dead letters', load: () => import('./dlq-list.js') },
   'dlq show': { summary: 'Show dead letters of a topic', load: () => import('./dlq-show.js') },
   'dlq redrive': { summary: 'Send dead letters back to their topic', load: () => import('./dlq-redrive.js') },
+  'dlq purge': { summary: 'Delete dead letters for good', load: () => import('./dlq-purge.js') },
   verify: { summary: 'Compare what a stopped server, or the data plane, answers with the log', load: () => import('./verify.js') },
   rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

@@ -7,7 +7,7 @@ const letter: DeadLetter = {
   key: 'o/a',
   bytes: Buffer.from('rubbish'),
   value: undefined,
-  headers: { topic: 'sources.v1', partition: '4', offset: '17', group: 'g', reason: 'why not' },
+  headers: { topic: 'sources.v1', partition: '4', offset: '17', group: 'g', reason: 'why not', attempts: '2' },
   parkedMs,
 };
 
@@ -19,6 +19,7 @@ parked  2026-11-01T12:00:00.000Z, 1 min ago
 from    sources.v1, partition 4, offset 17
 group   g
 reason  why not
+tried   2 times
 key     o/a
 size    7 bytes
 hex     72756262697368
@@ -30,6 +31,7 @@ hex     72756262697368
       from: { topic: 'sources.v1', partition: 4, offset: 17 },
       group: 'g',
       reason: 'why not',
+      attempts: 2,
       key: 'o/a',
       bytes: 7,
       hex: '72756262697368',
@@ -46,7 +48,7 @@ hex     72756262697368
     ['bytes', { bytes: Buffer.alloc(65) }, `\nhex     ${'00'.repeat(64)}…\n`],
     ['values', { value: 'x'.repeat(3000) }, `\nvalue   "${'x'.repeat(1999)}… (--json shows all)\n`],
     ['a tombstone', { bytes: new Uint8Array() }, '\nsize    0 bytes\nhex     \n'],
-    ['no place', { headers: {} }, '\nfrom    ?, partition ?, offset ?\ngroup   ?\nreason  ?\n'],
+    ['no place', { headers: {} }, '\nfrom    ?, partition ?, offset ?\ngroup   ?\nreason  ?\ntried   ?\n'],
     ['what would steer a terminal or add lines', { key: 'o/\u001b[2J\na\u009b' }, '\nkey     o/?[2J a?\n'],
   ] as const)('with %s', (_, what, shown) => {
     expect(asText({ ...letter, ...what }, parkedMs)).toContain(shown);

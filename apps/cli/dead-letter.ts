@@ -39,6 +39,7 @@ export function asJson({ offset, key, bytes, value, headers, parkedMs }: DeadLet
     from: { topic: headers['topic'], partition: number(headers['partition']), offset: number(headers['offset']) },
     group: headers['group'],
     reason: headers['reason'],
+    attempts: number(headers['attempts']),
     key,
     bytes: bytes.length,
     ...(value === undefined ? { hex: hex(bytes) } : { value: plain(value) }),
@@ -54,6 +55,7 @@ export function asText(letter: DeadLetter, nowMs: number): string {
     ['from', `${headers['topic'] ?? '?'}, partition ${headers['partition'] ?? '?'}, offset ${headers['offset'] ?? '?'}`],
     ['group', headers['group'] ?? '?'],
     ['reason', headers['reason'] ?? '?'],
+    ['tried', tried(headers['attempts'])],
     ['key', key],
     ['size', `${bytes.length} bytes`],
     value === undefined
@@ -72,6 +74,7 @@ export function age(ms: number): string {
   return `${Math.max(0, Math.floor(ms / unitMs))} ${name}`;
 }
 
+const tried = (attempts: string | undefined): string => (attempts === undefined ? '?' : attempts === '1' ? 'once' : `${attempts} times`);
 const shortened = (text: string): string => (text.length > valueLength ? `${text.slice(0, valueLength)}… (--json shows all)` : text);
 const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).subarray(0, hexBytes).toString('hex');

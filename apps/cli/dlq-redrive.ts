@@ -6,13 +6,16 @@ import { Failure, usage } from './failure.js';
 
 export const body = command({
   about:
-    'Appends dead letters of a topic again to where they came from, as they were, for processors that can use them now. A record that ' +
-    'several groups could not use is appended once, and to redrive it again changes nothing; but it counts as newer than what was appended ' +
-    'since. The dead letters stay where they are.',
+    'Appends dead letters of a topic again to where they came from, as they were, for processors that can use them now, each letter once: ' +
+    'the group dlq.redrive keeps the place, and a second run goes on from there. A record that several groups could not use is appended ' +
+    'once; what cannot be used again is parked again, and `headwater dlq show` says how often it was. ' +
+    'Mind that an appended record is the newest of its topic: a value in it wins over one that was sent later for the same point, such as ' +
+    'a correction. Look at the letters first, and purge those that are out of date. ' +
+    'The dead letters stay where they are. Ended in the middle, the next run sends up to 1,000 of them again.',
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
     offset: { value: 'N', about: 'the dead letter with this offset, as `headwater dlq show` shows it' },
-    all: { about: 'all dead letters that there are now' },
+    all: { about: 'all dead letters that were not sent back yet' },
     json: { about: 'print what was done as JSON' },
   },
   examples: ['headwater dlq redrive telemetry.points.v1 --offset 3', 'headwater dlq redrive telemetry.points.v1 --all'],
@@ -21,8 +24,13 @@ export const body = command({
     if ((offset === undefined) !== all) throw usage('Give either --offset or --all.');
     if (offset !== undefined && !/^\d{1,15}$/.test(offset)) throw usage(`--offset "${offset}" is no offset.`);
     const only = offset === undefined ? undefined : Number(offset);
-    const { redriven, left } = await onDataPlane(({ redriveDeadLetters }, config) => redriveDeadLetters(config, topic, only));
+    const { redriven, left, before } = await onDataPlane(({ redriveDeadLetters }, config) => redriveDeadLetters(config, topic, only));
     if (json) await io.data(`${JSON.stringify({ redriven, left })}\n`);
+    if (before)
+      throw new Failure(
+        `The dead letter ${offset} of ${topic.name} was sent back before. \`headwater replay --group dlq.redrive --from ${offset}\` lets ` +
+          'redrive send it and all behind it again.',
+      );
     io.note(`Appended ${counted(redriven, 'record')} again.`);
     if (left > 0)
       throw new Failure(`${counted(left, 'dead letter')} cannot be redriven: without a topic to go back to, or too large for it.`);

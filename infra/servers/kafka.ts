@@ -18,6 +18,8 @@ export const kafkaSettings = {
   'group.initial.rebalance.delay.ms': '0',
   // Our topics say it themselves. The registry's do not, and after the week that a broker keeps records its schemas would be gone.
   'log.retention.ms': '-1',
+  // Ten years. A group of an operator's, such as that of the redrive of dead letters, has no members between two commands.
+  'offsets.retention.minutes': '5256000',
 };
 
 /** Settings of a broker as variables of Kafka's image. */

@@ -81,7 +81,7 @@ describeOnKafka('a log that others write into', () => {
       String(bytes),
       '0',
     ]);
-    expect(await kafka.deadLetters.redrive(topic)).toEqual({ redriven: 0, left: 1 });
+    expect(await kafka.deadLetters.redrive(topic)).toEqual({ redriven: 0, left: 1, before: false });
     await runner.stop();
   });
 

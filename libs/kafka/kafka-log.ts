@@ -7,6 +7,7 @@ import { GuardedProducer } from './guarded-producer.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
 import { isDeadLetters, partitionsOf, wholeBytes } from './names.js';
+import { ParkedLetters } from './parked-letters.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
@@ -33,6 +34,7 @@ export class KafkaLog implements RecordLog {
   readonly #producer: GuardedProducer;
   readonly queue: SendQueue;
   readonly #subscriptions = new Set<GroupSubscription>();
+  readonly #parked: ParkedLetters;
   readonly #prefix: string;
   /** Until then a call waits for the opening. */
   readonly #patientUntilMs: number;
@@ -42,6 +44,7 @@ export class KafkaLog implements RecordLog {
     this.#prefix = options.address.prefix ?? '';
     this.#patientUntilMs = performance.now() + options.waitMs;
     this.#producer = new GuardedProducer(options.address);
+    this.#parked = new ParkedLetters(options);
     this.queue = new SendQueue(this.#producer, options.waitMs);
     options.codec.then(
       (codec) => (this.#codec = codec),
@@ -61,9 +64,11 @@ export class KafkaLog implements RecordLog {
 
   async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
     if (!this.#codec) await this.#opened();
+    if (isDeadLetters(topic) && (await this.#parked.has(topic, headers))) return;
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const parked = isDeadLetters(topic) ? fitting(key, value, headers) : ([key, value, headers] as const);
     await this.queue.add([this.#outgoing(topic, partitionsOf(topic, this.options.topics), ...parked)]);
+    if (isDeadLetters(topic)) this.#parked.add(topic, headers);
   }
 
   encoded(record: StreamRecord): Uint8Array {

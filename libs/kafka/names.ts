@@ -13,10 +13,16 @@ export const wholeBytes = 'bytes';
 
 /** How many partitions a topic has; dead letters are few and have one. */
 export function partitionsOf(name: string, topics: readonly AnyTopic[]): number {
-  if (isDeadLetters(name)) return 1;
+  return isDeadLetters(name) ? 1 : topicOf(name, topics).partitions;
+}
+
+/** The topic of whose records these are the dead letters. */
+export const originOf = (name: string, topics: readonly AnyTopic[]): AnyTopic => topicOf(name.slice(0, -deadLetters.length), topics);
+
+function topicOf(name: string, topics: readonly AnyTopic[]): AnyTopic {
   const topic = topics.find((it) => it.name === name);
   if (!topic) throw new Error(`there is no topic ${name}`);
-  return topic.partitions;
+  return topic;
 }
 
 /** A group that a process makes for itself to follow a topic; it keeps no offsets. */

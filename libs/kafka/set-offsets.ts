@@ -10,7 +10,7 @@ const joinMs = 30_000;
 export async function setOffsets(
   address: KafkaAddress,
   group: string,
-  offsets: readonly (Place & { readonly offset: number })[],
+  offsets: readonly (Place & { readonly offset: number; readonly metadata?: string })[],
 ): Promise<void> {
   const topics = [...new Set(offsets.map(({ topic }) => topic))];
   const client = newClient(address);

@@ -1,3 +1,4 @@
+export * from './dead-letter.js';
 export * from './map-view.js';
 export * from './newest-values.js';
 export * from './partition.js';

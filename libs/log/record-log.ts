@@ -59,7 +59,8 @@ export interface RecordLog {
 
   /**
    * Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. Of a dead letter that is larger than the
-   * log takes it appends the beginning, with the number of all bytes in the header `bytes`.
+   * log takes it appends the beginning, with the number of all bytes in the header `bytes`. A dead letter that is there already (`letterId`)
+   * is not appended again; of two that are parked at the same time, or one long ago, both may be.
    */
   park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 

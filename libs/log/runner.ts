@@ -1,7 +1,8 @@
 import { forever, type Lease, TelemetryError } from '#model';
+import { attemptsHeader, attemptsOf } from './dead-letter.js';
 import type { Processor } from './processor.js';
 import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
-import type { StreamRecord } from './topic.js';
+import type { Headers, StreamRecord } from './topic.js';
 
 /** How often every runner of a process takes a checkpoint, milliseconds. */
 export const CHECKPOINT_MS = Symbol('CheckpointMs');
@@ -165,23 +166,25 @@ export class Runner {
     } catch (error) {
       this.#failed('a batch failed', error, lease);
       if (!isOfARecord(error)) throw error;
-      if (records.length === 1) await this.#park(placeOf(records[0]!), records[0]!.key, this.log.encoded(records[0]!), error, lease);
+      const [first] = records;
+      if (records.length === 1) await this.#park(placeOf(first!), first!, this.log.encoded(first!), error, lease);
       else for (const record of records) await this.#process([record], lease);
     }
   }
 
   async #refuse(record: Unreadable, lease: Lease): Promise<void> {
     const place = { topic: record.topic.name, partition: record.partition, offset: record.offset };
-    if (!this.#parked.has(placeName(place))) await this.#park(place, record.key, record.bytes, new Error(record.reason), lease);
+    if (!this.#parked.has(placeName(place))) await this.#park(place, record, record.bytes, new Error(record.reason), lease);
     if (lease === this.#lease) this.#done(place);
   }
 
-  async #park(place: Place, key: string, bytes: Uint8Array, error: unknown, lease: Lease): Promise<void> {
+  async #park(place: Place, { key, headers }: Parked, bytes: Uint8Array, error: unknown, lease: Lease): Promise<void> {
     const { group } = this.processor;
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const { topic, partition, offset } = place;
+    const from = { topic, partition: `${partition}`, offset: `${offset}` };
     try {
-      await this.log.park(`${topic}.dlq`, key, bytes, { reason, topic, partition: `${partition}`, offset: `${offset}`, group });
+      await this.log.park(`${topic}.dlq`, key, bytes, { reason, ...from, group, [attemptsHeader]: `${attemptsOf(headers) + 1}` });
     } catch (cause) {
       this.#failed(`the record of ${placeName(place)} cannot be parked, and its partition waits`, cause, lease);
       throw cause;
@@ -206,6 +209,12 @@ export class Runner {
     this.#stoppedBy = error;
     this.options.report(`group ${this.processor.group} has stopped: the log cannot be read any further`, error);
   }
+}
+
+/** What a dead letter keeps of a record beside its bytes. */
+interface Parked {
+  readonly key: string;
+  readonly headers: Headers;
 }
 
 /** A record by its place; a Position has the same shape but names the next one. */

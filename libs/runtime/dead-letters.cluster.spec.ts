@@ -11,7 +11,7 @@ import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { openLog, type Kafka } from './adapters.js';
 import { cluster } from './cluster.js';
 import { readConfig } from './config.js';
-import { initDataPlane } from './data-plane.js';
+import { initDataPlane, rebuildDataPlane, verifyDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import { start, type Running } from './start.js';
 
@@ -102,11 +102,54 @@ describeOnServers('dead letters', () => {
     await consumer.stop();
   });
 
-  it('of several groups are one record when all are sent back', async () => {
-    const ran = await headwater('dlq', 'redrive', name, '--all');
-    expect(ran).toEqual({ code: 0, stdout: '', stderr: 'Appended 2 records again.\n' });
-    // Nobody can use the bad one yet.
-    await eventually(async () => expect(await kafka.deadLetters.count(points)).toBe(5));
+  const lettersThere = (count: number): Promise<void> => eventually(async () => expect(await kafka.deadLetters.count(points)).toBe(count));
+
+  it('of several groups are one record when all are sent back, each letter once', async () => {
+    const again = await headwater('dlq', 'redrive', name, '--offset', '2');
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('The dead letter 2 of telemetry.points.v1 was sent back before.'),
+    ]);
+    // Nobody can use the bad one yet, so it comes back, one letter of each group; the one that was sent by itself stays where it is.
+    for (const times of [2, 3]) {
+      expect(await headwater('dlq', 'redrive', name, '--all')).toEqual({ code: 0, stdout: '', stderr: 'Appended 1 record again.\n' });
+      await lettersThere(3 + 2 * (times - 1));
+      const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '2', '--json')).stdout) as Shown;
+      expect(letters).toMatchObject([
+        { key: 'o/bad', attempts: times },
+        { key: 'o/bad', attempts: times },
+      ]);
+    }
+  });
+
+  it('are not parked again by new generations', async () => {
+    const watcher = { told: silent, lags: silent, leaveMs: 10 };
+    await verifyDataPlane(readConfig(env), false, watcher);
+    await rebuildDataPlane(readConfig(env), watcher);
+    expect(await kafka.deadLetters.count(points)).toBe(7);
+  }, 120_000);
+
+  it('are deleted when it is confirmed, those before a time or all', async () => {
+    const purge = async (...args: readonly string[]): Promise<readonly unknown[]> => {
+      const { code, stdout, stderr } = await headwater('dlq', 'purge', name, ...args, '--json');
+      return [code, JSON.parse(stdout), stderr];
+    };
+    const counted = { letters: 7, waiting: 2 };
+    expect(await purge()).toEqual([
+      1,
+      { ...counted, purged: 0 },
+      expect.stringContaining('This would delete 7 dead letters of telemetry.p'),
+    ]);
+    const [, , third] = await kafka.deadLetters.newest(points, 7);
+    expect(await purge('--before', new Date(third!.parkedMs).toISOString(), '--yes')).toMatchObject([
+      0,
+      { letters: 2, waiting: 0, purged: 2 },
+      expect.stringContaining('Deleted 2 dead letters'),
+    ]);
+    await lettersThere(5);
+    expect(await purge('--yes')).toMatchObject([0, { letters: 5, waiting: 2, purged: 5 }, expect.any(String)]);
+    expect(await purge('--yes')).toMatchObject([0, { letters: 0, purged: 0 }, 'There are no such dead letters of telemetry.points.v1.\n']);
+    expect(await headwater('dlq', 'redrive', name, '--all')).toMatchObject({ code: 0, stderr: 'Appended 0 records again.\n' });
   });
 
   it('of no topic stay where they are, and the command says so', async () => {

@@ -14,7 +14,7 @@ const parkedTopic: AnyTopic = { ...sources, name: `${sources.name}.dlq`, cleanup
 
 /** Holds what it was given in memory and saves it at a checkpoint, as a store would. */
 class Saver implements Processor {
-  readonly group = 'g';
+  group = 'g';
   readonly inputs = [sources];
   /** Source ids in the order of processing. */
   held: string[] = [];
@@ -212,6 +212,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
         partition: `${poison.partition}`,
         offset: `${poison.offset}`,
         group: 'g',
+        attempts: '1',
       });
     });
 
@@ -241,6 +242,45 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       await until('all is processed', () => saver.held.length > 1 && runner.figures().parked > 0);
       expect(runner.figures().parked).toBe(1);
       expect(new Set(saver.held)).toEqual(new Set(['a', 'z']));
+    });
+  });
+
+  describe('a record that was parked', () => {
+    const poisoned = (group: string): Saver => {
+      const saver = new Saver();
+      saver.group = group;
+      saver.before = async (records) => {
+        if (ids(records).includes('poison')) throw new Error('it makes no sense');
+      };
+      return saver;
+    };
+    const parkedBy = async (group: string): Promise<void> => {
+      const runner = await run(poisoned(group));
+      await until(`${group} has done with it`, () => runner.figures().parked === 1);
+      await runner.stop();
+    };
+
+    it('is one dead letter of a processor, after a crash and in every generation', async () => {
+      await append('poison');
+      const cutOff = await run(poisoned('g.g1'));
+      await until('it is parked', () => cutOff.figures().parked === 1);
+      // Its offset is not committed, so it comes again.
+      use(await subject.crash());
+      await parkedBy('g.g1');
+      await parkedBy('g.g2');
+      await parkedBy('other');
+      const groups = (await parked(2)).unreadable.map(({ headers }) => headers['group']);
+      expect(groups).toEqual(['g.g1', 'other']);
+    });
+
+    it('and sent back says how often', async () => {
+      const source = { orgId: 'o', sourceId: 'poison', firstReceivedMs: 1, lastReceivedMs: 1 };
+      const runner = await run(poisoned('g'));
+      for (const [at, attempts] of ['4', 'x'].entries()) {
+        await log.append([entry(sources, source, { attempts })]);
+        await until('it is parked', () => runner.figures().parked === at + 1);
+      }
+      expect((await parked(2)).unreadable.map(({ headers }) => headers['attempts'])).toEqual(['5', '1']);
     });
   });
 

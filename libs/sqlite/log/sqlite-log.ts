@@ -10,6 +10,7 @@ import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import type { GroupPosition, Keeper } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
+import { ParkedLetters } from './parked-letters.js';
 import { Tail } from './tail.js';
 
 interface Following {
@@ -32,6 +33,7 @@ export class SqliteLog implements RecordLog, Home {
   /** Keeps the positions of groups that no other keeper has. */
   readonly #keeper: Keeper;
   readonly #keepers = new Map<string, Keeper>();
+  readonly #parked: ParkedLetters;
   #head: number;
 
   private constructor(
@@ -44,6 +46,7 @@ export class SqliteLog implements RecordLog, Home {
     this.epochs = epochs;
     this.warning = warning;
     this.tail = new Tail(head);
+    this.#parked = new ParkedLetters((request) => this.read(request), head);
     this.#appender = new Appender({
       commit: (group) => thread.call('commit', group, [group.frames]),
       written: (written) => this.#written(written),
@@ -76,11 +79,14 @@ export class SqliteLog implements RecordLog, Home {
   }
 
   async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
+    const isLetter = topic.endsWith('.dlq');
+    if (isLetter && (await this.#parked.has(topic, headers))) return;
     const known = this.topics.get(topic) ?? this.topics.get(topic.replace(/\.dlq$/, ''));
     const keyBytes = keyBuffer.write(key);
     const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
     const compacted = known?.name === topic && known.cleanup === 'compact';
     await this.#appender.add([item({ topic, partition, key, headers, value: bytes }, keyBytes, undefined, compacted, undefined)]);
+    if (isLetter) this.#parked.add(topic, headers);
   }
 
   encoded(record: StreamRecord): Uint8Array {

@@ -1,0 +1,40 @@
+import type { Headers } from './topic.js';
+
+/** The header of a dead letter, and of a record that was sent back, that says how often the record was parked. */
+export const attemptsHeader = 'attempts';
+
+/** How often a record was parked, as its headers say; 0 when they do not, or what they say is no number. */
+export function attemptsOf(headers: Headers): number {
+  const text = headers[attemptsHeader] ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** The group of a processor without the generation: all generations park a record as one dead letter. */
+export const withoutGeneration = (group: string): string => group.replace(/\.g\d+$/, '');
+
+/**
+ * What makes a dead letter the same as another one: its record, and the processor that could not use it, of whatever generation. Undefined for
+ * one whose headers do not say.
+ */
+export function letterId({ topic, partition, offset, group }: Headers): string | undefined {
+  if (topic === undefined || partition === undefined || offset === undefined || group === undefined) return undefined;
+  return `${withoutGeneration(group)} ${topic}/${partition}/${offset}`;
+}
+
+/** Ids of dead letters that are remembered, about 150 bytes each: of older ones a record may be parked again. */
+export const mostKnownLetters = 100_000;
+
+/** The dead letters that a process knows, the newest of them. */
+export class KnownLetters {
+  readonly #ids = new Set<string>();
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  add(id: string | undefined): void {
+    if (id === undefined) return;
+    this.#ids.add(id);
+    if (this.#ids.size > mostKnownLetters) for (const oldest of this.#ids.keys()) return void this.#ids.delete(oldest);
+  }
+}
