@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import { TelemetryError } from '#model';
 import type { Observer } from './answered.js';
 import type { ApiKeyGuard } from './api-key-guard.js';
 import { noteAnswer, noteRequest } from './broken-request.js';
 import type { InFlight, Lease } from './in-flight.js';
+import { drainBody, type DrainLimits } from './drain.js';
 import { statusOf } from './problem.js';
 import type { Readiness } from './readiness.js';
 import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
@@ -28,6 +30,10 @@ const preflightHeaders = (methods: readonly string[]): Record<string, string> =>
   'access-control-max-age': '86400',
 });
 
+/** The client sends its body once it is asked to. */
+const waitsForContinue = ({ httpVersion, headers: { expect = '' } }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && /\b100-continue\b/i.test(expect);
+
 /** 499 when nobody was left to be told a status. */
 function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply): number {
   if (sent) return statusCode;
@@ -43,6 +49,7 @@ export class Arrival {
     private readonly readiness: Readiness,
     private readonly routes: Routes,
     private readonly observer: Observer,
+    private readonly drain: DrainLimits,
   ) {}
 
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -85,7 +92,10 @@ export class Arrival {
 
   /** The handler has settled; what it held is free once the answer is out too. */
   leave(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-    if (this.traffic.closing) reply.raw.shouldKeepAlive = false;
+    // Whoever waits to be asked for its body sends it now or never: nobody can tell where its next request begins.
+    const isUnasked = !request.raw.complete && waitsForContinue(request.raw);
+    if (this.traffic.closing || isUnasked) reply.header('connection', 'close');
+    drainBody(request.raw, this.drain);
     request.lease?.settle();
     done();
   }
@@ -114,6 +124,7 @@ export class Arrival {
       checkBodyHeaders(headers);
       request.lease = this.inFlight.lease(request.caller?.orgId ?? '');
       request.lease.addBody(contentLength(headers));
+      if (waitsForContinue(request.raw)) reply.raw.writeContinue();
     } else if (request.caller) {
       request.lease = this.inFlight.lease(request.caller.orgId);
       request.lease.addRead();

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import { TelemetryError } from '#model';
 import type { Observer } from './answered.js';
+import { drainLimits, endAndDrain } from './drain.js';
 import { problemContentType, problemHeaders, problemOf, type Problem } from './problem.js';
 import { newRequestId } from './request-id.js';
 
@@ -11,6 +12,9 @@ export interface ParserError extends Error {
   /** A Buffer, whatever Fastify's types say. */
   readonly rawPacket: unknown;
 }
+
+/** Shorter than after other refusals: what the broken request holds in memory is free only afterwards. */
+const brokenDrainMs = 5000;
 
 /** The last request of each connection whose body has not come or whose answer is not out. */
 const lastReply = new WeakMap<Socket, FastifyReply>();
@@ -24,7 +28,7 @@ export function noteAnswer({ request: { raw } }: FastifyReply): void {
 }
 
 /** Answers what Node cannot read as a request, or not to its end. */
-export function answerBrokenRequest(error: ParserError, socket: Socket, observer: Observer): void {
+export function answerBrokenRequest(error: ParserError, socket: Socket, observer: Observer, drain = drainLimits): void {
   const last = lastReply.get(socket);
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0 || last?.sent) {
     socket.destroy();
@@ -37,7 +41,7 @@ export function answerBrokenRequest(error: ParserError, socket: Socket, observer
   }
   const failure = failureOf(error);
   const problem = problemOf(failure, last?.request.id ?? newRequestId());
-  socket.end(answerText(problem, problemHeaders(failure)), () => socket.destroy());
+  endAndDrain(socket, answerText(problem, problemHeaders(failure)), { ...drain, ms: Math.min(drain.ms, brokenDrainMs) });
   if (last) last.request.failure = failure;
   else observer({ requestId: problem.request_id, method: '', route: '', status: problem.status, durationMs: 0, complete: true, failure });
 }

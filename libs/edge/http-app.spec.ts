@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Delete, Get, Module, Param, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { once } from 'node:events';
 import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { eventually, MemoryLog, MemoryModule } from '#testing';
+import { eventually, MemoryLog, MemoryModule, sendThenRead } from '#testing';
 import { CallerParam, RequireScope, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
 import { maxBodyBytes } from './body-size.js';
@@ -82,6 +83,7 @@ interface Answer {
 }
 
 let nowMs = Date.UTC(2026, 0, 1);
+const drain = { bytes: 8 * 1024 * 1024, ms: 1000 };
 const answered: Answered[] = [];
 const keys = { write: '', read: '', unpaid: '', unpaidAdmin: '', other: '', third: '' };
 let app: NestFastifyApplication;
@@ -90,7 +92,7 @@ let port: number;
 beforeAll(async () => {
   app = await createHttpApp(
     { module: class Role {}, imports: [MemoryModule.of(new MemoryLog(), () => nowMs), Faces] },
-    { observer: (one) => answered.push(one), requestTimeoutMs: 2000, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 } },
+    { observer: (one) => answered.push(one), requestTimeoutMs: 2000, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 }, drain },
   );
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
@@ -238,6 +240,94 @@ describe('a body', () => {
       ),
     );
     expect(all).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
+describe('a client that sends all of its request before it reads', () => {
+  const json = 'content-type: application/json';
+  const big = Buffer.alloc(maxBodyBytes + 1, ' ');
+  const start = (line: string, ...headers: string[]): string[] => [`${line} HTTP/1.1`, 'host: h', ...headers];
+  const to = (path: string, key: string, ...headers: string[]): string[] => start(`POST ${path}`, `x-api-key: ${key}`, ...headers);
+
+  const refusals: readonly (readonly [what: string, status: number, lines: () => readonly string[]])[] = [
+    ['no key', 401, () => start('POST /bytes', json)],
+    ['no payment method', 402, () => to('/things', keys.unpaid, json)],
+    ['no scope', 403, () => to('/bytes', keys.read, json)],
+    ['no such route', 404, () => to('/nowhere', keys.write, json)],
+    ['no such method', 405, () => start('PUT /bytes', json)],
+    ['too much', 413, () => to('/bytes', keys.write, json)],
+    ['no JSON', 415, () => to('/bytes', keys.write, 'content-type: text/plain')],
+    ['an unknown encoding', 415, () => to('/bytes', keys.write, json, 'content-encoding: br')],
+    ['a URL that is none', 400, () => start('POST http://[', json)],
+  ];
+  const broken: typeof refusals = [
+    ['headers that are too large', 431, () => start('POST /bytes', `x-long: ${'h'.repeat(17_000)}`)],
+    ['two lengths', 400, () => start('POST /bytes', json, 'content-length: 7')],
+  ];
+  const url = (): string => `http://127.0.0.1:${port}`;
+  const length = `content-length: ${big.length}`;
+
+  it.each([...refusals, ...broken])('sees the refusal of %s where it ends the connection: %i', async (_, status, lines) => {
+    for (let time = 0; time < 3; time++) {
+      const answer = await sendThenRead(url(), [head(...lines(), 'connection: close', length), big]);
+      expect([answer.status, answer.headers['connection']]).toEqual([status, 'close']);
+    }
+  });
+
+  it.each(refusals)('sees the refusal of %s, and the next answer of the connection: %i', async (_, status, lines) => {
+    const next = head('GET /open HTTP/1.1', 'host: h', 'connection: close');
+    const { all } = await sendThenRead(url(), [head(...lines(), length), big, next]);
+    expect(all.match(/(?<=HTTP\/1\.1 )\d+/g)).toEqual([`${status}`, '200']);
+  });
+
+  it('sees the refusal of a body in chunks', async () => {
+    const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000, ' '), Buffer.from('\r\n')]);
+    const chunks = [...Array.from({ length: 8 }, () => chunk), '0\r\n\r\n'];
+    const lines = to('/bytes', keys.write, json, 'transfer-encoding: chunked', 'connection: close');
+    for (let time = 0; time < 3; time++) {
+      expect((await sendThenRead(url(), [head(...lines), ...chunks])).status).toBe(413);
+    }
+  });
+
+  it.each([
+    ['ends', 'connection: close'],
+    ['goes on', 'x: y'],
+    ['is broken', `x: ${'h'.repeat(17_000)}`],
+  ])('and never stops is cut off, where the connection %s', async (_, header) => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(head(...to('/bytes', 'none', json, header, 'content-length: 1000000000000')));
+    for (let open = true; open;)
+      open = await new Promise<boolean>((resolve) => {
+        socket.once('close', () => resolve(false));
+        socket.write(big, (error) => resolve(!error));
+      });
+    expect(socket.bytesWritten).toBeGreaterThan(drain.bytes);
+    expect(socket.bytesWritten).toBeLessThan(4 * drain.bytes);
+  });
+
+  it.each([
+    ['ends', 'connection: close'],
+    ['is broken', `x: ${'h'.repeat(17_000)}`],
+  ])('and never leaves is cut off after a while, where the connection %s', async (_, header) => {
+    const accepted = once(app.getHttpServer(), 'connection');
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(head(...to('/bytes', 'none', json, header, 'content-length: 10')));
+    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 4/);
+    const [far] = (await accepted) as [Socket];
+    expect(far.destroyed).toBe(false);
+    await eventually(() => expect(far.destroyed).toBe(true));
+    socket.destroy();
+  });
+
+  it('is told to go on only when its body is wanted', async () => {
+    const waiting = (key: string): string => head(...to('/bytes', key, json, 'content-length: 2', 'expect: 100-continue'));
+    const refused = await raw((socket) => socket.write(waiting('none')));
+    expect(refused.match(/HTTP\/1\.1 \d+|connection: close/g)).toEqual(['HTTP/1.1 401', 'connection: close']);
+    const taken = await raw((socket) => {
+      socket.write(waiting(keys.write));
+      socket.once('data', () => socket.write(`{}${head('GET /open HTTP/1.1', 'host: h', 'connection: close')}`));
+    });
+    expect(taken.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201', 'HTTP/1.1 200']);
   });
 });
 

@@ -8,6 +8,7 @@ import { ApiKeyGuard } from './api-key-guard.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { decodableUrl } from './decodable-url.js';
+import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.filter.js';
@@ -24,6 +25,7 @@ export interface HttpAppOptions {
   /** A request that takes longer to arrive is cut off. */
   readonly requestTimeoutMs?: number;
   readonly inFlight?: InFlightLimits;
+  readonly drain?: DrainLimits;
   /** Addresses or networks of proxies that say who the client is. */
   readonly trustedProxies?: readonly string[];
 }
@@ -31,7 +33,14 @@ export interface HttpAppOptions {
 /** A role as an HTTP application that does not listen yet: keys, bodies, limits and errors are the same in all of them. */
 export async function createHttpApp(
   role: Type | DynamicModule,
-  { logger = false, observer = () => {}, requestTimeoutMs = 30_000, inFlight = inFlightLimits, trustedProxies = [] }: HttpAppOptions = {},
+  {
+    logger = false,
+    observer = () => {},
+    requestTimeoutMs = 30_000,
+    inFlight = inFlightLimits,
+    drain = drainLimits,
+    trustedProxies = [],
+  }: HttpAppOptions = {},
 ): Promise<NestFastifyApplication> {
   const options: FastifyServerOptions & { http: ServerOptions } = {
     genReqId: newRequestId,
@@ -49,13 +58,16 @@ export async function createHttpApp(
     },
     frameworkErrors: (error, request, reply) => {
       arrival.watch(request, reply);
+      drainBody(request.raw, drain);
       sendProblem(reply, error);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, observer),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, observer, drain),
   };
   const adapter = new FastifyAdapter(options);
   const instance = adapter.getInstance();
-  instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
+  // Node would ask for a body before anybody looked at its request.
+  for (const event of ['checkContinue', 'checkExpectation'])
+    instance.server.on(event, (request, response) => instance.server.emit('request', request, response));
   const routes = new Routes();
   routes.watch(instance);
 
@@ -63,7 +75,7 @@ export async function createHttpApp(
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
-  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), app.get(Readiness), routes, observer);
+  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), app.get(Readiness), routes, observer, drain);
   instance.decorateRequest('caller', undefined).decorateRequest('lease', undefined).decorateRequest('failure', undefined);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));

@@ -5,6 +5,7 @@ export * from './api-key-guard.js';
 export { maxBodyBytes } from './body-size.js';
 export { answerBrokenRequest, type ParserError } from './broken-request.js';
 export * from './clock.js';
+export { drainBody } from './drain.js';
 export * from './http-app.js';
 export * from './in-flight.js';
 export * from './json-body.js';

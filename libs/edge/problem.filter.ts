@@ -15,7 +15,7 @@ export function sendProblem(reply: FastifyReply, error: unknown): void {
   const ours = telemetryErrorOf(error);
   const problem = problemOf(ours, reply.request.id);
   // Fastify asks for the connection's end after a refused body; Node can read the rest of it and keep the connection.
-  reply.removeHeader('connection');
+  if (reply.raw.shouldKeepAlive) reply.removeHeader('connection');
   reply.request.failure = ours;
   void reply
     .status(problem.status)

@@ -6,7 +6,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startEmbedded } from '#testing';
+import { rawRequest, sendThenRead, startEmbedded } from '#testing';
 import { freePorts } from '../../infra/servers/index.js';
 import { startRouter, type Router } from './router.js';
 import type { Running } from './start.js';
@@ -46,6 +46,17 @@ describe('a router before the roles', () => {
 
   it('lets a client see why its body was refused before its end, and keeps the connection', async () => {
     for (let time = 0; time < 2; time++) expect((await post('x'.repeat(6_000_000))).status).toBe(413);
+  });
+
+  it('lets a client see it that sends all of its body before it reads, on a connection that ends then', async () => {
+    const lines = ['host: h', `x-api-key: ${server.firstKey}`, 'content-type: application/json', 'connection: close'];
+    for (const path of ['/ingest', '/openapi.json']) {
+      const head = rawRequest(`POST ${path} HTTP/1.1`, [...lines, 'content-length: 6000000']);
+      for (let time = 0; time < 3; time++) {
+        const { status, headers } = await sendThenRead(router.url, [head, Buffer.alloc(6_000_000, ' ')]);
+        expect([status, headers['connection']]).toEqual([path === '/ingest' ? 413 : 503, 'close']);
+      }
+    }
   });
 
   it('uses the replicas of a role in turn, whatever is asked of others between', async () => {

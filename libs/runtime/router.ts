@@ -1,6 +1,15 @@
 import { Agent, createServer, request, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { answerBrokenRequest, newRequestId, problemContentType, problemHeaders, problemOf, statusOf, type ParserError } from '#edge';
+import {
+  answerBrokenRequest,
+  drainBody,
+  newRequestId,
+  problemContentType,
+  problemHeaders,
+  problemOf,
+  statusOf,
+  type ParserError,
+} from '#edge';
 import { TelemetryError } from '#model';
 import { roleOf, type FrontRole } from './routes.js';
 
@@ -77,6 +86,7 @@ function forward(incoming: IncomingMessage, response: ServerResponse, [target, .
   outgoing.useChunkedEncodingByDefault = false;
   outgoing.once('response', (answer) => {
     if (answer.headers.connection === 'close') response.shouldKeepAlive = false;
+    drainBody(incoming);
     response.writeHead(answer.statusCode!, answer.statusMessage, pairs(answer).flat());
     answer.pipe(response);
     answer.once('error', () => response.destroy());
@@ -106,6 +116,7 @@ function refuse(response: ServerResponse, cause: Error): void {
     response.destroy();
     return;
   }
+  drainBody(response.req);
   const { status, headers, body } = awayAnswer(newRequestId(), cause);
   response.writeHead(status, headers).end(body);
 }

@@ -1,6 +1,7 @@
 export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';
+export * from './http/raw.js';
 export * from './link.js';
 export * from './log-consumer.js';
 export * from './memory-log.js';

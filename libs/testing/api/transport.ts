@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { rawExchange, rawRequest, type RawAnswer } from '../http/raw.js';
+import { rawExchange, rawRequest, sendThenRead, type RawAnswer } from '../http/raw.js';
 import { problem, type Section } from './stage.js';
 
 const json = 'content-type: application/json';
@@ -59,6 +59,27 @@ export const transport: Section = (stage) => {
       ['a method in lower case', 'get /v1/sources HTTP/1.1\r\nhost: a\r\n\r\n'],
     ])('%s', async (_, text) => {
       problem(await raw(text), 400, 'invalid_request');
+    });
+  });
+
+  describe('a refusal before the body was read reaches a client that sends all of it before it reads', () => {
+    it.each([
+      ['a body of 5 MiB and a byte', 413],
+      ['no key', 401],
+    ])('%s is %i, and the connection ends as asked', async (_, status) => {
+      const body = Buffer.alloc(5 * 1024 * 1024 + 1, ' ');
+      const head = rawRequest('POST /ingest HTTP/1.1', [
+        'host: a',
+        json,
+        status === 401 ? 'x-none: 1' : key(),
+        'connection: close',
+        `content-length: ${body.length}`,
+      ]);
+      for (let time = 0; time < 3; time++) {
+        const answer = await sendThenRead(stage().urls.ingest, [head, body]);
+        problem(answer, status);
+        expect(answer.headers['connection']).toBe('close');
+      }
     });
   });
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import type { Answer } from './send.js';
 
 /** What a connection gave until the other side closed it. */
@@ -25,6 +27,18 @@ export async function rawExchange(base: string, write: (socket: Socket) => void,
   socket.on('error', (error) => (chunks.length > 0 ? resolve() : reject(error)));
   await promise;
   return parsed(Buffer.concat(chunks).toString());
+}
+
+/**
+ * What a client gets that reads nothing before it has sent all of its request, as most simple ones do: blocking writes, then reads.
+ * Rejects when the connection was reset before it could send or read.
+ */
+export async function sendThenRead(base: string, parts: readonly (string | Buffer)[]): Promise<RawAnswer> {
+  const url = new URL(base);
+  const socket = connect({ host: url.hostname, port: Number(url.port || 80) }).pause();
+  await once(socket, 'connect');
+  for (const part of parts) await new Promise<void>((sent, failed) => socket.write(part, (error) => (error ? failed(error) : sent())));
+  return parsed((await buffer(socket)).toString());
 }
 
 /** The bytes of one request. */
