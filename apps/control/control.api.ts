@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from '#edge';
-import { errorCases, scopes, type ErrorCode } from '#model';
+import { scopes } from '#model';
+import { explainedCodes } from './error-page.js';
 import { createdKey, listedKey, newKey } from './keys.js';
 
 const keys = { tag: 'Keys', access: { scope: 'admin', payment: false } } as const;
@@ -24,7 +25,7 @@ export const controlOperations: readonly Operation[] = [
     summary: 'Make a key',
     body: newKey,
     answers: { 201: { description: 'The key, which works from now on and is shown this once.', schema: createdKey } },
-    errors: ['json_too_deep', 'invalid_body'],
+    errors: ['invalid_body'],
   },
   {
     ...keys,
@@ -59,7 +60,7 @@ export const controlOperations: readonly Operation[] = [
     id: 'getErrorPage',
     path: '/errors/{code}',
     summary: 'What an error code means and what to do',
-    params: z.object({ code: z.enum(Object.keys(errorCases) as ErrorCode[]).meta({ description: 'The `code` of a problem.' }) }),
+    params: z.object({ code: z.enum(explainedCodes).meta({ description: 'The `code` of a problem, or of one of its `errors`.' }) }),
     answers: { 200: { description: 'The page.', schema: z.string(), mediaType: 'text/plain' } },
     errors: ['unknown_route'],
   },

@@ -1,8 +1,8 @@
 import { Controller, Get, Header, Param } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { WithoutKey } from '#edge';
-import { errorCases, TelemetryError, type ErrorCode } from '#model';
-import { errorPage } from './error-page.js';
+import { TelemetryError } from '#model';
+import { errorPage, explainedCodes } from './error-page.js';
 
 const openApiFile = new URL('../../../apps/control/openapi.json', import.meta.url);
 
@@ -21,7 +21,8 @@ export class DocsController {
   @Get('errors/:code')
   @Header('content-type', 'text/plain; charset=utf-8')
   error(@Param('code') code: string): string {
-    if (Object.hasOwn(errorCases, code)) return errorPage(code as ErrorCode);
+    const known = explainedCodes.find((one) => one === code);
+    if (known) return errorPage(known);
     throw new TelemetryError('unknown_route', 'Check the code: no error of this server has it.');
   }
 }

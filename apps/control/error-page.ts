@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { statusOf } from '#edge';
-import { errorCases, type ErrorCode, type ErrorKind } from '#model';
+import { errorCases, flawCases, type ErrorCode, type ErrorKind, type FlawCode } from '#model';
 
 /** May the same request be sent again? */
 const again: Partial<Record<ErrorKind, string>> = {
@@ -11,13 +11,20 @@ const again: Partial<Record<ErrorKind, string>> = {
 };
 const notAgain = 'No: the answer would be the same until something changes.';
 
-/** What an error code means and what to do about it, as plain text. */
-export function errorPage(code: ErrorCode): string {
-  const { kind, title, remedy } = errorCases[code];
-  const status = statusOf[kind];
-  return `${code}
-${'='.repeat(code.length)}
+/** A code of a problem, or of one of its `errors`. */
+export type ExplainedCode = ErrorCode | FlawCode;
+const all: readonly string[] = [...new Set([...Object.keys(errorCases), ...Object.keys(flawCases)])];
+export const explainedCodes = all as readonly ExplainedCode[];
+const isErrorCode = (code: ExplainedCode): code is ErrorCode => Object.hasOwn(errorCases, code);
 
+/** What a code means and what to do about it, as plain text. */
+export function errorPage(code: ExplainedCode): string {
+  return isErrorCode(code) ? pageOf(code, errorCases[code]) : pageOfFlaw(code);
+}
+
+function pageOf(code: ErrorCode, { kind, title, remedy }: (typeof errorCases)[ErrorCode]): string {
+  const status = statusOf[kind];
+  return `${heading(code)}
 ${title}.
 HTTP ${status} ${STATUS_CODES[status]}
 
@@ -31,3 +38,20 @@ The detail of the answer says what was wrong with your request.
 All routes and the codes of each: /openapi.json
 `;
 }
+
+function pageOfFlaw(code: FlawCode): string {
+  return `${heading(code)}
+A point of the body is not valid. This code stands in the list \`errors\` of a problem with the code invalid_points.
+
+What to do
+    ${flawCases[code]}
+
+May the same request be sent again?
+    ${notAgain}
+
+The pointer beside the code says which point it is.
+The problem that lists it: /errors/invalid_points
+`;
+}
+
+const heading = (code: string): string => `${code}\n${'='.repeat(code.length)}\n`;

@@ -14,8 +14,13 @@ export const newKey = z
       .trim()
       .min(1)
       .max(100)
-      .regex(/^\P{Cc}*$/u, 'must have no control characters')
-      .meta({ description: 'What the key is for, so that people know it in the list. 1 to 100 characters.', examples: ['pump-7'] }),
+      .refine((name) => /^\P{Cc}*$/u.test(name), 'must have no control characters')
+      // As every dialect of regular expressions reads it: Python has no `\P`.
+      .meta({
+        pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+        description: 'What the key is for, so that people know it in the list. 1 to 100 characters.',
+        examples: ['pump-7'],
+      }),
     scopes: scopeList.min(1).optional().meta({ description: 'What the key may do. Without it: `write`.' }),
   })
   .meta({ id: 'NewApiKey' });

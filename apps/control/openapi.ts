@@ -16,6 +16,16 @@ const about = {
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 };
 
+const tags: Readonly<Record<string, string>> = {
+  Ingest: 'The way in: points and events.',
+  Devices: 'Which devices there are, whether they are connected, when they were last heard.',
+  Metrics: 'Series, rollups and newest values of one device.',
+  Logs: 'Events of one device.',
+  Fleet: 'All devices of the organization together.',
+  Keys: 'Keys of the organization.',
+  About: 'What a client, its author or a probe asks about the server itself.',
+};
+
 const apiKey = {
   type: 'apiKey',
   in: 'header',
@@ -38,7 +48,7 @@ export function openApi(operations: readonly Operation[], version: string): Json
     openapi: '3.1.1',
     info: { ...about, version },
     servers: [{ url: '/', description: 'This server.' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: Array.from(new Set(operations.map(({ tag }) => tag)), (name) => ({ name, description: tags[name] })),
     paths,
     components: { ...components.toJSON(), securitySchemes: { apiKey } },
   };

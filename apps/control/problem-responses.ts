@@ -3,16 +3,18 @@ import { errorCases, type ErrorCode } from '#model';
 import type { Components, Json } from './components.js';
 import { problemSchema } from './problem-schema.js';
 
-const anyRequest: readonly ErrorCode[] = ['invalid_request', 'uri_too_long', 'headers_too_large', 'slow_body', 'shutting_down', 'internal'];
-const withKey: readonly ErrorCode[] = ['invalid_key', 'too_many_failed_keys', 'over_rate', 'overloaded', 'log_unavailable'];
-const withBody: readonly ErrorCode[] = [
-  'invalid_json',
-  'invalid_gzip',
+/** `not_ready` too: what stands before a role that is away answers for it. */
+const anyRequest: readonly ErrorCode[] = ['invalid_request', 'uri_too_long', 'headers_too_large', 'slow_body', 'not_ready', 'internal'];
+const withKey: readonly ErrorCode[] = ['invalid_key', 'too_many_failed_keys', 'over_rate', 'log_unavailable'];
+/** A body is looked at wherever one is sent, with a GET as well. */
+const anyBody: readonly ErrorCode[] = [
   'unsupported_content_type',
   'unsupported_content_encoding',
   'body_too_large',
+  'over_rate',
   'overloaded',
 ];
+const withBody: readonly ErrorCode[] = ['invalid_json', 'json_too_deep'];
 
 const retryAfter = { description: 'Seconds to wait before the same request may succeed.', schema: { type: 'integer', minimum: 1 } };
 const challenge = { description: 'Always `ApiKey`.', schema: { type: 'string' } };
@@ -26,13 +28,14 @@ export function problemsOf(operation: Operation, components: Components): Json {
   );
 }
 
-function codesOf({ access, body, errors = [] }: Operation): readonly ErrorCode[] {
+function codesOf({ method, access, body, errors = [] }: Operation): readonly ErrorCode[] {
   const codes = new Set([...anyRequest, ...errors]);
   const add = (more: readonly ErrorCode[]): void => {
     for (const code of more) codes.add(code);
   };
   if (access.key !== false) add(access.payment === false ? withKey : [...withKey, 'payment_required']);
   if (access.scope) add(['missing_scope']);
+  if (access.body !== false) add(method === 'get' ? anyBody : [...anyBody, 'invalid_gzip']);
   if (body) add(withBody);
   return [...codes].toSorted();
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { errorCases, type ErrorCode } from '#model';
+import { errorCases, flawCases, type ErrorCode, type FlawCode } from '#model';
+
+const flawCodes: readonly (FlawCode | 'invalid_body')[] = [...(Object.keys(flawCases) as FlawCode[]), 'invalid_body'];
 
 const flaw = z.object({
   pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) into the body.' }),
-  code: z.string(),
+  code: z.enum(flawCodes).meta({ description: '`GET /errors/{code}` explains these too.' }),
   detail: z.string().meta({ description: 'A sentence that says what to change.' }),
 });
 

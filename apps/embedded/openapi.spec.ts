@@ -1,24 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { createHttpApp, type Access } from '#edge';
-import { checkSourceId, errorCases } from '#model';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { globSync, readFileSync } from 'node:fs';
+import { createHttpApp, Keyring, maxBodyBytes, Readiness, type Access, type Operation } from '#edge';
+import { checkSourceId, errorCases, flawCases } from '#model';
 import { HealthController } from '#runtime';
 import { EVENT_STORE, SERIES_STORE } from '#stores';
 import { MemoryLog, MemoryModule } from '#testing';
 import { ControlModule } from '../control/control.module.js';
+import { errorPage, type ExplainedCode } from '../control/error-page.js';
 import { openApi } from '../control/openapi.js';
 import { IngressModule } from '../ingress/ingress.module.js';
 import { QueryModule } from '../query/query.module.js';
-import { openApiFile, openApiText, operations } from './openapi.js';
+import { openApiDrift, openApiFile, openApiText, operations } from './openapi.js';
 
+const root = new URL('../../../', import.meta.url);
 const byRoute = (a: readonly unknown[], b: readonly unknown[]): number => (String(a) < String(b) ? -1 : 1);
 
 /** Methods that follow from others: HEAD from GET, OPTIONS is answered for every path. */
 const implied = new Set(['HEAD', 'OPTIONS']);
 
-async function servedRoutes(): Promise<(readonly [method: string, path: string, access: Access])[]> {
+async function createApp(): Promise<NestFastifyApplication> {
   const stores = [SERIES_STORE, EVENT_STORE].map((provide) => ({ provide, useValue: {} }));
-  const app = await createHttpApp({
+  return createHttpApp({
     module: class Role {},
     imports: [
       MemoryModule.of(new MemoryLog()),
@@ -29,7 +32,13 @@ async function servedRoutes(): Promise<(readonly [method: string, path: string, 
     ],
     controllers: [HealthController],
   });
-  const routes: (readonly [string, string, Access])[] = [];
+}
+
+type Route = readonly [method: string, path: string, access: Access];
+
+async function servedRoutes(): Promise<readonly Route[]> {
+  const app = await createApp();
+  const routes: Route[] = [];
   app
     .getHttpAdapter()
     .getInstance()
@@ -42,9 +51,38 @@ async function servedRoutes(): Promise<(readonly [method: string, path: string, 
   return routes;
 }
 
+/** Which codes the document names for each operation, with the status of each. */
+function documentedProblems(): ReadonlyMap<string, ReadonlySet<string>> {
+  const { paths, components } = JSON.parse(openApiText()) as {
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, { $ref?: string }> }>>;
+    components: { responses: Record<string, { description: string }> };
+  };
+  const codes = (ref = ''): readonly string[] =>
+    Array.from((components.responses[ref.split('/').at(-1)!]?.description ?? '').matchAll(/^`(\w+)`: /gm), ([, code]) => code!);
+  return new Map(
+    Object.values(paths)
+      .flatMap((path) => Object.values(path))
+      .map(({ operationId, responses }) => [
+        operationId,
+        new Set(Object.entries(responses).flatMap(([status, { $ref }]) => codes($ref).map((code) => `${status} ${code}`))),
+      ]),
+  );
+}
+
 describe('the OpenAPI document', () => {
   it('is what its definitions say; `npm run openapi` writes it', () => {
-    expect(readFileSync(openApiFile, 'utf8')).toBe(openApiText());
+    expect(openApiDrift(readFileSync(openApiFile, 'utf8'))).toBeUndefined();
+  });
+
+  it.each([
+    ['"summary": "Get a device"', '"summary": "A device"', 'paths /v1/sources/{source_id} get summary from apps/query/query.api.ts.'],
+    ['"/health/live": {', '"/health/alive": {', 'paths /health/alive from apps/control/openapi.ts and the schemas that it uses.'],
+    ['"title": "Headwater"', '"title": "H"', 'info title from apps/control/openapi.ts and the schemas that it uses.'],
+  ])('with %s as %s it says where, which file to edit and what to run', (text, other, expected) => {
+    const drift = openApiDrift(openApiText().replace(text, other));
+    expect(drift).toBe(
+      `apps/control/openapi.json differs at ${expected} Edit the definition there, not the JSON, and run \`npm run openapi\`.`,
+    );
   });
 
   it('has the routes of the server, each with its access, and no others', async () => {
@@ -53,7 +91,12 @@ describe('the OpenAPI document', () => {
     const described = operations
       .filter(({ method }) => method !== 'options')
       .map(({ method, path, access }) => [method.toUpperCase(), path, access] as const);
-    expect(described.toSorted(byRoute)).toEqual(served.toSorted(byRoute));
+    const all = (routes: readonly Route[]): string[] => routes.toSorted(byRoute).map((route) => JSON.stringify(route));
+    const [there, here] = [all(served), all(described)];
+    const say = 'describe it in apps/<role>/<role>.api.ts as it is served, then run `npm run openapi`';
+    expect(there.filter((route) => !here.includes(route)).map((route) => `${route} is served: ${say}`)).toEqual([]);
+    expect(here.filter((route) => !there.includes(route)).map((route) => `${route} is described and not served so: ${say}`)).toEqual([]);
+    expect(here).toHaveLength(there.length);
   });
 
   it('has every parameter of each path', () => {
@@ -74,6 +117,75 @@ describe('the OpenAPI document', () => {
   it('names every error code somewhere, but those of requests that have no operation', () => {
     const named = new Set(Array.from(openApiText().matchAll(/`(\w+)`: /g), ([, code]) => code));
     expect(Object.keys(errorCases).filter((code) => !named.has(code))).toEqual(['method_not_allowed', 'log_corrupt']);
+  });
+
+  it('names what a request is refused with before it reaches a handler', async () => {
+    const app = await createApp();
+    await app.init();
+    await app.getHttpAdapter().getInstance().ready();
+    const keyring = app.get(Keyring);
+    const { orgId } = await keyring.createOrganization('O', true);
+    const { secret } = await keyring.create(orgId, 'all', ['read', 'write', 'admin']);
+    const key = { 'x-api-key': secret };
+    const json = { ...key, 'content-type': 'application/json' };
+    const situations = [
+      { headers: { ...key, 'content-type': 'text/plain' }, payload: 'x' },
+      { headers: { ...json, 'content-encoding': 'br' }, payload: 'x' },
+      { headers: { ...json, 'content-encoding': 'gzip' }, payload: 'x' },
+      { headers: json, payload: Buffer.alloc(maxBodyBytes + 1, ' ') },
+      { headers: json, payload: '[' },
+      { headers: {} },
+    ];
+    const documented = documentedProblems();
+    const seen = new Set<string>();
+    const ask = async ({ id, method, path }: Operation, situation: (typeof situations)[number]): Promise<string[]> => {
+      const url = path.replaceAll(/\{\w+\}/g, 'x');
+      const upper = method.toUpperCase() as 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
+      const answer = await app
+        .getHttpAdapter()
+        .getInstance()
+        .inject({ method: upper, url, ...situation });
+      if (answer.statusCode < 400) return [];
+      const problem = `${answer.statusCode} ${answer.json<{ code: string }>().code}`;
+      seen.add(problem);
+      // The stores of this test have no methods, so that a read that gets to its handler fails there.
+      return documented.get(id)!.has(problem) || problem === '500 internal' ? [] : [`${id}: ${problem}`];
+    };
+    const missing: string[] = [];
+    for (const operation of operations) for (const situation of situations) missing.push(...(await ask(operation, situation)));
+    app.get(Readiness).need(new Promise(() => {}));
+    for (const operation of operations) missing.push(...(await ask(operation, { headers: key })));
+    await app.close();
+    expect(missing).toEqual([]);
+    expect([...seen]).toEqual(
+      expect.arrayContaining([
+        '400 invalid_gzip',
+        '401 invalid_key',
+        '413 body_too_large',
+        '415 unsupported_content_type',
+        '415 unsupported_content_encoding',
+        '503 not_ready',
+      ]),
+    );
+  });
+
+  it('has no code that nothing answers with', () => {
+    const sources = globSync('{apps,libs}/**/*.ts', { cwd: root }).filter(
+      (path) => !/\.spec\.ts$|^libs\/testing\/|\.api\.ts$|problem-responses|model\/errors\.ts$/.test(path),
+    );
+    const text = sources.map((path) => readFileSync(new URL(path, root), 'utf8')).join('\n');
+    expect(Object.keys(errorCases).filter((code) => !text.includes(`'${code}'`))).toEqual([]);
+  });
+
+  it('explains every code that a problem or one of its errors may have', () => {
+    const { components } = JSON.parse(openApiText()) as {
+      components: { schemas: { Problem: { properties: { errors: { items: { properties: { code: { enum: string[] } } } } } } } };
+    };
+    const { enum: flaws } = components.schemas.Problem.properties.errors.items.properties.code;
+    expect(flaws).toEqual([...Object.keys(flawCases), 'invalid_body']);
+    for (const code of [...flaws, ...Object.keys(errorCases)])
+      expect(errorPage(code as ExplainedCode)).toMatch(new RegExp(`^${code}\\n=+\\n`));
+    expect(errorPage('missing_metric')).toContain('Give the point a metric name.');
   });
 
   it('has the pattern of a source id that the server checks', () => {

@@ -8,8 +8,15 @@ import { queryOperations } from '../query/query.api.js';
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 
+const files: Readonly<Record<string, readonly Operation[]>> = {
+  'apps/ingress/ingress.api.ts': ingressOperations,
+  'apps/query/query.api.ts': queryOperations,
+  'apps/control/control.api.ts': controlOperations,
+  'apps/control/health.api.ts': healthOperations,
+};
+
 /** All of the API. */
-export const operations: readonly Operation[] = [...ingressOperations, ...queryOperations, ...controlOperations, ...healthOperations];
+export const operations: readonly Operation[] = Object.values(files).flat();
 
 /** Where the document is kept. */
 export const openApiFile = new URL('../../../apps/control/openapi.json', import.meta.url);
@@ -19,3 +26,24 @@ export function openApiText(): string {
   const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   return `${JSON.stringify(openApi(operations, version), null, 2)}\n`;
 }
+
+/** Where this text differs first from the document of the API, which file says so and what to do; undefined when it does not differ. */
+export function openApiDrift(kept: string): string | undefined {
+  const made = openApiText();
+  if (kept === made) return undefined;
+  const place = firstDifference(JSON.parse(kept), JSON.parse(made)) ?? [];
+  const [top, path] = place;
+  const file = Object.keys(files).find((name) => top === 'paths' && files[name]!.some((operation) => operation.path === path));
+  return `apps/control/openapi.json differs at ${place.join(' ') || 'the order of its lines'} from ${file ?? 'apps/control/openapi.ts and the schemas that it uses'}. Edit the definition there, not the JSON, and run \`npm run openapi\`.`;
+}
+
+function firstDifference(a: unknown, b: unknown): readonly string[] | undefined {
+  if (!isObject(a) || !isObject(b)) return a === b ? undefined : [];
+  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const below = firstDifference(a[name], b[name]);
+    if (below) return [name, ...below];
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;

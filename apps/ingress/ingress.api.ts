@@ -71,7 +71,7 @@ export const ingressOperations: readonly Operation[] = [
     access: { scope: 'write' },
     body: ingestBody,
     answers: { 200: { description: 'Every point is durable.', schema: receipt } },
-    errors: ['json_too_deep', 'invalid_body', 'invalid_points', 'too_many_points'],
+    errors: ['invalid_body', 'invalid_points', 'too_many_points'],
   },
   {
     id: 'preflightIngest',

@@ -17,7 +17,8 @@ const device = z
     source_id: z.string(),
     online: z.boolean().meta({ description: 'Whether the device has a connection.' }),
     last_seen_ms: unixMs.nullable().meta({
-      description: 'When the server last received a point or an event of the device, Unix milliseconds; null when it never did.',
+      description:
+        'When the server last received a point or an event of the device, Unix milliseconds; null when it never did. May lag by five seconds.',
     }),
   })
   .meta({ id: 'Device' });

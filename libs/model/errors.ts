@@ -117,7 +117,6 @@ export const errorCases = {
     remedy: 'Send the same stamped body again after Retry-After: nothing was acknowledged.',
   },
   store_unavailable: { kind: 'unavailable', title: 'The store cannot be read', remedy: 'Ask again after Retry-After.' },
-  shutting_down: { kind: 'unavailable', title: 'The server is stopping', remedy: 'Send the same request again after Retry-After.' },
   not_ready: {
     kind: 'unavailable',
     title: 'The server is not ready',

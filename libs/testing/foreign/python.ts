@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const examples = resolve('infra/examples');
-const requirements = resolve(examples, 'requirements.txt');
+const requirementsOfExamples = resolve(examples, 'requirements.txt');
 
 /** Whether Python can make an environment here for what the examples need. */
 export const hasPython = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0;
@@ -17,8 +17,8 @@ export async function runExample(name: string, options: readonly string[]): Prom
   return stdout;
 }
 
-/** Python with the examples' requirements, installed at the first call for this version of them. */
-export async function interpreter(): Promise<string> {
+/** Python with these requirements, by default those of the examples, installed at the first call for this version of them. */
+export async function interpreter(requirements = requirementsOfExamples): Promise<string> {
   const version = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = resolve('node_modules/.cache/headwater', `python-${version}`);
   const python = resolve(folder, 'bin/python');
