@@ -7,7 +7,7 @@ import { Flaws } from './flaws.js';
 import { isMetric, isSourceId } from './names.js';
 import { maxPoints, PointCollector } from './point-collector.js';
 import { readTags } from './tags.js';
-import { maxTimestampMs, toUnixMs } from './timestamp.js';
+import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -94,8 +94,7 @@ class BodyReader {
       this.flaws.add('invalid_timestamp', 'points', place, 'timestamp');
       return 0;
     }
-    if (value <= 0) return this.receivedMs;
-    const timestampMs = toUnixMs(value);
+    const timestampMs = pointTimeMs(value, this.receivedMs);
     if (timestampMs > maxTimestampMs) this.flaws.add('timestamp_out_of_range', 'points', place, 'timestamp');
     return timestampMs;
   }

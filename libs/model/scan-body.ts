@@ -8,7 +8,7 @@ import { JsonCursor, parsed, unusual } from './json-cursor.js';
 import { field, type Name } from './name-table.js';
 import { isSourceId } from './names.js';
 import { maxPoints, PointCollector } from './point-collector.js';
-import { maxTimestampMs, toUnixMs } from './timestamp.js';
+import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 /**
  * Reads the usual shapes of an ingest body in one pass over its bytes, without an object for each point. Undefined means that the body is
@@ -162,9 +162,7 @@ class BodyScanner {
   }
 
   #readTimestamp(): void {
-    const time = this.json.number();
-    if (time <= 0) return;
-    this.#timestampMs = toUnixMs(time);
+    this.#timestampMs = pointTimeMs(this.json.number(), this.context.receivedMs);
     if (this.#timestampMs > maxTimestampMs) throw unusual;
   }
 

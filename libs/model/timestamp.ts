@@ -16,3 +16,9 @@ export function toUnixMs(time: number): number {
   if (time < microsecondsFrom) return Math.round(time);
   return Math.round(time < nanosecondsFrom ? time / 1e3 : time / 1e6);
 }
+
+/** When a point happened: at `time`, read as `toUnixMs` does, or at `receivedMs` when that is not above 0 once rounded to a millisecond. */
+export function pointTimeMs(time: number, receivedMs: number): number {
+  const timestampMs = time > 0 ? toUnixMs(time) : 0;
+  return timestampMs > 0 ? timestampMs : receivedMs;
+}

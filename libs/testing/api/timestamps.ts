@@ -58,6 +58,8 @@ export const timestamps: Section = (stage) => {
       ['negative', ',"timestamp":-1'],
       ['far negative', ',"timestamp":-1e300'],
       ['negative zero', ',"timestamp":-0'],
+      ['0 once rounded', ',"timestamp":0.0004'],
+      ['hardly above 0', ',"timestamp":1e-300'],
     ])('%s', async (what, timestamp) => {
       const id = stage().id(`receive-${what.replaceAll(' ', '-')}`);
       const beforeMs = Date.now() - skewMs;
