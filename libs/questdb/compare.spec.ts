@@ -3,6 +3,7 @@ import { compare, type Compared } from './compare.js';
 import type { DumpedRow } from './dump.js';
 
 const t = Date.UTC(2001, 1, 3);
+const ab = '[["a","b"]]';
 const point = (source: string, ...cells: unknown[]): DumpedRow => ({ table: 'points', row: [t, 'o', source, 'm', ...cells] });
 const hour = (...cells: unknown[]): DumpedRow => ({ table: 'rollup1h', row: [t, 'o', 's', 'm', ...cells] });
 const event = (...cells: unknown[]): DumpedRow => ({ table: 'events', row: [t, 'o', 's', 'm', ...cells] });
@@ -20,7 +21,7 @@ async function visits(expected: readonly DumpedRow[], found: readonly DumpedRow[
 
 describe('rows of two dumps', () => {
   it.each<[string, DumpedRow, DumpedRow]>([
-    ['a point', point('s', 1.5, null), point('s', 1.5, null)],
+    ['a point', point('s', null, 1.5), point('s', null, 1.5)],
     ['a bucket whose sum was made in another order', hour(1, 2, 3, 2), hour(1, 2, 3.000000001, 2)],
     ['a bucket whose sum left the doubles', hour(1e308, 1e308, 1.7e308, 4), hour(1e308, 1e308, 1.7e308, 4)],
     ['an event', event('d', 'open', '', 3), event('d', 'open', '', 3)],
@@ -30,13 +31,33 @@ describe('rows of two dumps', () => {
   });
 
   it.each<[string, DumpedRow[], DumpedRow[], [string, string][]]>([
-    ['another value', [point('s', 1, null)], [point('s', 2, null)], [['value 1', 'value 2']]],
-    ['other tags', [point('s', 1, '[["a","b"]]')], [point('s', 1, null)], [['value 1, tags [["a","b"]]', 'value 1']]],
-    ['a point too few', [point('s', 1, null)], [], [['value 1', 'nothing']]],
+    ['another value', [point('s', null, 1)], [point('s', null, 2)], [['value 1', 'value 2']]],
+    [
+      'another value with these tags',
+      [point('s', ab, 1)],
+      [point('s', ab, 2)],
+      [['value 1, tags [["a","b"]]', 'value 2, tags [["a","b"]]']],
+    ],
+    [
+      'a point with tags too few',
+      [point('s', null, 1), point('s', ab, 1)],
+      [point('s', null, 1)],
+      [['value 1, tags [["a","b"]]', 'nothing']],
+    ],
+    [
+      'other tags',
+      [point('s', ab, 1)],
+      [point('s', null, 1)],
+      [
+        ['nothing', 'value 1'],
+        ['value 1, tags [["a","b"]]', 'nothing'],
+      ],
+    ],
+    ['a point too few', [point('s', null, 1)], [], [['value 1', 'nothing']]],
     [
       'points of other sources',
-      [point('a', 1, null), point('c', 3, null)],
-      [point('b', 2, null), point('c', 3, null)],
+      [point('a', null, 1), point('c', null, 3)],
+      [point('b', null, 2), point('c', null, 3)],
       [
         ['value 1', 'nothing'],
         ['nothing', 'value 2'],
@@ -60,8 +81,8 @@ describe('rows of two dumps', () => {
       ],
     ],
     ['a name too many', [], [name('m')], [['nothing', 'the name']]],
-    ['a table that ends sooner', [point('s', 1, null), name('m')], [name('m')], [['value 1', 'nothing']]],
-    ['a row of nobody', [], [{ table: 'points', row: [t, null, null, null, 1, null] }], [['nothing', 'value 1']]],
+    ['a table that ends sooner', [point('s', null, 1), name('m')], [name('m')], [['value 1', 'nothing']]],
+    ['a row of nobody', [], [{ table: 'points', row: [t, null, null, null, null, 1] }], [['nothing', 'value 1']]],
   ])('differ: %s', async (_, expected, found, told) => {
     const differences = (await visits(expected, found)).flatMap(({ difference }) => difference ?? []);
     expect(differences.map((one) => [one.expected, one.found])).toEqual(told);

@@ -32,7 +32,7 @@ const valueCharacters = 80;
 
 /** What people call a row of a table, and what they call its cells behind the key. */
 const words = {
-  points: { what: 'raw', of: ([value, tags]: Cells) => `value ${value as number}${tagged(tags)}` },
+  points: { what: 'raw', of: ([tags, value]: Cells) => `value ${value as number}${tagged(tags)}` },
   rollup1m: { what: '1m', of: bucketWords },
   rollup1h: { what: '1h', of: bucketWords },
   rollup1d: { what: '1d', of: bucketWords },

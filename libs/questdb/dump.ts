@@ -15,15 +15,21 @@ export interface Moment {
 /** Null only in rows that somebody else has written. */
 type Name = string | null;
 
-/** A row as it can be compared: time in Unix milliseconds, organization, source, metric or name, and what follows for its table. */
+/**
+ * A row as it can be compared: time in Unix milliseconds, organization, source, metric or name, and what follows for its table: of a point
+ * its tags first, of an event its digest.
+ */
 export interface DumpedRow {
   readonly table: keyof Tables;
   readonly row: readonly [timestampMs: number, org: Name, source: Name, name: Name, ...rest: unknown[]];
 }
 
+/** Tables whose rows are told apart by the column behind the name too. */
+const withFifth: ReadonlySet<keyof Tables> = new Set(['points', 'events']);
+
 /** What names a row of a table, and the columns that follow. */
 const columns: readonly (readonly [table: keyof Tables, name: 'metric' | 'name', rest: string])[] = [
-  ['points', 'metric', 'value, tags'],
+  ['points', 'metric', 'tags, value'],
   ...rollupTables.map((table) => [table, 'metric', 'min, max, sum, count'] as const),
   ['metrics', 'metric', '1'],
   ['events', 'name', 'digest, value, tags, place'],
@@ -31,7 +37,7 @@ const columns: readonly (readonly [table: keyof Tables, name: 'metric' | 'name',
 
 /**
  * All rows of a generation: points, rollups, names of metrics, events; each table by time, organization, source and name in UTF-8 byte
- * order. Of an event that came in several bodies only the row with the least place. The rows of one time are held at once.
+ * order, and points by their tags. Of an event that came in several bodies only the row with the least place. The rows of one time are held at once.
  *
  * @param at only the rows of this moment.
  */
@@ -65,19 +71,19 @@ async function* pages(sql: Sql, select: string, window: Window): AsyncGenerator<
 }
 
 /** What a row stands for: at one place there is one row at most. */
-export const placeOf = ({ table, row }: DumpedRow): readonly unknown[] => [table, ...row.slice(0, table === 'events' ? 5 : 4)];
+export const placeOf = ({ table, row }: DumpedRow): readonly unknown[] => [table, ...row.slice(0, withFifth.has(table) ? 5 : 4)];
 
 /** The order of places in a dump: 0 for rows that stand for the same thing. */
 export function comparePlaces(a: DumpedRow, b: DumpedRow): number {
   if (a.table !== b.table) return rankOf(a.table) - rankOf(b.table);
-  return compareKeys(a.row, b.row) || (a.table === 'events' ? compareDigests(a.row, b.row) : 0);
+  return compareKeys(a.row, b.row) || (withFifth.has(a.table) ? compareFifths(a.row, b.row) : 0);
 }
 
 const rankOf = (table: keyof Tables): number => columns.findIndex(([name]) => name === table);
 
-/** Events of one time and name: by digest, then by place. */
+/** Events that are equal in all else: by place. */
 function compareRows(a: DumpedRow['row'], b: DumpedRow['row']): number {
-  return compareKeys(a, b) || compareDigests(a, b) || Number(a.at(-1)) - Number(b.at(-1));
+  return compareKeys(a, b) || compareFifths(a, b) || Number(a.at(-1)) - Number(b.at(-1));
 }
 
 function compareKeys(a: DumpedRow['row'], b: DumpedRow['row']): number {
@@ -86,10 +92,8 @@ function compareKeys(a: DumpedRow['row'], b: DumpedRow['row']): number {
 
 const compareNames = (a: Name, b: Name): number => compareUtf8(a ?? '', b ?? '');
 
-function compareDigests(a: DumpedRow['row'], b: DumpedRow['row']): number {
-  const [digest, other] = [String(a[4]), String(b[4])];
-  return digest === other ? 0 : digest < other ? -1 : 1;
-}
+const compareFifths = (a: DumpedRow['row'], b: DumpedRow['row']): number => compareUtf8(fifth(a), fifth(b));
+const fifth = (row: DumpedRow['row']): string => String((row[4] as Name | number) ?? '');
 
 function withLeastPlace(sorted: readonly DumpedRow['row'][]): DumpedRow['row'][] {
   const isSame = (a: DumpedRow['row'], b: DumpedRow['row'] | undefined): boolean =>

@@ -1,7 +1,7 @@
 import { Sender } from '@questdb/nodejs-client';
 import type { PointBatch } from '#model';
 import { Lines } from './lines.js';
-import { SeriesNames, symbolsWith } from './series-names.js';
+import { SeriesNames } from './series-names.js';
 
 const rowsPerBody = 50_000;
 
@@ -13,7 +13,7 @@ export interface EncoderCost {
 
 /** What it costs to make lines of these batches once their series are known, nothing sent: with our encoder and with QuestDB's client, a row at a time. */
 export async function encoderCost(batches: readonly PointBatch[]): Promise<EncoderCost> {
-  const names = new SeriesNames();
+  const names = new SeriesNames(true);
   return { ours: await cost(() => Promise.resolve(encode(batches, names))), client: await cost(() => encodeWithClient(batches)) };
 }
 
@@ -32,7 +32,7 @@ function encode(batches: readonly PointBatch[], names: SeriesNames): number {
   for (const { orgId, sourceId, series } of batches) {
     const source = names.source(orgId, sourceId);
     for (const { metric, tags, timestampMs, value } of series) {
-      const symbols = symbolsWith(source.get(metric) ?? names.make(source, orgId, sourceId, metric), tags);
+      const { symbols } = names.tagSet(source.get(metric) ?? names.make(source, orgId, sourceId, metric), tags);
       for (let at = 0; at < value.length; at++) lines.point(table, symbols, value[at]!, timestampMs[at]!);
     }
     if (lines.rows < rowsPerBody) continue;

@@ -1,28 +1,29 @@
-import type { Patience, Sql } from './sql.js';
+import { type Ask, columnsOf, layoutOf } from './layout.js';
+import type { Patience, Row, Sql } from './sql.js';
 import { creating, type Partitioning, type Tables, type Wanted, wantedTables } from './tables.js';
 
 /** A table that is there is not as we would make it: a sentence that says what to do. */
 export class TableMismatch extends Error {}
 
-/** Makes what is missing. Rejects `store_unavailable`, and TableMismatch. */
+/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and TableMismatch. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
   await sql.run(creating(tables, by), patience);
+  const ask = <R extends Row>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
+  const layout = await layoutOf(ask, tables);
   const differences: string[] = [];
-  for (const wanted of wantedTables(tables, by)) differences.push(...differencesOf(await found(sql, wanted.table), wanted));
+  for (const wanted of wantedTables(tables, by, layout)) differences.push(...differencesOf(await found(ask, wanted.table), wanted));
   if (differences.length > 0) throw new TableMismatch(differences.join('\n'));
 }
 
 type Found = Omit<Wanted, 'table'>;
 
-async function found(sql: Sql, table: string): Promise<Found> {
-  const columns = await sql.patientRows<[string, string, string, string]>(
-    `SELECT "column", type, indexed::varchar, upsertKey::varchar FROM table_columns('${table}')`,
-  );
-  const [row] = await sql.patientRows<[string]>(`SELECT partitionBy FROM tables() WHERE table_name = '${table}'`);
+async function found(ask: Ask, table: string): Promise<Found> {
+  const columns = await columnsOf(ask, table);
+  const [row] = await ask<[string]>(`SELECT partitionBy FROM tables() WHERE table_name = '${table}'`);
   return {
-    columns: columns.map(([name, type, indexed]) => `${name} ${type}${indexed === 'true' ? ' INDEX' : ''}`).join(', '),
+    columns: columns.map(({ name, type }) => `${name} ${type}`).join(', '),
     partitionBy: row?.[0] ?? 'NONE',
-    keys: columns.flatMap(([name, , , isKey]) => (isKey === 'true' ? name : [])).join(', '),
+    keys: columns.flatMap(({ name, isKey }) => (isKey ? name : [])).join(', '),
   };
 }
 

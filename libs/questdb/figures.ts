@@ -47,7 +47,7 @@ export function metricsOf(figures: Figures, visibility: Visibility, held: () => 
       name: 'headwater_questdb_series',
       kind: 'gauge',
       unit: '',
-      help: 'Series that this process has taken points of and remembers, at about a kilobyte each; beyond a third of the heap it begins anew.',
+      help: 'Series, and sets of tags in them, that this process has taken points of and remembers, at about a kilobyte each; beyond a third of the heap it begins anew.',
       read: sum(({ series }) => series.seriesCount),
     },
     {

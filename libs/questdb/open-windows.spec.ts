@@ -25,6 +25,13 @@ describe('The open window of a series', () => {
     expect(open.mayBegin(0, startMs)).toBe(mayBegin);
   });
 
+  it('takes no point of an earlier one, which other tags may still bring, and goes on', () => {
+    const { open, stale } = fresh();
+    for (const time of [minute, 1, minute + 1]) open.fold(0, time, 1);
+    expect(stale).toEqual([0]);
+    expect(open.takeChanged(0)).toMatchObject({ startMs: minute, count: 2 });
+  });
+
   it.each([
     ['the open one', 0, [0, 0]],
     ['another one', -minute, [-minute]],

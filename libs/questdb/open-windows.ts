@@ -38,10 +38,14 @@ export class OpenWindows {
     if (length > this.length) this.#grow(length);
   }
 
-  /** Takes a point that is newer than all of its series before. */
+  /** Takes a point that did not come before. Points of one series may be of several sets of tags, each with times of its own. */
   fold(series: number, timestampMs: number, value: number): void {
     const startMs = this.startMs[series]!;
     if (this.#state[series] === state.none || timestampMs >= startMs + this.sizeMs) this.#begin(series, timestampMs);
+    else if (timestampMs < startMs) {
+      this.spoil(series, timestampMs);
+      return;
+    }
     if (this.#state[series] === state.stale) {
       this.stale(series, this.startMs[series]!);
       return;
@@ -53,7 +57,7 @@ export class OpenWindows {
     this.#changed[series] = 1;
   }
 
-  /** The window of this time is not to be folded here any more: as when it has a point that is not newer than all before. */
+  /** The window of this time is not to be folded here any more: as when it has a point that may have come before. */
   spoil(series: number, timestampMs: number): void {
     const startMs = bucketStartMs(timestampMs, this.sizeMs);
     if (this.#state[series] === state.live && this.startMs[series] === startMs) this.#state[series] = state.stale;

@@ -4,7 +4,7 @@ import { dueAfter } from './flush-times.js';
 import { type LatePart, LateRows } from './late-rows.js';
 import { Lines } from './lines.js';
 import type { NameRows } from './name-rows.js';
-import type { Series } from './series-names.js';
+import type { Series, TagSet } from './series-names.js';
 import { Signal } from './signal.js';
 
 /** Rows that are sent without waiting for their time. */
@@ -56,21 +56,20 @@ export class PointRows {
     return this.#live.length + this.#lateBytes + this.#underWayBytes;
   }
 
-  /** @param symbols of the series with its tags. */
-  add(series: Series, symbols: Buffer, value: number, timestampMs: number, isLate: boolean): void {
-    const waits = series.lateRound === this.#late.round;
+  add({ org }: Series, { symbols, progress }: TagSet, value: number, timestampMs: number, isLate: boolean): void {
+    const waits = progress.lateRound === this.#late.round;
     // Behind a late row that may be of the same key it is late too: the newer one comes last.
-    if (!isLate && !(waits && timestampMs <= series.lateThroughMs)) {
+    if (!isLate && !(waits && timestampMs <= progress.lateThroughMs)) {
       this.#live.point(this.#table, symbols, value, timestampMs);
       this.#added++;
       return;
     }
-    const lines = this.#late.lines(series.org, timestampMs);
+    const lines = this.#late.lines(org, timestampMs);
     const before = lines.length;
     lines.point(this.#table, symbols, value, timestampMs);
     this.#lateBytes += lines.length - before;
-    series.lateThroughMs = waits ? Math.max(series.lateThroughMs, timestampMs) : timestampMs;
-    series.lateRound = this.#late.round;
+    progress.lateThroughMs = waits ? Math.max(progress.lateThroughMs, timestampMs) : timestampMs;
+    progress.lateRound = this.#late.round;
   }
 
   /** To be called after rows were added. */

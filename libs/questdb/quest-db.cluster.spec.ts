@@ -61,7 +61,7 @@ describeOnServers('QuestDB as a series store', () => {
     const visible = (): Promise<void> => store.checkpoint();
     return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
   };
-  seriesStoreContract(subject, 2);
+  seriesStoreContract(subject, 2, true);
 });
 
 describeOnServers('QuestDB as an event store', () => {
@@ -94,8 +94,35 @@ describeOnServers('A series in QuestDB', () => {
     const values = new Map(await store.latest('o', 's', everything));
     expect(metrics.map((metric) => values.get(metric))).toEqual(metrics.map((_, at) => at));
     const kept: string[] = [];
-    for await (const { table, row } of db.dump(nameTables)) if (table === 'points') kept.push(row[5] as string);
+    for await (const { table, row } of db.dump(nameTables)) if (table === 'points') kept.push(row[4] as string);
     expect(kept.toSorted()).toEqual(series.map(({ tags }) => JSON.stringify(Object.entries(tags))).toSorted());
+  });
+});
+
+describeOnServers('A point without tags', () => {
+  it('is one row however often it comes: in one commit, in several, in those that are applied together, in several partitions', async () => {
+    const generation = goneTables + 3;
+    const db = await open(generation);
+    const sql = new Sql(sharedQuestDb().pgUrl);
+    const times = [0, 1, 2, 40, 41].map((days) => now - days * 86_400_000);
+    const table = `points_g${generation}`;
+    const body = (value: number): string =>
+      times.map((timestampMs) => `${table},org=o,source=s,metric=m value=${value} ${timestampMs}\n`).join('');
+    const send = async (...bodies: readonly string[]): Promise<void> => {
+      const answer = await fetch(`${sharedQuestDb().httpUrl}/write?precision=ms`, { method: 'POST', body: bodies.join('') });
+      expect(answer.status).toBe(204);
+    };
+    const shown = (): Promise<unknown> => sql.rows(`SELECT wait_wal_table('${table}')`);
+    await send(body(1), body(2));
+    await shown();
+    await send(body(3));
+    await shown();
+    for (let value = 4; value < 30; value++) await send(body(value), `${table},org=o,source=s,metric=m,tags=x value=${value} ${now}\n`);
+    await shown();
+    const rows = await sql.rows(`SELECT ts::long / 1000, tags, value FROM ${table} ORDER BY ts, tags::varchar`);
+    expect(rows).toEqual([...times.toReversed().map((timestampMs) => [timestampMs, null, 29]), [now, 'x', 29]]);
+    await sql.close();
+    await dropAndClose(db, generation);
   });
 });
 

@@ -10,6 +10,7 @@ import { QuestDbEventStore } from './event-store.js';
 import { EventWriter } from './event-writer.js';
 import { Figures, metricsOf } from './figures.js';
 import { HttpSink } from './http-sink.js';
+import { type Layout, layoutOf, shortcomings } from './layout.js';
 import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
@@ -35,10 +36,15 @@ export interface QuestDb {
   series(generation: number): SettledSeriesStore;
   events(generation: number): EventStore;
   /**
-   * Makes what is missing. Rejects `store_unavailable`, at once when QuestDB refuses, and after some seconds, or as told, of silence;
-   * TableMismatch when a table that is there is not as it would be made.
+   * Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, at once when QuestDB
+   * refuses, and after some seconds, or as told, of silence; TableMismatch when a table that is there is not as any version makes it.
    */
   ensureTables(generation: number, patience?: Patience): Promise<void>;
+  /**
+   * What readers and writers of a generation have to do without because an earlier version made its tables, in sentences for the
+   * operator. Rejects `store_unavailable`.
+   */
+  shortcomings(generation: number): Promise<readonly string[]>;
   dropTables(generation: number): Promise<void>;
   /** Makes people's SQL see this generation. */
   replaceViews(generation: number): Promise<void>;
@@ -68,6 +74,7 @@ export interface SettledSeriesStore extends SeriesStore {
 interface Generation {
   readonly series: QuestDbSeriesStore;
   readonly events: QuestDbEventStore;
+  readonly layout: () => Promise<Layout>;
 }
 
 /** One that is live, one that is made beside it, and one that is being left: a writer of an earlier one holds memory for nothing. */
@@ -88,6 +95,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
   const open = (generation: number): Generation => {
     const tables = tablesOf(generation);
     const slices = new Slices(reading, tables);
+    const layout = remembered(() => layoutOf((text) => writing.rows(text), tables));
     const way = (...names: readonly (keyof Tables)[]): Omit<Way, 'sink'> => ({
       visibility,
       outage: new Outage(),
@@ -101,10 +109,11 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
       rollups: { ...way(...rollupTables), sink: sinks[1] },
       client: clients[0],
       sql: writing,
+      layout,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
     const writer = new EventWriter(clients[1], way('events'));
-    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)) };
+    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)), layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);
@@ -136,6 +145,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     series: (generation) => generationOf(generation).series,
     events: (generation) => generationOf(generation).events,
     ensureTables: (generation, patience) => ensureTables(writing, tablesOf(generation), partitioning, patience),
+    shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
     dump: (generation) => dump(reading, tablesOf(generation)),
@@ -144,5 +154,17 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     metrics: metricsOf(figures, visibility, () => generations.values()),
     close: end,
     crash: end,
+  };
+}
+
+/** Asks until there is an answer, which stays. */
+function remembered<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= ask().catch((cause: unknown) => {
+      answer = undefined;
+      throw cause;
+    });
+    return answer;
   };
 }

@@ -6,7 +6,7 @@ import { levels, type Level, mayOverflow } from './levels.js';
 import { Lines, type Bucket } from './lines.js';
 import { OpenWindows } from './open-windows.js';
 import { Recompute, type SeriesBucket } from './recompute.js';
-import { type Series, type SeriesNames, seriesKey } from './series-names.js';
+import { type Progress, type Series, type SeriesNames, seriesKey } from './series-names.js';
 import { Signal } from './signal.js';
 import type { Sql } from './sql.js';
 import { StaleWindows } from './stale-windows.js';
@@ -51,8 +51,6 @@ export class Rollups {
   readonly #changed = new Signal();
   readonly #names: SeriesNames;
   readonly #partitionMs: ReturnType<typeof partitionMs>;
-  /** The newest point that was folded of each series. */
-  #marks = new Float64Array(0);
 
   constructor(
     private readonly way: Way,
@@ -88,12 +86,14 @@ export class Rollups {
     }
   }
 
-  /** @param live whether the time is near its receive time. */
-  add(series: Series, timestampMs: number, value: number, live: boolean): void {
-    const { id } = series;
-    if (id >= this.#marks.length) this.#reserve(id + 1);
-    if (live && timestampMs > this.#marks[id]!) {
-      this.#marks[id] = timestampMs;
+  /**
+   * @param progress of the points of which this one may be one once more: a newer one than all of these is none of them.
+   * @param live whether the time is near its receive time.
+   */
+  add({ id }: Series, progress: Progress, timestampMs: number, value: number, live: boolean): void {
+    if (id >= this.#states[0]!.open.length) for (const { open } of this.#states) open.reserve(2 * (id + 1));
+    if (live && timestampMs > progress.markMs) {
+      progress.markMs = timestampMs;
       for (const { open } of this.#states) open.fold(id, timestampMs, value);
     } else for (const { open } of this.#states) open.spoil(id, timestampMs);
   }
@@ -235,14 +235,6 @@ export class Rollups {
     for (const { series, bucket } of rows) lines.bucket(table, series.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
     await this.#delivery.send(lines.bytes, this.#giveUp);
     this.way.figures.rows.rollups += rows.length;
-  }
-
-  /** Makes places for series up to this number, and as many again. */
-  #reserve(length: number): void {
-    const grown = new Float64Array(2 * length);
-    grown.set(this.#marks);
-    this.#marks = grown;
-    for (const { open } of this.#states) open.reserve(this.#marks.length);
   }
 }
 

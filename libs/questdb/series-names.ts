@@ -1,20 +1,31 @@
-import { noTags, tagsKey, type Tags } from '#model';
+import { tagsKey, type Tags } from '#model';
 import { symbolsText } from './lines.js';
 
+/** How far a writer has come with points of which one may be another once more. */
+export interface Progress {
+  /** Time of the newest point that was folded. */
+  markMs: number;
+  /** Newest of the late rows that may still wait, as of `lateRound`. */
+  lateThroughMs: number;
+  lateRound: number;
+}
+
+/** A series with certain tags; the series itself where there are none. */
+export interface TagSet {
+  /** Behind a table's name in lines of it. */
+  readonly symbols: Buffer;
+  readonly progress: Progress;
+}
+
 /** A series that was written to under a lease. */
-export interface Series {
+export interface Series extends TagSet {
   /** 0, 1, 2, … in the order of first appearance. */
   readonly id: number;
   readonly org: string;
   readonly source: string;
   readonly metric: string;
-  /** Behind a table's name in lines of the series. */
-  readonly symbols: Buffer;
-  /** The same with the tags last seen. */
-  tagged: { readonly tags: string; readonly symbols: Buffer } | undefined;
-  /** Newest of the late rows that may still wait, as of `lateRound`. */
-  lateThroughMs: number;
-  lateRound: number;
+  /** By `tagsKey`; undefined until points come with tags. */
+  tagged: Map<string, TagSet> | undefined;
 }
 
 export const seriesKey = (org: string, source: string, metric: string): string => `${org}\0${source}\0${metric}`;
@@ -22,10 +33,27 @@ export const seriesKey = (org: string, source: string, metric: string): string =
 /** The metrics of a source. */
 export type Source = Map<string, Series>;
 
+/** What a series takes in memory, and a set of tags beside its text. */
+const seriesBytes = 600;
+const tagSetBytes = 400;
+/** Of the text of tags as it is kept: once as a string, once or twice as bytes. */
+const copies = 3;
+
 /** Series by their names. */
 export class SeriesNames {
   readonly all: Series[] = [];
+  /** What all of them take in memory, about. */
+  bytes = 0;
+  #tagSets = 0;
   readonly #sources = new Map<string, Source>();
+
+  /** @param tagsAreKeys whether points that differ in tags only are different points. */
+  constructor(private readonly tagsAreKeys: boolean) {}
+
+  /** Series, and sets of tags in them. */
+  get count(): number {
+    return this.all.length + this.#tagSets;
+  }
 
   source(org: string, source: string): Source {
     const key = `${org}\0${source}`;
@@ -41,22 +69,30 @@ export class SeriesNames {
       source,
       metric,
       symbols: Buffer.from(symbolsText({ org, source, metric })),
+      progress: begun(),
       tagged: undefined,
-      lateThroughMs: 0,
-      lateRound: -1,
     };
     this.all.push(series);
+    this.bytes += seriesBytes;
     known.set(metric, series);
     return series;
   }
+
+  /** The series with these tags. */
+  tagSet(series: Series, tags: Tags): TagSet {
+    const key = tagsKey(tags);
+    return key === '' ? series : (series.tagged?.get(key) ?? this.#makeTagSet(series, key));
+  }
+
+  #makeTagSet(series: Series, key: string): TagSet {
+    const symbols = Buffer.concat([series.symbols, Buffer.from(symbolsText({ tags: key }))]);
+    const tagSet = { symbols, progress: this.tagsAreKeys ? begun() : series.progress };
+    series.tagged ??= new Map();
+    series.tagged.set(key, tagSet);
+    this.bytes += tagSetBytes + copies * key.length + series.symbols.length;
+    this.#tagSets++;
+    return tagSet;
+  }
 }
 
-/** What stands behind the table's name in lines of the series with these tags. */
-export function symbolsWith(series: Series, tags: Tags): Buffer {
-  const text = tags === noTags ? '' : tagsKey(tags);
-  if (text === '') return series.symbols;
-  if (series.tagged?.tags !== text) {
-    series.tagged = { tags: text, symbols: Buffer.concat([series.symbols, Buffer.from(symbolsText({ tags: text }))]) };
-  }
-  return series.tagged.symbols;
-}
+const begun = (): Progress => ({ markMs: -Infinity, lateThroughMs: -Infinity, lateRound: -1 });

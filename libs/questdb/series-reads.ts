@@ -67,8 +67,11 @@ export class SeriesReads {
   async latest(orgId: string, sourceId: string, window: Window): Promise<[string, number][]> {
     const newest = new Map<string, number>();
     for (const slice of await this.slices.of('points', window)) {
+      // Points of equal times differ in their tags, and the last of them counts in the order of raw series.
       const rows = await this.sql.rows(
-        `SELECT metric, last(value) FROM ${this.tables.points} WHERE org = $1 AND source = $2 AND ts >= $3 AND ts < $4`,
+        `SELECT metric, last(value) FROM (
+           SELECT metric, tags, last(ts) AS newest, last(value) AS value FROM ${this.tables.points}
+           WHERE org = $1 AND source = $2 AND ts >= $3 AND ts < $4 ORDER BY newest, tags::varchar)`,
         [orgId, sourceId, ...sqlWindow(slice)],
       );
       for (const [metric, value] of rows) newest.set(metric as string, value as number);
@@ -105,7 +108,7 @@ export class SeriesReads {
     return { sources, columns: columnsOf(ordered), truncated };
   }
 
-  /** The first points, one more than the limit if there are more, ordered by time and name. */
+  /** The first points, one more than the limit if there are more, ordered by time, name and tags, all by bytes of UTF-8, no tags first. */
   async #rawRows(filter: Filter, { window, limit }: SeriesQuery): Promise<NamedValue[]> {
     const rows: NamedValue[] = [];
     for (const slice of await this.slices.of('points', window)) {
@@ -113,7 +116,10 @@ export class SeriesReads {
       if (left === 0) break;
       const { where, values } = withWindow(filter, slice);
       const select = `SELECT ts::long / 1000, metric, value FROM ${this.tables.points} WHERE ${where}`;
-      const answer = await this.sql.rows<[number, string, number]>(`${select} ORDER BY ts, metric::varchar LIMIT ${left}`, values);
+      const answer = await this.sql.rows<[number, string, number]>(
+        `${select} ORDER BY ts, metric::varchar, tags::varchar LIMIT ${left}`,
+        values,
+      );
       for (const [startMs, name, value] of answer) rows.push({ startMs, name, value });
     }
     return rows;

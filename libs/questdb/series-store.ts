@@ -5,10 +5,11 @@ import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQu
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
 
-/** Of a series that a writer remembers, in the heap. */
-const seriesBytes = 600;
-/** Two writers, of the generation that readers use and of one that is made beside it, leave a third of the heap to all else. */
-const mostSeries = Math.floor(getHeapStatistics().heap_size_limit / 3 / seriesBytes);
+/**
+ * Of the series and sets of tags that a writer remembers. Two writers, of the generation that readers use and of one that is made beside
+ * it, leave a third of the heap to all else.
+ */
+const mostSeriesBytes = getHeapStatistics().heap_size_limit / 3;
 
 /** Points and rollups in tables of one generation. */
 export class QuestDbSeriesStore implements SeriesStore {
@@ -26,7 +27,7 @@ export class QuestDbSeriesStore implements SeriesStore {
     return this.#writer?.heldBytes ?? 0;
   }
 
-  /** Series that are remembered because points of them came. */
+  /** Series, and sets of tags in them, that are remembered because points of them came. */
   get seriesCount(): number {
     return this.#writer?.seriesCount ?? 0;
   }
@@ -94,11 +95,12 @@ export class QuestDbSeriesStore implements SeriesStore {
   /** What came under another lease comes again: here or elsewhere. A writer of too many series gives way to one that knows none. */
   async #writerUnder(lease: Lease): Promise<SeriesWriter> {
     const writer = this.#writer;
-    if (writer?.lease === lease && writer.seriesCount < mostSeries) return writer;
+    if (writer?.lease === lease && writer.seriesBytes < mostSeriesBytes) return writer;
+    const layout = await this.parts.layout();
     const taken = writer?.lease === lease ? writer.taken : new Map<number, number>();
     if (writer?.lease === lease) await writer.checkpoint();
     await writer?.end();
-    return (this.#writer = new SeriesWriter(this.parts, lease, taken));
+    return (this.#writer = new SeriesWriter(this.parts, layout, lease, taken));
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

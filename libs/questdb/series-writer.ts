@@ -3,10 +3,11 @@ import type { Placed } from '#stores';
 import { checkedTimes, type Times } from './check-batch.js';
 import type { Client } from './client.js';
 import type { Way } from './delivery.js';
+import type { Layout } from './layout.js';
 import { NameRows } from './name-rows.js';
 import { PointRows } from './point-rows.js';
 import { Rollups } from './rollups.js';
-import { SeriesNames, type Source, symbolsWith } from './series-names.js';
+import { SeriesNames, type Source } from './series-names.js';
 import type { Sql } from './sql.js';
 import { partitionMs, type Partitioning, type Tables } from './tables.js';
 
@@ -22,11 +23,13 @@ export interface WriterParts {
   readonly rollups: Way;
   readonly client: Client;
   readonly sql: Sql;
+  /** How the tables are made, as soon as they may be written to. Rejects `store_unavailable`. */
+  readonly layout: () => Promise<Layout>;
 }
 
 /** Writes what came under one lease. */
 export class SeriesWriter {
-  readonly #names = new SeriesNames();
+  readonly #names: SeriesNames;
   readonly #nameRows: NameRows;
   readonly #points: PointRows;
   readonly #rollups: Rollups;
@@ -34,11 +37,13 @@ export class SeriesWriter {
 
   constructor(
     parts: WriterParts,
+    { tagsAreKeys }: Layout,
     readonly lease: Lease,
     /** The last offset that was taken, by partition. */
     readonly taken: Map<number, number>,
   ) {
     const { tables, sql, partitioning, points, rollups } = parts;
+    this.#names = new SeriesNames(tagsAreKeys);
     this.#nameRows = new NameRows(parts.client, tables.metrics);
     this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points);
     this.#rollups = new Rollups(rollups, { sql, tables, names: this.#names, partitioning }, lease);
@@ -49,8 +54,14 @@ export class SeriesWriter {
     return this.#points.bytes;
   }
 
+  /** Series that are remembered, and sets of tags in them. */
   get seriesCount(): number {
-    return this.#names.all.length;
+    return this.#names.count;
+  }
+
+  /** What these take in memory, about. */
+  get seriesBytes(): number {
+    return this.#names.bytes;
   }
 
   /** Takes a batch as a whole or not at all. */
@@ -93,12 +104,12 @@ export class SeriesWriter {
       series = this.#names.make(source, orgId, sourceId, metric);
       this.#nameRows.add(series);
     }
-    const symbols = symbolsWith(series, tags);
+    const tagSet = this.#names.tagSet(series, tags);
     for (let at = 0; at < value.length; at++) {
       const time = timestampMs[at]!;
       const isLive = time >= live.firstMs && time <= live.lastMs;
-      this.#points.add(series, symbols, value[at]!, time, !isLive);
-      this.#rollups.add(series, time, value[at]!, isLive);
+      this.#points.add(series, tagSet, value[at]!, time, !isLive);
+      this.#rollups.add(series, tagSet.progress, time, value[at]!, isLive);
     }
   }
 }

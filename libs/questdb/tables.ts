@@ -1,3 +1,5 @@
+import { type Layout, newest } from './layout.js';
+
 /** The tables of one generation of the projections. */
 export interface Tables {
   readonly points: string;
@@ -55,13 +57,13 @@ export interface Wanted {
 }
 
 /**
- * All tables. A row of `metrics` stands at time 0, so that one that comes again is the same row; the place is part of an event's key, so
+ * All tables, as they are made today unless another layout is asked for. A row of `metrics` stands at time 0, so that one that comes again is the same row; the place is part of an event's key, so
  * that no order of arrival gives another least place.
  */
-export function wantedTables(tables: Tables, by: Partitioning): Wanted[] {
+export function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys }: Layout = newest): Wanted[] {
   const wanted = (table: string, columns: string, partitionBy: string, keys: string): Wanted => ({ table, columns, partitionBy, keys });
   return [
-    wanted(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, seriesKeys),
+    wanted(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, tagsAreKeys ? `${seriesKeys}, tags` : seriesKeys),
     wanted(tables.rollup1m, rollup, by === 'HOUR' ? 'DAY' : by, seriesKeys),
     wanted(tables.rollup1h, rollup, by === 'MONTH' ? 'YEAR' : 'MONTH', seriesKeys),
     wanted(tables.rollup1d, rollup, 'YEAR', seriesKeys),
@@ -71,8 +73,8 @@ export function wantedTables(tables: Tables, by: Partitioning): Wanted[] {
 }
 
 /** Statements that make the tables where they are missing. */
-export function creating(tables: Tables, by: Partitioning): string[] {
-  return wantedTables(tables, by).map(
+export function creating(tables: Tables, by: Partitioning, layout = newest): string[] {
+  return wantedTables(tables, by, layout).map(
     ({ table, columns, partitionBy, keys }) =>
       `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`,
   );

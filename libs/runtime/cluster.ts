@@ -6,6 +6,7 @@ import { asStartError, openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
 import { LiveGenerations } from './live-generations.js';
 import { storesOf, type Role } from './roles.js';
+import { tellShortcomings } from './shortcomings.js';
 
 /** One role on Kafka, a registry and QuestDB, as many times as there are replicas. It opens only what it needs. */
 export function cluster(role: Role): Backend {
@@ -32,6 +33,7 @@ export function cluster(role: Role): Backend {
 
       const questDb = await openStores(config, clock);
       const generations = new LiveGenerations(kafka.views.open(projections), questDb);
+      const endTelling = tellShortcomings(generations, questDb, report);
       providers.push(
         { provide: SERIES_STORE, useValue: generations.series },
         { provide: EVENT_STORE, useValue: generations.events },
@@ -43,10 +45,12 @@ export function cluster(role: Role): Backend {
         checks: [() => kafka.health(), () => questDb.health(), () => generations.whyNot()],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
+          endTelling();
           await kafka.close();
           await questDb.close();
         },
         crash: async () => {
+          endTelling();
           await Promise.all([kafka.crash(), questDb.crash()]);
         },
       };

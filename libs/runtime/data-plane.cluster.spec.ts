@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { describeOnServers, eventually, serverEnvironment } from '#testing';
 import { points, projections } from '#topics';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
+import { QueryModule } from '../../apps/query/query.module.js';
 import { withLog } from './adapters.js';
 import { cluster } from './cluster.js';
 import { readConfig } from './config.js';
@@ -41,7 +43,7 @@ describeOnServers('the data plane', () => {
   async function stop(): Promise<void> {
     for (const one of running.splice(0)) await one.stop();
   }
-  async function run(role: Role, module: typeof IngressModule | typeof ProcessorsModule): Promise<Running> {
+  async function run(role: Role, module: Type): Promise<Running> {
     const one = await start(module, cluster(role), config, await createLogger('silent'));
     running.push(one);
     await one.opened;
@@ -53,16 +55,35 @@ describeOnServers('the data plane', () => {
     return Object.fromEntries(byGroup.map(([group, its]) => [group, its!.reduce((sum, { lag }) => sum + lag, 0)]));
   };
 
+  const lackOfTags = new RegExp(`Tags are not part of a point's identity in generation ${1000 * number}.* Run \`headwater rebuild\``);
+  const taggedMs = 1_650_000_000_000;
+  /** What readers see of two points that differ in tags only: the values, and the counts of two buckets. */
+  const seen = async ({ url }: Running): Promise<unknown> => {
+    const window = `start=${new Date(taggedMs).toISOString()}&end=${new Date(taggedMs + 60_000).toISOString()}`;
+    const ask = async (interval: string): Promise<Record<string, { readonly value?: number[]; readonly count?: number[] }>> => {
+      const path = `/v1/sources/a/metrics/query?metrics=cpu&${window}&interval=${interval}`;
+      const answer = await fetch(url + path, { headers: { 'x-api-key': key } });
+      return ((await answer.json()) as { series: Awaited<ReturnType<typeof ask>> }).series;
+    };
+    return [(await ask('raw'))['cpu']?.value, (await ask('1m'))['cpu']?.count, (await ask('1d'))['cpu']?.count];
+  };
+
   it('has nothing to rebuild before it is made', async () => {
     await expect(rebuildDataPlane(config, { told: silent, lags: silent })).rejects.toThrow('run `headwater init --data-plane` first');
   });
 
-  it('is made once, with one key, though two make it at the same time', async () => {
+  it('is made once, with one key, though two make it at the same time, and goes on with a table of an earlier version', async () => {
+    const columns = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, metric SYMBOL, value DOUBLE, tags SYMBOL';
+    const keys = 'DEDUP UPSERT KEYS(ts, org, source, metric)';
+    const query = `CREATE TABLE points_g${1000 * number} (${columns}) TIMESTAMP(ts) PARTITION BY DAY WAL ${keys}`;
+    expect((await fetch(`${config.questDbUrl}/exec?query=${encodeURIComponent(query)}`)).status).toBe(200);
     const secrets = await Promise.all([1, 2].map(() => initDataPlane(config, silent, 1000 * number)));
     const made = secrets.filter((secret) => secret !== undefined);
     expect(made).toEqual([expect.stringMatching(/^hw_/)]);
     key = made[0]!;
-    expect(await initDataPlane(config, silent)).toBeUndefined();
+    const said: string[] = [];
+    expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
+    expect(said).toEqual([expect.stringMatching(lackOfTags)]);
     const { topics } = await reportTopics(config);
     const records = Object.fromEntries(topics.map(({ topic, records: count }) => [topic, count]));
     expect(records).toMatchObject({ 'telemetry.points.v1': 0 });
@@ -72,11 +93,27 @@ describeOnServers('the data plane', () => {
   it('shows how far each group is', async () => {
     const { url } = await run('ingress', IngressModule);
     await run('processors', ProcessorsModule);
-    const body = '{"source_id":"a","points":[{"metric":"m","value":1},{"metric":"e","class":"event","value":"x"}]}';
+    const tagged = [0, 1].map((core) => ({ metric: 'cpu', value: core, timestamp: taggedMs, tags: { core: String(core) } }));
+    const others = [
+      { metric: 'm', value: 1 },
+      { metric: 'e', class: 'event', value: 'x' },
+    ];
+    const body = JSON.stringify({ source_id: 'a', points: [...tagged, ...others] });
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
     expect((await fetch(`${url}/ingest`, { method: 'POST', headers, body })).status).toBe(200);
     const generation = `g${1000 * number}`;
     await eventually(async () => expect(await lags()).toEqual({ [`series.${generation}`]: 0, [`events.${generation}`]: 0, sources: 0 }));
+  });
+
+  it('keeps the last of points that differ in tags only where the tables are of an earlier version, and each role says so', async () => {
+    const query = await run('query', QueryModule);
+    await eventually(async () => expect(await seen(query)).toEqual([[1], [1], [1]]));
+    for (const role of ['query', 'processors'] as const) {
+      const said: string[] = [];
+      const open = await cluster(role).open(config, Date.now, (line) => said.push(line));
+      await eventually(() => Promise.resolve(expect(said).toContainEqual(expect.stringMatching(lackOfTags))));
+      await open.close();
+    }
   });
 
   it('moves no group that runs, and one that does not back to where it is told', async () => {
@@ -99,7 +136,12 @@ describeOnServers('the data plane', () => {
 
   it('is made again beside the live one, as often as it is told', async () => {
     const next = 1000 * number + 1;
+    const query = await run('query', QueryModule);
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next);
+    await eventually(async () => expect(await seen(query)).toEqual([[0, 1], [2], [2]]));
+    const said: string[] = [];
+    expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
+    expect(said).toEqual([]);
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next + 1);
     await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${next + 1}`]: 0 }));
   });
@@ -148,8 +190,8 @@ describeOnServers('the data plane', () => {
       const told: string[] = [];
       const found = await verifyDataPlane(config, false, { ...watcher, told: (line) => told.push(line) });
       expect(found).toMatchObject({ differences: 0, repaired: false });
-      // The first point, and its bucket of each level; the second one is in both.
-      expect([found.unverifiable, found.rows]).toEqual([4, 8]);
+      // The points of the first record, their buckets of each level and the name of one of their metrics; what the second record says is in both.
+      expect([found.unverifiable, found.rows]).toEqual([10, 13]);
       expect(told).toContainEqual(expect.stringContaining('Only what the log still holds is compared'));
       expect(await generation()).toEqual(before);
     });

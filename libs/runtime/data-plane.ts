@@ -44,6 +44,7 @@ export function initDataPlane(
     const known = await recorded(adapters);
     const { live, building } = known ?? { live: generation, building: null };
     for (const needed of [live, building]) if (needed !== null) await makeTables(questDb, needed, report, patienceMs);
+    for (const sentence of await questDb.shortcomings(live)) report(sentence);
     await questDb.replaceViews(live);
     if (!known) await moveGenerations(kafka.log, { live, building });
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);

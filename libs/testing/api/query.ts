@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { difference, rowsIn } from '../exactness/compare.js';
-import { intervals, rowsOf } from '../exactness/fold.js';
+import { intervals, rowsOf, untagged } from '../exactness/fold.js';
 import type { QueryJson } from '../http/client.js';
 import { problem, type Section } from './stage.js';
 
@@ -37,7 +37,7 @@ export const historicalQuery: Section = (stage) => {
 
   describe('§4.7: every interval equals the fold over the points', () => {
     it.each(intervals)('interval=%s', async (interval) => {
-      const expected = rowsOf(world, interval, day, day + 48 * 60 * minuteMs);
+      const expected = rowsOf(untagged(world), interval, day, day + 48 * 60 * minuteMs);
       await stage().reads<QueryJson>(id(), `/metrics/query?${window}&interval=${interval}`, (answer) => {
         expect(difference(rowsIn(answer.series, interval === 'raw' ? 'raw' : 'bucket'), expected)).toBeUndefined();
         expect(answer).toMatchObject({ interval, auto_downsampled: false, truncated: false });

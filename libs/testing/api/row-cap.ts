@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { difference, rowsIn } from '../exactness/compare.js';
-import { rowCap, rowsOf, type Row } from '../exactness/fold.js';
+import { rowCap, rowsOf, untagged, type Row } from '../exactness/fold.js';
 import type { ColumnsJson, FleetJson, QueryJson } from '../http/client.js';
 import type { Section } from './stage.js';
 
@@ -35,7 +35,7 @@ export const rowCaps: Section = (stage) => {
       '%s: the first 10,000 are kept, truncated says so, and asking again from the last time gives the rest',
       async (interval) => {
         const kind = interval === 'raw' ? 'raw' : 'bucket';
-        const expected = rowsOf(series, interval, begin, pastEnd);
+        const expected = rowsOf(untagged(series), interval, begin, pastEnd);
         expect(expected).toHaveLength(11_000);
         const first = await stage().reads<QueryJson>(
           id(),
@@ -79,7 +79,7 @@ export const rowCaps: Section = (stage) => {
       const path = `/v1/sources/${id()}/metrics/query?start=${iso(begin)}&end=${iso(pastEnd)}&interval=10m`;
       await stage().finds<QueryJson>(path, (answer) => {
         expect(answer.truncated).toBe(false);
-        expect(difference(rowsIn(answer.series, 'bucket'), rowsOf(series, '10m', begin, pastEnd))).toBeUndefined();
+        expect(difference(rowsIn(answer.series, 'bucket'), rowsOf(untagged(series), '10m', begin, pastEnd))).toBeUndefined();
       });
     });
 
@@ -125,7 +125,7 @@ export const rowCaps: Section = (stage) => {
     });
 
     it('the first 10,000 rows by (time, source) are kept', async () => {
-      const expected = rowsOf(world(), '1m', begin, windowEnd);
+      const expected = rowsOf(untagged(world()), '1m', begin, windowEnd);
       await stage().finds<FleetJson>(path(), (answer) => {
         expect([answer.interval, answer.truncated]).toEqual(['1m', true]);
         expect(difference(rows(answer), expected.slice(0, rowCap))).toBeUndefined();
@@ -145,7 +145,7 @@ export const rowCaps: Section = (stage) => {
       const last = Math.max(...rows(first).map(({ timestampMs }) => timestampMs));
       await stage().finds<FleetJson>(path(last), (rest) => {
         expect(rest).toMatchObject({ interval: '1m', truncated: false });
-        expect(difference(rows(rest), rowsOf(world(), '1m', last, windowEnd))).toBeUndefined();
+        expect(difference(rows(rest), rowsOf(untagged(world()), '1m', last, windowEnd))).toBeUndefined();
       });
     });
   });

@@ -21,23 +21,28 @@ const crashMs = 150_000;
 const quiet: readonly How[] = ['in turn', 'at once'];
 const breaking: readonly How[] = ['crash after', 'restart after', 'crash during', 'crash during'];
 
-/** Tells a chapter to a deployment and asks for everything in the middle, at the end, and after the projections were made again. */
-export async function tell(chapter: Chapter, deployment: Deployment): Promise<void> {
-  await new Teller(chapter, deployment).tell();
+/**
+ * Tells a chapter to a deployment and asks for everything in the middle, at the end, and after the projections were made again.
+ * @param tagsTell false for a deployment that does not keep metric points apart by their tags yet.
+ */
+export async function tell(chapter: Chapter, deployment: Deployment, tagsTell: boolean): Promise<void> {
+  await new Teller(chapter, deployment, tagsTell).tell();
 }
 
 class Teller {
   readonly #random: Random;
   readonly #prefix: string;
   readonly #clients: readonly [ApiClient, ApiClient];
-  readonly #worlds = [new World(), new World()] as const;
+  readonly #worlds: readonly [World, World];
   readonly #histories: readonly History[];
   readonly #interruptions: number;
 
   constructor(
     { seed, nowMs, histories, interruptions }: Chapter,
     private readonly deployment: Deployment,
+    tagsTell: boolean,
   ) {
+    this.#worlds = [new World(tagsTell), new World(tagsTell)];
     this.#random = new Random(seed);
     this.#prefix = `x${seed}-${nowMs.toString(36)}`;
     this.#clients = [

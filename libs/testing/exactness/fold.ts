@@ -5,8 +5,31 @@ export type Interval = 'raw' | keyof typeof sizesMs;
 export const intervals: readonly Interval[] = ['raw', '1m', '10m', '1h', '1d'];
 export const rowCap = 10_000;
 
-/** The value of each point by its time, Unix milliseconds: what is left once later points have replaced earlier ones. */
-export type PlainSeries = ReadonlyMap<number, number>;
+/** A point: its time in Unix milliseconds, and its tags as text. */
+export interface PlainPoint {
+  readonly timestampMs: number;
+  readonly tags: string;
+  readonly value: number;
+}
+
+/** Points by their place in a series: what is left once later points have replaced earlier ones. */
+export type PlainSeries = ReadonlyMap<string, PlainPoint>;
+
+/** Equal for points of which the later one replaces the earlier one. */
+export const placeOf = ({ timestampMs, tags }: PlainPoint): string => `${timestampMs} ${tags}`;
+
+/** Series without tags, from the values of each by time. */
+export const untagged = (series: ReadonlyMap<string, ReadonlyMap<number, number>>): Map<string, PlainSeries> =>
+  new Map(
+    [...series].map(([name, values]) => {
+      const points = [...values].map(([timestampMs, value]): PlainPoint => ({ timestampMs, tags: '', value }));
+      return [name, new Map(points.map((point) => [placeOf(point), point]))];
+    }),
+  );
+
+/** The points of a series, by time and then by the bytes of their tags. */
+export const pointsOf = (series: PlainSeries): PlainPoint[] =>
+  [...series.values()].toSorted((a, b) => a.timestampMs - b.timestampMs || byBytes(a.tags, b.tags));
 
 /** One row of an answer; `name` is the metric, in fleet answers the source. A raw row has `value`, a bucket the other four. */
 export interface Row {
@@ -37,13 +60,15 @@ export function rowsOf(series: ReadonlyMap<string, PlainSeries>, interval: Inter
 }
 
 function rawRows(name: string, points: PlainSeries, startMs: number, endMs: number): Row[] {
-  return [...points].filter(([time]) => startMs <= time && time < endMs).map(([timestampMs, value]) => ({ name, timestampMs, value }));
+  return pointsOf(points)
+    .filter(({ timestampMs: time }) => startMs <= time && time < endMs)
+    .map(({ timestampMs, value }) => ({ name, timestampMs, value }));
 }
 
 function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: number, endMs: number): Row[] {
   const firstMs = Math.floor(startMs / sizeMs) * sizeMs;
   const buckets = new Map<number, number[]>();
-  for (const [time, value] of points) {
+  for (const { timestampMs: time, value } of points.values()) {
     const bucket = Math.floor(time / sizeMs) * sizeMs;
     if (bucket < firstMs || bucket >= endMs) continue;
     const values = buckets.get(bucket);

@@ -2,13 +2,15 @@ import type { ApiClient, DeviceJson, EntryJson, FleetJson, QueryJson } from '../
 import { metricList, query } from '../http/client.js';
 import type { Random } from '../random.js';
 import { difference, rowsIn } from './compare.js';
-import { automaticInterval, byBytes, intervals, rowCap, rowsOf, type Interval, type PlainSeries, type Row } from './fold.js';
+import { automaticInterval, byBytes, intervals, pointsOf, rowCap, rowsOf, type Interval, type PlainSeries, type Row } from './fold.js';
 import type { Entry, SourceWorld, World } from './world.js';
 
 const hourMs = 3_600_000;
 const beginMs = 0;
 const endMs = Date.UTC(9999, 11, 31);
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();
+
+const timesOf = (series: PlainSeries): number[] => [...series.values()].map(({ timestampMs }) => timestampMs);
 
 /** A question and how the answer differs from what was expected; undefined when it does not. */
 function disagree(question: string, found: string | undefined): void {
@@ -50,7 +52,7 @@ async function verifyPages(client: ApiClient, path: string, world: SourceWorld, 
 }
 
 async function verifyWindow(client: ApiClient, path: string, world: SourceWorld, random: Random): Promise<void> {
-  const times = [...world.series.values()].flatMap((points) => [...points.keys()]);
+  const times = [...world.series.values()].flatMap(timesOf);
   if (times.length === 0) return;
   const startMs = random.pick(times) - random.pick([0, 0, 1, 60_000]);
   const spanMs = random.pick([1, 599_999, 600_000, hourMs, 24 * hourMs, 7 * 24 * hourMs, 90 * 24 * hourMs, 9000 * 24 * hourMs]);
@@ -107,8 +109,8 @@ async function verifyLatest(client: ApiClient, path: string, world: SourceWorld)
 
 function latestOf(series: ReadonlyMap<string, PlainSeries>, nowMs: number): Record<string, number> {
   const newest = [...series].flatMap(([metric, points]): [string, number][] => {
-    const time = Math.max(...[...points.keys()].filter((timeMs) => nowMs - hourMs <= timeMs && timeMs <= nowMs + 600_000));
-    return Number.isFinite(time) ? [[metric, points.get(time)!]] : [];
+    const newestOf = pointsOf(points).findLast(({ timestampMs }) => nowMs - hourMs <= timestampMs && timestampMs <= nowMs + 600_000);
+    return newestOf ? [[metric, newestOf.value]] : [];
   });
   return Object.fromEntries(newest);
 }
@@ -170,7 +172,7 @@ export async function verifyFleet(client: ApiClient, metric: string, world: Worl
   const bySource = new Map(
     [...world.sources].flatMap(([id, { series }]): [string, PlainSeries][] => (series.has(metric) ? [[id, series.get(metric)!]] : [])),
   );
-  const times = [...bySource.values()].flatMap((points) => [...points.keys()]);
+  const times = [...bySource.values()].flatMap(timesOf);
   const startMs = times.length > 0 && random.chance(0.7) ? random.pick(times) : beginMs;
   const windowEndMs = Math.min(startMs + random.pick([60_000, 24 * hourMs, 30 * 24 * hourMs, 20_000 * 24 * hourMs]), endMs);
   const automatic = automaticInterval(windowEndMs - startMs);

@@ -1,4 +1,4 @@
-import { timeOf } from './fold.js';
+import { placeOf, timeOf, type PlainPoint } from './fold.js';
 
 /** A point as a client writes it. */
 export interface SentPoint {
@@ -25,21 +25,24 @@ export interface Entry {
 
 /** What the service must know of one source. */
 export class SourceWorld {
-  /** Value by time by metric, deduplicated: the later point in the log wins. */
-  readonly series = new Map<string, Map<number, number>>();
+  /** Points by their place by metric, deduplicated: the later point in the log wins. */
+  readonly series = new Map<string, Map<string, PlainPoint>>();
   /** Log entries by identity: (metric, time, value, tags, ordinal within the body). */
   readonly entries = new Map<string, Entry>();
 
-  addMetric(metric: string, timestampMs: number, value: number): void {
+  addMetric(metric: string, point: PlainPoint): void {
     let points = this.series.get(metric);
     if (!points) this.series.set(metric, (points = new Map()));
-    points.set(timestampMs, value);
+    points.set(placeOf(point), point);
   }
 }
 
 /** What the service must know of one organization, kept by the rules of the contract and nothing else. */
 export class World {
   readonly sources = new Map<string, SourceWorld>();
+
+  /** @param tagsTell false for a service that does not keep metric points apart by their tags yet. */
+  constructor(private readonly tagsTell = false) {}
 
   /** Takes a body that was accepted; bodies of one source must come in the order in which they were acknowledged. */
   accept(body: SentBody): void {
@@ -48,8 +51,10 @@ export class World {
       const sourceId = point.source_id ?? body.source_id!;
       const source = this.#source(sourceId);
       const timestampMs = timeOf(point.timestamp)!;
-      if (point.class !== 'event') source.addMetric(point.metric, timestampMs, point.value as number);
-      else {
+      if (point.class !== 'event') {
+        const tags = this.tagsTell ? tagsText(point.tags ?? {}) : '';
+        source.addMetric(point.metric, { timestampMs, tags, value: point.value as number });
+      } else {
         const entry = { timestampMs, metric: point.metric, value: stored(point.value), tags: point.tags ?? {} };
         const identity = identityOf(sourceId, entry);
         const ordinal = ordinals.get(identity) ?? 0;
@@ -67,5 +72,12 @@ export class World {
 }
 
 const stored = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Tags as text, by which points of one time are ordered: empty without tags, else JSON of pairs in the order of their keys. */
+function tagsText(tags: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return pairs.length === 0 ? '' : JSON.stringify(pairs);
+}
+
 const identityOf = (sourceId: string, { timestampMs, metric, value, tags }: Entry): string =>
   JSON.stringify([sourceId, metric, timestampMs, value, Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1))]);

@@ -1,0 +1,51 @@
+import type { Row } from './sql.js';
+import type { Tables } from './tables.js';
+
+/**
+ * In what the tables of a generation may differ from those that are made today: a generation keeps the tables that it was made with, until
+ * `headwater rebuild` makes the next one.
+ */
+export interface Layout {
+  /** Whether tags are among the keys of points. Where they are not, of points that differ in tags only the last one stays. */
+  readonly tagsAreKeys: boolean;
+}
+
+/** Of tables that are made today. */
+export const newest: Layout = { tagsAreKeys: true };
+
+/** Sees from the tables how they were made. Rejects `store_unavailable`, also when they are missing. */
+export async function layoutOf(ask: Ask, tables: Tables): Promise<Layout> {
+  const points = await columnsOf(ask, tables.points);
+  return { tagsAreKeys: points.some(({ name, isKey }) => name === 'tags' && isKey) };
+}
+
+/** What readers and writers of this generation have to do without, in sentences for the operator; empty for the newest layout. */
+export function shortcomings({ tagsAreKeys }: Layout, generation: number): string[] {
+  if (tagsAreKeys) return [];
+  return [
+    `Tags are not part of a point's identity in generation ${generation}, which an earlier version made: of points that differ in tags ` +
+      'only the last one stays. Run `headwater rebuild`, which makes new tables from the log.',
+  ];
+}
+
+/** Asks a question: with patience or without. */
+export type Ask = <R extends Row>(text: string) => Promise<R[]>;
+
+/** A column of a table. */
+export interface Column {
+  readonly name: string;
+  /** As in a statement that makes the table. */
+  readonly type: string;
+  readonly isKey: boolean;
+}
+
+export async function columnsOf(ask: Ask, table: string): Promise<Column[]> {
+  const rows = await ask<[string, string, string, string]>(
+    `SELECT "column", type, indexed::varchar, upsertKey::varchar FROM table_columns('${table}')`,
+  );
+  return rows.map(([name, type, indexed, isKey]) => ({
+    name,
+    type: `${type}${indexed === 'true' ? ' INDEX' : ''}`,
+    isKey: isKey === 'true',
+  }));
+}

@@ -1,0 +1,43 @@
+import type { Report } from './adapters.js';
+import type { LiveGenerations } from './live-generations.js';
+
+const againMs = 1000;
+
+/** Stores that know what a generation has to do without because an earlier version made its tables: sentences for the operator. */
+interface Generations {
+  shortcomings(generation: number): Promise<readonly string[]>;
+}
+
+/**
+ * Reports what the generation that readers use has to do without: at the start, and again when readers are moved. The store may be away
+ * meanwhile. Returns how to end that.
+ */
+export function tellShortcomings(
+  generations: Pick<LiveGenerations, 'ready' | 'current' | 'changes'>,
+  stores: Generations,
+  report: Report,
+): () => void {
+  let told: number | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let ended = false;
+  const tell = async (): Promise<void> => {
+    clearTimeout(timer);
+    const live = generations.current?.live;
+    if (ended || live === undefined || live === told) return;
+    try {
+      const sentences = await stores.shortcomings(live);
+      if (ended || told === live) return;
+      told = live;
+      for (const sentence of sentences) report(sentence);
+    } catch {
+      timer = setTimeout(() => void tell(), againMs).unref();
+    }
+  };
+  const endChanges = generations.changes(() => void tell());
+  generations.ready.then(tell, () => undefined);
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+    endChanges();
+  };
+}
