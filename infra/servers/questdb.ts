@@ -24,6 +24,8 @@ export const questDbSettings = {
   QDB_LINE_UDP_ENABLED: 'false',
   QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
   QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
+  // A row that is accepted outlives a power cut.
+  QDB_CAIRO_COMMIT_MODE: 'sync',
   QDB_PG_NET_CONNECTION_LIMIT: '256',
   // What a read of many days has opened is closed after it: each partition takes about 8 of the system's 65,530 maps.
   QDB_CAIRO_INACTIVE_READER_MAX_OPEN_PARTITIONS: '64',

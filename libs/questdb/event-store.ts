@@ -12,6 +12,8 @@ export class QuestDbEventStore implements EventStore {
   constructor(
     private readonly writer: EventWriter,
     private readonly reads: EventReads,
+    /** Resolves when the table may be written to. Rejects `store_unavailable`. */
+    private readonly writable: () => Promise<unknown>,
   ) {}
 
   /** What waits and is under way, bytes. */
@@ -26,6 +28,7 @@ export class QuestDbEventStore implements EventStore {
 
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     if (this.#ended) throw new TelemetryError('store_unavailable', 'The store is closed.');
+    await this.writable();
     await this.writer.write(batches);
   }
 

@@ -1,3 +1,4 @@
+export { type CommitMode, UnsafeCommits } from './commits.js';
 export type { Compared, Difference } from './compare.js';
 export type { DumpedRow, Moment } from './dump.js';
 export { encoderCost, type EncoderCost } from './encoder-cost.js';

@@ -1,6 +1,7 @@
 import type { Metric } from '#model';
 import type { EventStore, SeriesStore } from '#stores';
 import { Client } from './client.js';
+import { type CommitMode, Commits } from './commits.js';
 import { compare, type Compared } from './compare.js';
 import type { Way } from './delivery.js';
 import { dump, type DumpedRow, type Moment } from './dump.js';
@@ -28,6 +29,8 @@ export interface QuestDbOptions {
   readonly clock: () => number;
   /** How new tables are cut; by day unless told otherwise. */
   readonly partitioning?: Partitioning;
+  /** What QuestDB must do before it accepts rows; `sync` unless told otherwise. */
+  readonly commit?: CommitMode;
 }
 
 /** The projections in QuestDB. Several generations may be there; readers and writers choose one. */
@@ -37,7 +40,8 @@ export interface QuestDb {
   events(generation: number): EventStore;
   /**
    * Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, at once when QuestDB
-   * refuses, and after some seconds, or as told, of silence; TableMismatch when a table that is there is not as any version makes it.
+   * refuses, and after some seconds, or as told, of silence; TableMismatch when a table that is there is not as any version makes it;
+   * UnsafeCommits when QuestDB may lose what it accepts.
    */
   ensureTables(generation: number, patience?: Patience): Promise<void>;
   /**
@@ -58,6 +62,8 @@ export interface QuestDb {
   compare(right: number, other: number, at?: Moment): AsyncIterable<Compared>;
   /** Why rows do not come through, in words for the operator; undefined while they do. */
   health(): string | undefined;
+  /** Why writers wait until QuestDB is started in another way, or can be asked how; undefined when they need not. */
+  whyNotWritten(): string | undefined;
   readonly metrics: readonly Metric[];
   /** Takes no more. What was not checkpointed is only in the log. */
   close(): Promise<void>;
@@ -81,12 +87,13 @@ interface Generation {
 const mostGenerations = 3;
 
 /** Opens no connection before the first question, so it works while the server is down. */
-export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: QuestDbOptions): QuestDb {
+export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commit = 'sync' }: QuestDbOptions): QuestDb {
   const reading = new Sql(pgUrl, 16);
   // Of two generations at work, with questions that may take a minute.
   const writing = new Sql(pgUrl, 8);
   const looking = new Sql(pgUrl, 2);
   const visibility = new Visibility(looking);
+  const commits = new Commits(writing, commit);
   const figures = new Figures();
   const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
   const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
@@ -96,6 +103,10 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
     const tables = tablesOf(generation);
     const slices = new Slices(reading, tables);
     const layout = remembered(() => layoutOf((text) => writing.rows(text), tables));
+    const writable = async (): Promise<Layout> => {
+      await commits.check();
+      return layout();
+    };
     const way = (...names: readonly (keyof Tables)[]): Omit<Way, 'sink'> => ({
       visibility,
       outage: new Outage(),
@@ -109,11 +120,11 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
       rollups: { ...way(...rollupTables), sink: sinks[1] },
       client: clients[0],
       sql: writing,
-      layout,
+      layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
     const writer = new EventWriter(clients[1], way('events'));
-    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices)), layout };
+    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices), writable), layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);
@@ -144,13 +155,17 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY' }: Que
   return {
     series: (generation) => generationOf(generation).series,
     events: (generation) => generationOf(generation).events,
-    ensureTables: (generation, patience) => ensureTables(writing, tablesOf(generation), partitioning, patience),
+    ensureTables: async (generation, patience) => {
+      await commits.ensure(patience);
+      await ensureTables(writing, tablesOf(generation), partitioning, patience);
+    },
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
     dump: (generation) => dump(reading, tablesOf(generation)),
     compare: (right, other, at) => compare(dump(reading, tablesOf(right), at), dump(reading, tablesOf(other), at)),
     health: whyNot,
+    whyNotWritten: () => commits.whyNot,
     metrics: metricsOf(figures, visibility, () => generations.values()),
     close: end,
     crash: end,

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { forever, type PointBatch, rollupIntervals } from '#model';
 import type { Placed } from '#stores';
 import { describeOnOwnServers, eventually, ownQuestDb, until } from '#testing';
+import { UnsafeCommits } from './commits.js';
 import type { Partitioning } from './tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
@@ -168,6 +169,40 @@ describeOnOwnServers('QuestDB in trouble', () => {
     longMs,
   );
 
+  it(
+    'is not written to while it may lose what it accepts, is once it may not, and is at once when that is agreed to',
+    async () => {
+      const usual = server;
+      const unsafe = await ownQuestDb({ QDB_CAIRO_COMMIT_MODE: 'nosync' });
+      try {
+        server = unsafe;
+        await expect(open('DAY')).rejects.toThrow(/cairo\.commit\.mode is nosync\. Start it with QDB_CAIRO_COMMIT_MODE=sync/);
+        await expect(db.ensureTables(generation)).rejects.toBeInstanceOf(UnsafeCommits);
+        const agreed = openQuestDb({ ...server, clock: Date.now, commit: 'any' });
+        await agreed.ensureTables(generation);
+        expect(agreed.whyNotWritten()).toBeUndefined();
+        await expect(write('o', 1, Date.now())).rejects.toMatchObject({ code: 'store_unavailable' });
+        expect(db.whyNotWritten()).toContain('HEADWATER_QUESTDB_COMMIT=any');
+        await expect(values('o')).resolves.toEqual([]);
+        await agreed.close();
+        await unsafe.server.kill('SIGKILL');
+        await until('it is not known while there is no answer', () => db.whyNotWritten()?.startsWith('QuestDB does not say') ?? false);
+        server = await ownQuestDb({}, { ports: portsOf(unsafe) });
+        await until('it may be written to', () => db.whyNotWritten() === undefined);
+        await db.ensureTables(generation);
+        await eventually(() => write('o', 1, Date.now()));
+        await db.series(generation).checkpoint();
+        await expect(values('o')).resolves.toEqual([1]);
+        await db.close();
+        await server.stop();
+      } finally {
+        await unsafe.stop();
+        server = usual;
+      }
+    },
+    longMs,
+  );
+
   it.each(importedBy)(
     'shows the points of others while one body brings 10,000 days, partitioned by %s',
     async (partitioning) => {
@@ -191,3 +226,5 @@ describeOnOwnServers('QuestDB in trouble', () => {
     4 * longMs,
   );
 });
+
+const portsOf = ({ httpUrl, pgUrl }: Server): [http: number, pg: number] => [Number(new URL(httpUrl).port), Number(new URL(pgUrl).port)];

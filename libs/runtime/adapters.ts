@@ -61,7 +61,8 @@ export async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise
 
 export async function openStores(config: Config, clock: Clock): Promise<QuestDb> {
   const { openQuestDb } = await import('#questdb');
-  return openQuestDb({ httpUrl: config.questDbUrl, pgUrl: config.questDbPg, clock, partitioning: config.partitioning });
+  const { questDbUrl: httpUrl, questDbPg: pgUrl, questDbCommit: commit, partitioning } = config;
+  return openQuestDb({ httpUrl, pgUrl, clock, partitioning, commit });
 }
 
 /**

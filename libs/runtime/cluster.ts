@@ -34,6 +34,9 @@ export function cluster(role: Role): Backend {
       const questDb = await openStores(config, clock);
       const generations = new LiveGenerations(kafka.views.open(projections), questDb);
       const endTelling = tellShortcomings(generations, questDb, report);
+      const whyNotWritten = (): string | undefined => (storesOf[role] === 'write' ? questDb.whyNotWritten() : undefined);
+      // Asked for the first time now, so that an answer is there soon.
+      whyNotWritten();
       providers.push(
         { provide: SERIES_STORE, useValue: generations.series },
         { provide: EVENT_STORE, useValue: generations.events },
@@ -42,7 +45,7 @@ export function cluster(role: Role): Backend {
       return {
         providers,
         metrics: [...kafka.metrics, ...questDb.metrics],
-        checks: [() => kafka.health(), () => questDb.health(), () => generations.whyNot()],
+        checks: [() => kafka.health(), () => questDb.health(), whyNotWritten, () => generations.whyNot()],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
           endTelling();

@@ -21,6 +21,7 @@ const defaults = {
   questDbUrl: 'http://localhost:9000',
   questDbPg: 'postgres://admin:quest@localhost:8812/qdb',
   partitioning: 'DAY',
+  questDbCommit: 'sync',
   checkpointS: 60,
 };
 
@@ -47,6 +48,7 @@ describe('the configuration', () => {
       HEADWATER_QUESTDB_URL: 'http://q:9000',
       HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb',
       HEADWATER_QUESTDB_PARTITION: 'HOUR',
+      HEADWATER_QUESTDB_COMMIT: 'any',
       HEADWATER_CHECKPOINT_SECONDS: '5',
     };
     expect(readConfig(env)).toEqual({
@@ -66,6 +68,7 @@ describe('the configuration', () => {
       questDbUrl: 'http://q:9000',
       questDbPg: 'postgres://u:p@q:8812/qdb',
       partitioning: 'HOUR',
+      questDbCommit: 'any',
       checkpointS: 5,
     });
     expect(Object.keys(env).toSorted()).toEqual(
@@ -89,6 +92,7 @@ describe('the configuration', () => {
       HEADWATER_QUESTDB_URL: 'https://q:9000',
       HEADWATER_QUESTDB_PG: 'http://q',
       HEADWATER_QUESTDB_PARTITION: 'day',
+      HEADWATER_QUESTDB_COMMIT: 'nosync',
       HEADWATER_CHECKPOINT_SECONDS: '301',
     };
     expect(() => readConfig(env)).toThrow(StartError);
@@ -106,6 +110,7 @@ describe('the configuration', () => {
         'HEADWATER_QUESTDB_URL must be a URL that begins with http://.',
         'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://.',
         'HEADWATER_QUESTDB_PARTITION must be one of HOUR, DAY, WEEK, MONTH, not "day".',
+        'HEADWATER_QUESTDB_COMMIT must be one of sync, any, not "nosync".',
         'HEADWATER_CHECKPOINT_SECONDS must be a whole number from 1 to 300, not "301".',
       ].join('\n'),
     );

@@ -134,6 +134,7 @@ async function compared(adapters: Adapters, beside: Beside, watcher: GenerationW
   // Now that the next generation has read the log: what is deleted from now on is in both.
   const start = await logStart(kafka);
   const gone = await deletedInWords(kafka, start);
+  for (const sentence of await questDb.shortcomings(live)) watcher.told(sentence);
   if (gone !== undefined) watcher.told(`Only what the log still holds is compared: Kafka has deleted records (${gone}).`);
   return compareGenerations(
     (at) => questDb.compare(next, live, at),
@@ -173,6 +174,6 @@ async function withAdapters<T>(
 }
 
 async function mismatchAsStartError(cause: unknown): Promise<never> {
-  const { TableMismatch } = await import('#questdb');
-  throw cause instanceof TableMismatch ? new StartError(cause.message, { cause }) : cause;
+  const { TableMismatch, UnsafeCommits } = await import('#questdb');
+  throw cause instanceof TableMismatch || cause instanceof UnsafeCommits ? new StartError(cause.message, { cause }) : cause;
 }

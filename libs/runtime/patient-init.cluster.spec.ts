@@ -6,8 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeOnServers, eventually, openWay, serverEnvironment } from '#testing';
 import { freePorts } from '../../infra/servers/index.js';
+import { ProcessorsModule } from '../../apps/processors/processors.module.js';
+import { cluster } from './cluster.js';
 import { readConfig, StartError } from './config.js';
 import { initDataPlane } from './data-plane.js';
+import { createLogger } from './logger.js';
+import { start } from './start.js';
 
 const number = randomInt(1, 1_000_000);
 const servers = ['HEADWATER_KAFKA_BROKERS', 'HEADWATER_REGISTRY_URL', 'HEADWATER_QUESTDB_PG'] as const;
@@ -57,6 +61,31 @@ describeOnServers('the data plane whose servers are away', () => {
     const failed = initDataPlane(readConfig({ ...there, ...away(name) }), () => undefined, 1000 * number, patienceMs);
     await expect(failed).rejects.toThrow(words);
     await expect(failed).rejects.toBeInstanceOf(StartError);
+  });
+
+  it('refuses a QuestDB that may lose what it accepts, as processors do until it is another one', async () => {
+    const [port] = (await freePorts(1)) as [number];
+    let mode = 'none';
+    const pg = there['HEADWATER_QUESTDB_PG']!;
+    const way = await openWay(port, address.exec(pg)![0], 0, (answer) => answer.replace(/(?<=QDB_CAIRO_COMMIT_MODE.{4})sync/s, mode));
+    ways.push(way);
+    const told = { HEADWATER_QUESTDB_PG: pg.replace(address, `127.0.0.1:${port}`), HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0' };
+    const config = readConfig({ ...there, ...told });
+    const words = /cairo\.commit\.mode is none\. Start it with QDB_CAIRO_COMMIT_MODE=sync/;
+    const failed = initDataPlane(config, () => undefined, 1000 * number);
+    await expect(failed).rejects.toThrow(words);
+    await expect(failed).rejects.toBeInstanceOf(StartError);
+
+    const processors = await start(ProcessorsModule, cluster('processors'), config, await createLogger('silent'));
+    try {
+      const whyNot = async (): Promise<string> =>
+        ((await (await fetch(`${processors.url}/health/ready`)).json()) as { reasons: string[] }).reasons.join();
+      await eventually(async () => expect(await whyNot()).toMatch(words));
+      mode = 'sync';
+      await eventually(async () => expect(await whyNot()).toBe(''));
+    } finally {
+      await processors.stop();
+    }
   });
 
   it('does not wait when a server refuses', async () => {

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const commitModes = ['sync', 'any'] as const;
 const partitionings = ['HOUR', 'DAY', 'WEEK', 'MONTH'] as const;
 
 /** One variable of the environment. */
@@ -175,6 +176,15 @@ export const settings = {
     expected: `one of ${partitionings.join(', ')}`,
     about:
       'time of one partition of QuestDB, when the tables are made: `HOUR` for more than about 5 million points an hour, `WEEK` or `MONTH` for few points over many years; the same for all processors',
+    shape: 'cluster',
+  }),
+  questDbCommit: setting({
+    variable: 'HEADWATER_QUESTDB_COMMIT',
+    otherwise: 'sync',
+    parse: (given) => commitModes.find((one) => one === given),
+    expected: `one of ${commitModes.join(', ')}`,
+    about:
+      '`sync` writes only to a QuestDB whose accepted rows outlive a power cut (`cairo.commit.mode=sync`, which is not its default); `any` writes to every one, and after a power cut `headwater rebuild` must be run',
     shape: 'cluster',
   }),
   checkpointS: setting({

@@ -1,12 +1,15 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startQuestDb, type QuestDbServer } from '../../infra/servers/index.js';
+import { startQuestDb, type QuestDbOptions, type QuestDbServer } from '../../infra/servers/index.js';
 import { serverVariables } from './server-variables.js';
 
 /** A QuestDB of the test's own, which may be killed; `settings` are environment variables. It is gone with the test run. */
-export async function ownQuestDb(settings: Readonly<Record<string, string>> = {}): Promise<QuestDbServer> {
-  return startQuestDb({ folder: await mkdtemp(join(tmpdir(), 'headwater-questdb-')), settings });
+export async function ownQuestDb(
+  settings: Readonly<Record<string, string>> = {},
+  more: Pick<QuestDbOptions, 'ports'> = {},
+): Promise<QuestDbServer> {
+  return startQuestDb({ folder: await mkdtemp(join(tmpdir(), 'headwater-questdb-')), settings, ...more });
 }
 
 /** Where the QuestDB is that all suites share; each takes generations of its own. */

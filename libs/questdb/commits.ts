@@ -1,0 +1,70 @@
+import { TelemetryError } from '#model';
+import type { Patience, Sql } from './sql.js';
+
+/** What QuestDB must do with rows before it says that it has them: `sync` is to have the disk keep them. */
+export type CommitMode = 'sync' | 'any';
+
+/** QuestDB may lose what it says that it has: a sentence that says what to do. */
+export class UnsafeCommits extends Error {}
+
+const property = 'cairo.commit.mode';
+const againMs = 1000;
+
+/**
+ * Whether rows that QuestDB accepts outlive a power cut. Offsets are committed once it has accepted the rows, so what it forgets
+ * afterwards would be missing for good. It is asked once, and again while it gives no answer or another than is wanted.
+ */
+export class Commits {
+  #isSafe: boolean;
+  #whyNot: string | undefined = 'QuestDB has not been asked yet how it commits.';
+  #askedMs = -Infinity;
+
+  constructor(
+    private readonly sql: Sql,
+    wanted: CommitMode,
+  ) {
+    this.#isSafe = wanted === 'any';
+  }
+
+  /** Why nothing may be written, in words for the operator; undefined when something may. While that is not so, to ask here is also to ask QuestDB. */
+  get whyNot(): string | undefined {
+    if (!this.#isSafe && performance.now() - this.#askedMs > againMs) this.check().catch(() => undefined);
+    return this.#isSafe ? undefined : this.#whyNot;
+  }
+
+  /** Resolves when rows may be written. Rejects `store_unavailable`. */
+  async check(): Promise<void> {
+    if (this.#isSafe) return;
+    this.#askedMs = performance.now();
+    try {
+      this.#hear(await this.sql.rows<Parameter>(question));
+    } catch (cause) {
+      this.#whyNot = `QuestDB does not say how it commits: ${messageOf(cause)}`;
+      throw new TelemetryError('store_unavailable', this.#whyNot, { cause, retryAfterS: 1 });
+    }
+    if (!this.#isSafe) throw new TelemetryError('store_unavailable', this.#whyNot!, { retryAfterS: 5 });
+  }
+
+  /** `check` for an operator's command. Rejects UnsafeCommits, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
+  async ensure(patience?: Patience): Promise<void> {
+    if (this.#isSafe) return;
+    this.#hear(await this.sql.patientRows<Parameter>(question, [], patience));
+    if (!this.#isSafe) throw new UnsafeCommits(this.#whyNot);
+  }
+
+  #hear(rows: readonly Parameter[]): void {
+    const mode = rows[0]?.[2] ?? 'unknown';
+    this.#isSafe = mode === 'sync';
+    this.#whyNot =
+      `QuestDB may lose accepted rows in a power cut: its ${property} is ${mode}. Start it with QDB_CAIRO_COMMIT_MODE=sync, or ` +
+      `${property}=sync in its server.conf; HEADWATER_QUESTDB_COMMIT=any takes it as it is, and after a power cut \`headwater rebuild\` is yours to run.`;
+  }
+}
+
+const question = `(SHOW PARAMETERS) WHERE property_path = '${property}'`;
+type Parameter = readonly [path: string, variable: string, value: string, ...more: unknown[]];
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
