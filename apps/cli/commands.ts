@@ -23,6 +23,8 @@ export const commands: Readonly<Record<string, Entry>> = {
   'dlq show': { summary: 'Show dead letters of a topic', load: () => import('./dlq-show.js') },
   'dlq redrive': { summary: 'Send dead letters back to their topic', load: () => import('./dlq-redrive.js') },
   'dlq purge': { summary: 'Delete dead letters for good', load: () => import('./dlq-purge.js') },
+  'views list': { summary: 'List the records of compacted topics that cannot be read', load: () => import('./views-list.js') },
+  'views remove': { summary: 'End such keys with tombstones', load: () => import('./views-remove.js') },
   verify: { summary: 'Compare what a stopped server, or the data plane, answers with the log', load: () => import('./verify.js') },
   rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

@@ -31,7 +31,7 @@ export class Keyring {
   readonly #verified = new Map<string, Caller>();
 
   constructor(
-    @Inject(VIEWS) views: Views,
+    @Inject(VIEWS) private readonly views: Views,
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -43,6 +43,12 @@ export class Keyring {
   /** Resolves when all keys that exist are known. */
   async ready(): Promise<void> {
     await Promise.all([this.#organizations.ready, this.#keys.ready]);
+  }
+
+  /** Records of organizations and keys cannot be read: there may be more of them than it knows, and those count as deleted. */
+  hasUnreadable(): boolean {
+    const own: readonly string[] = [organizations.name, apiKeys.name];
+    return this.views.unreadableKeys().some(({ topic }) => own.includes(topic));
   }
 
   /** The log has been silent for so long that a deleted key might still be honoured. */

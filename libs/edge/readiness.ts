@@ -7,11 +7,21 @@ export type Check = () => string | undefined;
 @Injectable()
 export class Readiness {
   readonly #checks: Check[] = [];
+  readonly #warners: (() => readonly string[])[] = [];
   readonly #needed: Promise<unknown>[] = [];
   #missing = 0;
 
   add(check: Check): void {
     this.#checks.push(check);
+  }
+
+  /** Adds what an operator should know although requests may be sent. */
+  addWarnings(warn: () => readonly string[]): void {
+    this.#warners.push(warn);
+  }
+
+  warnings(): readonly string[] {
+    return this.#warners.flatMap((warn) => warn());
   }
 
   /** No request that needs a key is let in before this has resolved. */

@@ -1,8 +1,18 @@
-import { MapView, NewestValues, type AnyTopic, type StreamRecord, type Topic, type View, type Views } from '#log';
+import {
+  MapView,
+  NewestValues,
+  type AnyTopic,
+  type StreamRecord,
+  type Topic,
+  type Unreadable,
+  type UnreadableKey,
+  type View,
+  type Views,
+} from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { placeName, type Place } from './group/assignment.js';
+import { placeName } from './group/assignment.js';
 import { Member } from './group/member.js';
 import { Moment } from './moment.js';
 import { ownGroup } from './names.js';
@@ -38,6 +48,10 @@ export class KafkaViews implements Views {
     return followed.view as View<unknown> as View<V>;
   }
 
+  unreadableKeys(): readonly UnreadableKey[] {
+    return [...this.#open.values()].flatMap(({ view }) => view.unreadableKeys());
+  }
+
   /** Records that each view has not taken yet, by topic. Rejects `log_unavailable`. */
   async lags(): Promise<readonly (readonly [topic: string, records: number])[]> {
     return Promise.all(Array.from(this.#open, async ([topic, followed]) => [topic, await followed.lag()] as const));
@@ -46,6 +60,14 @@ export class KafkaViews implements Views {
   async close(): Promise<void> {
     await Promise.all([...this.#open.values()].map((followed) => followed.close()));
   }
+}
+
+type Standing = Pick<StreamRecord, 'partition' | 'offset' | 'key'>;
+
+/** What the records of a topic go into. */
+interface Into {
+  take(record: StreamRecord): void;
+  refuse(record: Unreadable): void;
 }
 
 /**
@@ -68,6 +90,7 @@ class FollowedTopic {
   /** A silence that is longer may have outlasted a tombstone. */
   #longestSilenceMs = 0;
   #readingAgain: Promise<void> | undefined;
+  readonly #shown: Into = { take: (record) => this.view.apply(record), refuse: (record) => this.view.refuse(record) };
 
   constructor(
     private readonly options: KafkaViewsOptions,
@@ -106,24 +129,24 @@ class FollowedTopic {
     const ends = await untilDone(signal, () => this.#ends());
     if (!ends) throw closed();
     this.#opened = ends;
-    await this.#read(ends, (record) => this.view.apply(record));
+    await this.#read(ends, this.#shown);
     this.#heardAll(began, ends);
     void this.#listen();
   }
 
   /** Reads the topic from its beginning. Resolves when everything before these ends is taken; what comes later is taken too. */
-  async #read(ends: Extents, take: (record: StreamRecord) => void): Promise<void> {
+  async #read(ends: Extents, into: Into): Promise<void> {
     const codec = await this.options.codec;
     if (this.#stopping.signal.aborted) throw closed();
     const before = this.#member;
     this.#next = new Map();
-    const member = (this.#member = this.#newMember(codec, take));
+    const member = (this.#member = this.#newMember(codec, into));
     await before?.crash();
     await member.join();
     await member.reached(ends);
   }
 
-  #newMember(codec: AvroCodec, take: (record: StreamRecord) => void): Member {
+  #newMember(codec: AvroCodec, into: Into): Member {
     const { address } = this.options;
     return new Member({
       address,
@@ -138,25 +161,25 @@ class FollowedTopic {
       },
       receiver: () => ({
         take: (records) => {
-          for (const record of records) {
-            if (this.#isNew({ topic: this.#name, partition: record.partition }, record.offset)) take(record);
-          }
+          for (const record of records) if (this.#isNew(record)) into.take(record);
         },
-        unreadable: () => this.#fail(),
+        unreadable: (record) => {
+          if (this.#isNew(record)) into.refuse(record);
+        },
       }),
       shrunk: () => void this.#fail(),
     });
   }
 
-  /** A view that cannot show a record stops there, for it would show what may be deleted. */
+  /** Whatever it shows may be deleted. */
   #fail(): Promise<void> {
     this.view.fail();
     this.#stopping.abort();
     return this.#member!.crash();
   }
 
-  #isNew(place: Place, offset: number): boolean {
-    const name = placeName(place);
+  #isNew({ partition, offset }: Standing): boolean {
+    const name = placeName({ topic: this.#name, partition });
     if (offset < (this.#next.get(name) ?? 0)) return false;
     this.#next.set(name, offset + 1);
     return true;
@@ -192,13 +215,19 @@ class FollowedTopic {
     const before = this.#next;
     const newest = new NewestValues();
     const changed = new Set<string>();
-    let take = (record: StreamRecord): void => {
-      newest.take(record);
-      if (record.offset >= (before.get(placeName({ topic: this.#name, partition: record.partition })) ?? 0)) changed.add(record.key);
+    const noted = ({ partition, offset, key }: Standing): void => {
+      if (offset >= (before.get(placeName({ topic: this.#name, partition })) ?? 0)) changed.add(key);
     };
-    await this.#read(ends, (record) => take(record));
+    let into: Into = {
+      take: (record) => {
+        newest.take(record);
+        noted(record);
+      },
+      refuse: (record) => newest.refuse(record),
+    };
+    await this.#read(ends, { take: (record) => into.take(record), refuse: (record) => into.refuse(record) });
     this.view.replace(newest, changed);
-    take = (record) => this.view.apply(record);
+    into = this.#shown;
   }
 
   #heardAll(moment: Moment, ends: Extents): void {

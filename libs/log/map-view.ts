@@ -1,14 +1,15 @@
 import { TelemetryError } from '#model';
 import { NewestValues } from './newest-values.js';
+import type { Unreadable } from './record-log.js';
 import type { StreamRecord } from './topic.js';
-import type { Change, View } from './view.js';
+import type { Change, UnreadableKey, View } from './view.js';
 
 export interface MapViewOptions {
   readonly ready: Promise<void>;
   readonly caughtUp: () => Promise<void>;
   readonly ageMs: () => number;
   /** Whether a record came after the view was opened: those that were there before are no changes. */
-  readonly isChange: (record: StreamRecord) => boolean;
+  readonly isChange: (record: Pick<StreamRecord, 'partition' | 'offset'>) => boolean;
   /** How long catching up may take, milliseconds; 15 seconds when left out. */
   readonly patienceMs?: number;
 }
@@ -62,6 +63,18 @@ export class MapView implements View<unknown> {
     const { key, value } = record;
     this.#newest.take(record);
     if (this.options.isChange(record)) this.#tell({ key, value });
+  }
+
+  /** Takes a record that cannot be decoded. */
+  refuse(record: Unreadable): void {
+    const { key } = record;
+    const before = this.#newest.get(key);
+    this.#newest.refuse(record);
+    if (before !== undefined && this.#newest.get(key) === undefined && this.options.isChange(record)) this.#tell({ key, value: null });
+  }
+
+  unreadableKeys(): readonly UnreadableKey[] {
+    return [...this.#newest.unreadable];
   }
 
   /**

@@ -1,9 +1,13 @@
 import { SortedKeys } from './sorted-keys.js';
+import type { Unreadable } from './record-log.js';
 import type { StreamRecord } from './topic.js';
+import type { UnreadableKey } from './view.js';
 
 /** The newest value of each key, from records that are taken in the order of the log. */
 export class NewestValues {
   readonly #values = new Map<string, unknown>();
+  /** By partition and key: what a foreign writer has put into a partition of its own choice says nothing of the key's own. */
+  readonly #unreadable = new Map<string, UnreadableKey>();
   /** Made at the first scan: a view that is only asked for keys does without. */
   #keys: SortedKeys | undefined;
 
@@ -21,12 +25,28 @@ export class NewestValues {
     return this.#keys.startingWith(prefix);
   }
 
-  take({ key, value }: Pick<StreamRecord, 'key' | 'value'>): void {
-    if (value === null) {
-      if (this.#values.delete(key)) this.#keys?.delete(key);
-    } else {
+  get unreadable(): Iterable<UnreadableKey> {
+    return this.#unreadable.values();
+  }
+
+  take({ partition, key, value }: Pick<StreamRecord, 'partition' | 'key' | 'value'>): void {
+    if (this.#unreadable.size > 0) this.#unreadable.delete(placeOf(partition, key));
+    if (value === null) this.#delete(key);
+    else {
       if (!this.#values.has(key)) this.#keys?.add(key);
       this.#values.set(key, value);
     }
   }
+
+  /** Takes a record that cannot be decoded. */
+  refuse({ topic, partition, offset, key, reason }: Unreadable): void {
+    this.#unreadable.set(placeOf(partition, key), { topic: topic.name, partition, offset, key, reason });
+    if (topic.unreadable !== 'skipped') this.#delete(key);
+  }
+
+  #delete(key: string): void {
+    if (this.#values.delete(key)) this.#keys?.delete(key);
+  }
 }
+
+const placeOf = (partition: number, key: string): string => `${partition} ${key}`;

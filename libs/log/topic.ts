@@ -6,6 +6,11 @@ export interface Topic<V> {
   readonly schema: string;
   /** `delete` keeps all records; `compact` keeps the newest of each key, and none once that is a tombstone. */
   readonly cleanup: 'delete' | 'compact';
+  /**
+   * What a view of a compacted topic makes of a record that cannot be decoded: `absent` takes it for a tombstone, `skipped` lets its key
+   * keep the value it had; `absent` when left out.
+   */
+  readonly unreadable?: 'absent' | 'skipped';
   /** Fixed when the topic is made: another number re-maps keys. */
   readonly partitions: number;
   /** Records with the same key are in one partition, in the order in which they were appended. */

@@ -27,7 +27,21 @@ export interface View<V> {
   ageMs(): number;
 }
 
+/** The newest record of a key in one partition of a compacted topic, when it cannot be decoded. */
+export interface UnreadableKey {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly reason: string;
+}
+
 export interface Views {
   /** The view of a compacted topic; one per topic and process, opened at the first call. */
   open<V>(topic: Topic<V>): View<V>;
+  /**
+   * What the views that are open cannot show, at most one for each key and partition: until a newer record or a tombstone of that key comes.
+   * The topic says what becomes of such a key.
+   */
+  unreadableKeys(): readonly UnreadableKey[];
 }

@@ -18,6 +18,7 @@ import {
   type GenerationWatcher,
 } from './next-generation.js';
 import type { Config } from './settings.js';
+import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
 export interface ClusterVerification extends Comparison {
   /** Whether readers use the new generation since. */
@@ -42,6 +43,8 @@ export function initDataPlane(
   const work = async (adapters: Adapters): Promise<string | undefined> => {
     const { kafka, questDb } = adapters;
     const known = await recorded(adapters);
+    // Which tables readers use stands in a record that cannot be read.
+    if (!known) refuseUnreadable(kafka.views);
     const { live, building } = known ?? { live: generation, building: null };
     for (const needed of [live, building]) if (needed !== null) await makeTables(questDb, needed, report, patienceMs);
     for (const sentence of await questDb.shortcomings(live)) report(sentence);
@@ -49,6 +52,7 @@ export function initDataPlane(
     if (!known) await moveGenerations(kafka.log, { live, building });
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);
     await keyring.ready();
+    for (const warning of warningsOf(kafka.views)) report(warning);
     return firstKey(keyring);
   };
   return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));

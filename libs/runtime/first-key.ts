@@ -5,11 +5,13 @@ const firstOrgId = 'org_0000000000000001';
 
 /**
  * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it:
- * to one, if several do this at the same time. An organization without a key is a first start that was cut off: it gets its key now.
+ * to one, if several do this at the same time. An organization without a key is a first start that was cut off: it gets its key now. Where
+ * records cannot be read nobody knows whether there are keys, and none is made.
  *
  * @param show where one process alone does this: shows the secret before the key is made, so that no key is made that nobody has seen.
  */
 export async function firstKey(keyring: Keyring, show?: ShowSecret): Promise<string | undefined> {
+  if (keyring.hasUnreadable()) return undefined;
   const [known, ...others] = keyring.organizations();
   if (others.length > 0) return undefined;
   const { orgId } = known ?? (await keyring.createOrganization('My organization', true, firstOrgId));

@@ -18,7 +18,7 @@ export class HealthController {
   ready(@Res() reply: FastifyReply): void {
     const reasons = this.readiness.reasons();
     if (reasons.length === 0) {
-      void reply.send({ status: 'ready', reasons });
+      void reply.send({ status: 'ready', reasons, warnings: this.readiness.warnings() });
       return;
     }
     const problem = { ...problemOf(new TelemetryError('not_ready', reasons.join(' ')), reply.request.id), reasons };

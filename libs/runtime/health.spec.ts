@@ -54,6 +54,8 @@ it('is not ready for a reason', async () => {
   expect(await answer.json()).toMatchObject({ code: 'not_ready', detail: 'The log is silent.', reasons: ['The log is silent.'] });
   expect((await ask('live')).status).toBe(200);
   reason = undefined;
-  expect((await ask('ready')).status).toBe(200);
+  app.get(Readiness).addWarnings(() => ['A record cannot be read.']);
+  const ready = await ask('ready');
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', reasons: [], warnings: ['A record cannot be read.'] }]);
   await app.close();
 });

@@ -15,3 +15,4 @@ export * from './routes.js';
 export * from './run.js';
 export * from './settings.js';
 export * from './start.js';
+export { removeKeys, unreadableKeys, type ViewPorts } from './unreadable-keys.js';

@@ -1,7 +1,7 @@
 import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CLOCK, createHttpApp, Keyring, Metrics, Readiness, Traffic, type Answered, type Clock, type HttpAppOptions } from '#edge';
-import { CHECKPOINT_MS } from '#log';
+import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { StartError } from './config.js';
@@ -12,6 +12,7 @@ import { processMetrics } from './process-metrics.js';
 import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
 import type { Config } from './settings.js';
+import { UnreadableWatch, warningsOf } from './unreadable-keys.js';
 
 export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
   readonly clock?: Clock;
@@ -44,7 +45,8 @@ export async function start(
   logger: Logger,
   { clock = Date.now, checkpointMs = backend.checkpointMs(config), showFirstKey = () => Promise.resolve(), ...limits }: StartOptions = {},
 ): Promise<Running> {
-  const open = await backend.open(config, clock, (message) => logger.warn(message));
+  const report = (message: string): void => logger.warn(message);
+  const open = await backend.open(config, clock, report);
   const requestMetrics = new RequestMetrics();
   const requestLog = new RequestLog(logger);
   const observer = (answered: Answered): void => {
@@ -59,7 +61,7 @@ export async function start(
       trustedProxies: config.trustedProxies,
       ...limits,
     });
-    return await listen(app, open, backend, config, requestMetrics, showFirstKey);
+    return await listen(app, open, backend, config, requestMetrics, report, showFirstKey);
   } catch (error) {
     await app?.close();
     await open.close();
@@ -88,14 +90,17 @@ async function listen(
   backend: Backend,
   config: Config,
   requestMetrics: RequestMetrics,
+  report: (message: string) => void,
   showFirstKey: NonNullable<StartOptions['showFirstKey']>,
 ): Promise<Running> {
   const keyring = app.get(Keyring);
+  const views = app.get<Views>(VIEWS);
   const traffic = app.get(Traffic);
   const readiness = app.get(Readiness);
   for (const check of open.checks) readiness.add(check);
   readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
   readiness.add(() => (keyring.isStale() ? 'The log has been silent for minutes.' : undefined));
+  readiness.addWarnings(() => warningsOf(views));
   readiness.need(open.opened);
   readiness.need(keyring.ready());
   await app.init();
@@ -104,6 +109,7 @@ async function listen(
   opened.catch(() => undefined);
   if (!backend.listensAtOnce) await opened;
 
+  const unreadable = new UnreadableWatch(views, report);
   const own = processMetrics();
   const { all } = app.get(Metrics);
   all.push(...requestMetrics.metrics, ...open.metrics, ...own.metrics);
@@ -111,6 +117,7 @@ async function listen(
   const end = (): void => {
     admin.close();
     own.stop();
+    unreadable.stop();
   };
   try {
     const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));

@@ -1,12 +1,13 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CLOCK, type Clock } from '#edge';
 import { compareUtf8 } from '#model';
-import { RECORD_LOG, VIEWS, type Change, type Entry, type RecordLog, type Topic, type View, type Views } from '#log';
+import { RECORD_LOG, VIEWS, type Change, type Entry, type RecordLog, type Topic, type UnreadableKey, type View, type Views } from '#log';
 
 /** A log in memory that keeps what was appended: enough for the faces, which only append and look at views. */
 export class MemoryLog implements RecordLog, Views {
   readonly entries: Entry[] = [];
   readonly #views = new Map<string, MemoryView>();
+  readonly unreadable: UnreadableKey[] = [];
   /** Set to make appends fail. */
   failure: Error | undefined;
 
@@ -35,6 +36,10 @@ export class MemoryLog implements RecordLog, Views {
     let view = this.#views.get(topic.name);
     if (!view) this.#views.set(topic.name, (view = new MemoryView()));
     return view as View<unknown> as View<V>;
+  }
+
+  unreadableKeys(): readonly UnreadableKey[] {
+    return this.unreadable;
   }
 
   values<V>(topic: Topic<V>): V[] {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, tombstone, type Change, type Entry, type View } from '#log';
+import { entry, tombstone, type Change, type Entry, type StreamRecord, type View } from '#log';
 import type { ApiKey, Source } from '#model';
 import { apiKeys, sources } from '#topics';
 import { until } from './until.js';
@@ -107,6 +107,73 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       await appended;
       await until('it holds the last state', () => keys(view, 'o/').length === 2_800 && view.get('o/s199')?.lastReceivedMs === 7);
       for (const n of count(3_000)) expect(view.get(`o/s${n}`)?.lastReceivedMs).toBe(n < 200 ? 7 : n < 2_800 ? 0 : undefined);
+    });
+  });
+
+  describe('a record that cannot be decoded', () => {
+    const rubbish = Buffer.from('rubbish');
+    const bytesOf = async (key: ApiKey): Promise<Uint8Array> => {
+      const found = Promise.withResolvers<StreamRecord>();
+      const handler = async (records: readonly StreamRecord[]): Promise<void> => found.resolve(records[0]!);
+      const never = (): Promise<void> => Promise.resolve();
+      await subject.log.append([entry(apiKeys, key)]);
+      const read = await subject.log.consume({ group: 'bytes', topics: [apiKeys], handler, unreadable: never, stopped: () => undefined });
+      const bytes = subject.log.encoded(await found.promise);
+      await read.stop();
+      return bytes;
+    };
+    const unreadable = (): (readonly [topic: string, key: string])[] =>
+      subject.views.unreadableKeys().map(({ topic, key }) => [topic, key]);
+
+    it('takes an API key for deleted, for good, and no other key; a newer record or a tombstone ends that', async () => {
+      const other = { ...aKey, keyId: 'other' };
+      await subject.log.append([entry(apiKeys, aKey), entry(apiKeys, other)]);
+      const view = subject.views.open(apiKeys);
+      await view.ready;
+      const heard: Change<ApiKey>[] = [];
+      view.changes((change) => heard.push(change));
+      await subject.log.park(apiKeys.name, 'k', rubbish, {});
+      await subject.log.park(apiKeys.name, 'never was', rubbish, {});
+      for (const again of ['as it is', 'opened again'] as const) {
+        if (again === 'opened again') subject = await subject.reopen();
+        const now = subject.views.open(apiKeys);
+        await now.ready;
+        await now.caughtUp();
+        expect([now.get('k'), now.get('other')]).toEqual([undefined, other]);
+        expect(unreadable()).toEqual([
+          [apiKeys.name, 'k'],
+          [apiKeys.name, 'never was'],
+        ]);
+        expect(now.ageMs()).toBeLessThan(60_000);
+      }
+      expect(subject.views.unreadableKeys()[0]).toMatchObject({ partition: 0, reason: expect.stringContaining('0x00 and a schema id') });
+      expect(heard).toEqual([{ key: 'k', value: null }]);
+      await subject.log.append([entry(apiKeys, aKey), tombstone(apiKeys, 'never was')]);
+      const last = subject.views.open(apiKeys);
+      await last.caughtUp();
+      expect([last.get('k'), unreadable()]).toEqual([aKey, []]);
+    });
+
+    it('is also one that stands under another key than its own: it makes neither key valid', async () => {
+      const bytes = await bytesOf(aKey);
+      await subject.log.append([tombstone(apiKeys, 'k')]);
+      await subject.log.park(apiKeys.name, 'stolen', bytes, {});
+      const view = subject.views.open(apiKeys);
+      await view.ready;
+      await view.caughtUp();
+      expect([view.get('k'), view.get('stolen'), unreadable()]).toEqual([undefined, undefined, [[apiKeys.name, 'stolen']]]);
+    });
+
+    it('lets a source keep what was known of it', async () => {
+      const view = await openView();
+      await append(put('s', 1));
+      await subject.log.park(sources.name, 'o/s', rubbish, {});
+      await append(put('t', 1));
+      await view.caughtUp();
+      expect([view.get('o/s'), view.get('o/t'), unreadable()]).toEqual([aSource('s'), aSource('t'), [[sources.name, 'o/s']]]);
+      await append(put('s', 2));
+      await view.caughtUp();
+      expect([view.get('o/s'), unreadable()]).toEqual([aSource('s', 2), []]);
     });
   });
 

@@ -38,6 +38,8 @@ export const sources: Topic<Source> = {
   schema: 'source',
   key: sourceKey,
   cleanup: 'compact',
+  // What is known of a source is still true, and its next point brings the rest.
+  unreadable: 'skipped',
   partitions: 24,
 };
 
@@ -46,6 +48,8 @@ export const presence: Topic<Presence> = {
   schema: 'presence',
   key: (of) => `${sourceKey(of)}/${of.connectionId}`,
   cleanup: 'compact',
+  // A connection that is told of once lives as long as its gateway is heard.
+  unreadable: 'skipped',
   partitions: 24,
 };
 
@@ -54,6 +58,8 @@ export const gateways: Topic<Gateway> = {
   schema: 'gateway',
   key: (of) => of.gatewayId,
   cleanup: 'compact',
+  // The next heartbeat comes in seconds.
+  unreadable: 'skipped',
   partitions: 1,
 };
 

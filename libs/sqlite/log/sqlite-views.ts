@@ -1,5 +1,4 @@
-import { MapView, type AnyTopic, type StreamRecord, type Topic, type Unreadable, type View, type Views } from '#log';
-import { TelemetryError } from '#model';
+import { MapView, type AnyTopic, type StreamRecord, type Topic, type Unreadable, type UnreadableKey, type View, type Views } from '#log';
 import type { Follower, Receiver } from './follower.js';
 import type { SqliteLog } from './sqlite-log.js';
 
@@ -20,6 +19,10 @@ export class SqliteViews implements Views, Receiver {
     return view as View<unknown> as View<V>;
   }
 
+  unreadableKeys(): readonly UnreadableKey[] {
+    return [...this.#views.values()].flatMap((view) => view.unreadableKeys());
+  }
+
   wants(): boolean {
     return true;
   }
@@ -28,10 +31,8 @@ export class SqliteViews implements Views, Receiver {
     for (const record of records) this.#views.get(record.topic.name)!.apply(record);
   }
 
-  /** A view that cannot show a record stops there, for it would show what may be deleted. */
-  async unreadable({ topic, offset, reason }: Unreadable): Promise<void> {
-    const error = new TelemetryError('log_corrupt', `The record of ${topic.name} at offset ${offset} cannot be decoded: ${reason}.`);
-    this.#follower!.fail(error);
+  async unreadable(record: Unreadable): Promise<void> {
+    this.#views.get(record.topic.name)!.refuse(record);
   }
 
   failed(): void {
@@ -45,7 +46,7 @@ export class SqliteViews implements Views, Receiver {
     loaded.promise.catch(() => undefined);
     const caughtUp = (): Promise<void> => this.#follower!.reached(this.log.head);
     const { head } = this.log;
-    const isChange = ({ offset }: StreamRecord): boolean => offset >= head;
+    const isChange = ({ offset }: Pick<StreamRecord, 'offset'>): boolean => offset >= head;
     const options = { ready: loaded.promise, caughtUp, ageMs: () => this.log.ageMs(), isChange };
     for (const topic of compacted) this.#views.set(topic.name, new MapView(options));
     this.#follower = this.log.follow(compacted, this);
