@@ -96,7 +96,7 @@ describe('an embedded server', () => {
     const server = await startEmbedded({ dataDir });
     expect(await json(`${server.url}/health`)).toEqual({ status: 'ok' });
     expect(await json(`${server.url}/health/live`)).toEqual({ status: 'ok' });
-    expect(await json(`${server.url}/health/ready`)).toEqual({ status: 'ready', reasons: [] });
+    expect(await json(`${server.url}/health/ready`)).toEqual({ status: 'ready', reasons: [], warnings: [] });
     const figures = await (await fetch(`${server.adminUrl}/metrics`)).text();
     expect(figures).toContain('headwater_http_requests_total{method="GET",route="/health/ready",status="200"} 1\n');
     expect(figures.match(/^# HELP /gm)?.length).toBe(figures.match(/^# TYPE /gm)?.length);
