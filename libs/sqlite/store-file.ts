@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { TelemetryError } from '#model';
 import { makePrivate } from './durable-file.js';
 
 /** What the tables of the store look like: raise it when they change. A store of any other format is made again from the log at the start. */
@@ -40,6 +41,29 @@ export function formatOf(db: DatabaseSync): number {
 
 export function writeFormat(db: DatabaseSync): void {
   if (formatOf(db) !== storeFormat) db.exec(`PRAGMA user_version = ${storeFormat}`);
+}
+
+/**
+ * Moves everything from the write-ahead file of a store that nobody has open into its file, durably.
+ * @throws Error of SQLite, or TelemetryError `store_unavailable`, when something is left in the write-ahead file, as on a full disk.
+ */
+export function settleStore(file: string): void {
+  const wal = `${file}-wal`;
+  {
+    using db = openStoreForWriting(file);
+    db.exec('PRAGMA busy_timeout = 1000');
+    const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+    if (busy !== 0) throw new TelemetryError('store_unavailable', 'Something else has the store open.');
+  }
+  if (statSync(wal, { throwIfNoEntry: false })?.size)
+    throw new TelemetryError('store_unavailable', 'The write-ahead file cannot be emptied.');
+  for (const left of [wal, `${file}-shm`]) rmSync(left, { force: true });
+  const written = openSync(file, 'r+');
+  try {
+    fsyncSync(written);
+  } finally {
+    closeSync(written);
+  }
 }
 
 /** Removes the file and all that SQLite keeps beside it. */

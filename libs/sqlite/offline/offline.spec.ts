@@ -1,10 +1,12 @@
-import { fork } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry } from '#log';
 import { rollupIntervals } from '#model';
@@ -101,6 +103,44 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     await rebuild(dir, processorsOf);
     await expect(dump(dir)).resolves.toEqual(answers);
     await expect(check(dir)).resolves.toMatchObject({ differences: 0 });
+  });
+
+  const stands = /cannot be written, and the old one stands\. A rebuild needs about [\d,]+ MiB of free space/;
+
+  it('keeps its old store when the new one is not all in its own file', async () => {
+    const dir = await copy();
+    let reader: DatabaseSync | undefined;
+    // A reader in the middle keeps the write-ahead file from being emptied, as a full disk does.
+    const hold = (): void => {
+      if (reader) return;
+      reader = new DatabaseSync(join(dir, 'store.db.rebuilding'));
+      reader.exec('BEGIN; SELECT count(*) FROM event');
+    };
+    await expect(rebuild(dir, processorsOf, hold)).rejects.toThrow(stands);
+    reader!.close();
+    expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
+    await expect(dump(dir)).resolves.toEqual(answers);
+    await rebuild(dir, processorsOf);
+    await expect(dump(dir)).resolves.toEqual(answers);
+  });
+
+  it('is not rebuilt where the disk has less room than the store takes', async () => {
+    const dir = await copy();
+    const { size } = await stat(join(dir, 'store.db'));
+    await expect(rebuild(dir, processorsOf, undefined, () => size - 1)).rejects.toThrow(stands);
+    await expect(dump(dir)).resolves.toEqual(answers);
+  });
+
+  // Elsewhere a process cannot be kept from writing long files.
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+  onLinux('keeps its old store when the disk is full in the middle', async () => {
+    const dir = await copy();
+    const { size } = await stat(join(dir, 'store.db'));
+    const child = fileURLToPath(new URL('../../testing/rebuild-process.js', import.meta.url));
+    const limited = `ulimit -S -f ${Math.floor(size / 1024)}; exec "$0" "$1" "$2"`;
+    const running = promisify(execFile)('sh', ['-c', limited, process.execPath, child, dir]);
+    await expect(running).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(stands) });
+    await expect(dump(dir)).resolves.toEqual(answers);
   });
 
   it.each(['nothing', 'a file of rubbish'])('gets a store from %s', async (instead) => {

@@ -1,14 +1,16 @@
-import { forever } from '#model';
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnyTopic, Processor } from '#log';
-import { openDataFolder } from '../data-folder.js';
+import { forever, TelemetryError } from '#model';
+import { DataFolderError, openDataFolder } from '../data-folder.js';
 import { syncFolder } from '../durable-file.js';
 import { everyPartition, type GroupPosition } from '../log/positions.js';
-import type { SqliteLog } from '../log/sqlite-log.js';
 import { storeFileName } from '../fitting-store.js';
+import { logFileName } from '../log/fault.js';
+import type { SqliteLog } from '../log/sqlite-log.js';
 import { openLog, portsOf, type Ports } from '../storage.js';
-import { openStoreForWriting, removeStore } from '../store-file.js';
+import { storeFailure } from '../store-failure.js';
+import { openStoreForWriting, removeStore, settleStore } from '../store-file.js';
 import { openStores, storeGroups } from '../stores.js';
 import { logPieces, type Progress } from './log-pieces.js';
 
@@ -27,25 +29,56 @@ const freshName = `${storeFileName}.rebuilding`;
 /**
  * Makes the store of a stopped server anew from its log, in a file beside the old one that then takes its name: whenever it is ended, one of
  * the two stands whole, and what it leaves behind is removed by the next one. The next start goes on at the log's end.
- * Rejects DataFolderError when the folder is in use, `log_corrupt`, `store_unavailable`, and whatever a processor rejects; the old store
- * then stands.
+ * Rejects DataFolderError when the folder is in use or the disk has too little room, `log_corrupt`, and whatever a processor rejects; the
+ * old store then stands.
+ *
+ * @param freeBytes of the folder's disk.
  */
 export async function rebuild(
   dir: string,
   processorsOf: ProcessorsOf,
   onProgress: (progress: Progress) => void = () => {},
+  freeBytes: (folder: string) => number = freeBytesAt,
 ): Promise<Rebuilt> {
   await using opened = new AsyncDisposableStack();
   const folder = openDataFolder(dir);
   opened.defer(() => folder.release());
   const log = await openLog(folder);
   opened.defer(() => log.close());
-  const end = log.head;
   const fresh = join(folder.path, freshName);
   removeStore(fresh);
-  const rebuilt = await fill(log, end, fresh, processorsOf, onProgress);
-  replaceStore(fresh, join(folder.path, storeFileName));
-  return rebuilt;
+  const bytes = storeBytes(folder.path);
+  const free = freeBytes(folder.path);
+  if (free < bytes) throw new DataFolderError(tooLittleRoom(folder.path, bytes, free));
+  try {
+    const rebuilt = await fill(log, log.head, fresh, processorsOf, onProgress);
+    replaceStore(fresh, join(folder.path, storeFileName));
+    return rebuilt;
+  } catch (cause) {
+    removeStore(fresh);
+    if (!(cause instanceof TelemetryError) || cause.code !== 'store_unavailable') throw cause;
+    throw new DataFolderError(tooLittleRoom(folder.path, bytes, free), { cause });
+  }
+}
+
+/** What the new store will take at least, about: as much as the old one, or half of the log where there is none. */
+function storeBytes(folder: string): number {
+  const sizeOf = (name: string): number => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+  return sizeOf(storeFileName) + sizeOf(`${storeFileName}-wal`) || sizeOf(logFileName) / 2;
+}
+
+function freeBytesAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** Merges hold what they read and what they write of it at once, and the write-ahead file comes on top. */
+function tooLittleRoom(folder: string, bytes: number, free: number): string {
+  const mebibytes = (size: number): string => `${Math.ceil(size / 2 ** 20).toLocaleString('en')} MiB`;
+  return (
+    `The new store of the data folder ${folder} cannot be written, and the old one stands. A rebuild needs about ` +
+    `${mebibytes(2 * bytes + 2 ** 26)} of free space beside the old store; ${mebibytes(free)} were free at its start.`
+  );
 }
 
 async function fill(
@@ -80,26 +113,40 @@ async function fill(
     return { records, unreadable };
   } catch (cause) {
     await stores.crash();
-    removeStore(file);
     throw cause;
   }
 }
 
-/** The old store's write-ahead file must not be there any more when the new store takes its name. */
+/** The new store takes the old one's name once all of it is in its file and can be read. */
 function replaceStore(fresh: string, old: string): void {
-  settle(old);
+  try {
+    settleStore(fresh);
+    checkStore(fresh);
+    settleOld(old);
+  } catch (cause) {
+    throw storeFailure(cause);
+  }
   renameSync(fresh, old);
   syncFolder(join(old, '..'));
 }
 
-/** Puts what waits in the write-ahead file into the store. Of a store so damaged that this fails, nothing can be kept. */
-function settle(file: string): void {
+/** A connection that only reads would leave files of its own beside the store. */
+function checkStore(file: string): void {
+  using db = openStoreForWriting(file);
+  const [{ quick_check: found }] = db.prepare('PRAGMA quick_check(1)').all() as unknown as [{ quick_check: string }];
+  if (found !== 'ok') throw new TelemetryError('store_corrupt', `The new store is damaged as it was written: ${found}.`);
+}
+
+/** The old store must stand until the new one has its name, without a write-ahead file that the new one would take for its own. */
+function settleOld(file: string): void {
   try {
-    openStoreForWriting(file).close();
-  } catch {
-    // The old store is about to go.
+    settleStore(file);
+  } catch (cause) {
+    const failure = storeFailure(cause);
+    // Of a store that is damaged nothing can be kept; one that cannot be settled now is.
+    if (!(failure instanceof TelemetryError) || failure.code !== 'store_corrupt') throw failure;
+    for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
   }
-  for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
 }
 
 function positionsAt({ group, inputs }: Processor, next: number): GroupPosition[] {
