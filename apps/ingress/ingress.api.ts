@@ -33,9 +33,9 @@ const eventPoint = z
   .looseObject({
     ...anyPoint,
     class: z.literal('event'),
-    value: z
-      .union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.record(z.string(), z.unknown())])
-      .meta({ description: 'Any JSON but null; at most 4,096 bytes, a string as its UTF-8, anything else as compact JSON.' }),
+    value: z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())]).meta({
+      description: 'Any JSON; at most 4,096 bytes, a string as its UTF-8, anything else as the JSON that is sent, without its blanks.',
+    }),
   })
   .meta({ id: 'EventPoint' });
 

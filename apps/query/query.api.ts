@@ -58,7 +58,7 @@ const logEntry = z
   .object({
     timestamp_ms: unixMs,
     metric: z.string().meta({ description: 'Name of the event.' }),
-    value: z.string().meta({ description: 'A string as it was sent; anything else as compact JSON.' }),
+    value: z.string().meta({ description: 'A string as it was sent; anything else as the JSON that was sent, without its blanks.' }),
     tags: z.record(z.string(), z.string()),
   })
   .meta({ id: 'LogEntry' });

@@ -15,16 +15,17 @@ type Fields = Readonly<Record<string, unknown>>;
  * Reads an ingest body from its JSON: the one definition of what a point is. Of optional fields null means the same as absent, and
  * unknown ones are ignored.
  *
+ * @param json the body, with the value of each point as the place in `bytes` where it begins and where it ends; see `pruneBody`.
  * @throws TelemetryError `invalid_body`, `too_many_points`, `invalid_points`.
  */
-export function acceptBody(json: unknown, { orgId, receivedMs }: IngestContext): Accepted {
+export function acceptBody(json: unknown, bytes: Uint8Array, { orgId, receivedMs }: IngestContext): Accepted {
   const body = fieldsOf(json);
   if (!body) throw new TelemetryError('invalid_body', 'Send an object with source_id and points.');
   const { points } = body;
   if (!Array.isArray(points)) throw new TelemetryError('invalid_body', 'Give the body a field `points` that is an array.');
   if (points.length > maxPoints) throw new TelemetryError('too_many_points', 'Send at most 10,000 points in one body.');
 
-  const reader = new BodyReader(receivedMs, body['source_id']);
+  const reader = new BodyReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), receivedMs, body['source_id']);
   for (let place = 0; place < points.length && !reader.flaws.full; place++) reader.read(points[place], place);
   if (reader.flaws.any) throw reader.flaws.toError();
   return {
@@ -42,6 +43,7 @@ class BodyReader {
   readonly #named = new Set<string>();
 
   constructor(
+    private readonly bytes: Buffer,
     private readonly receivedMs: number,
     private readonly bodySourceId: unknown,
   ) {
@@ -60,14 +62,21 @@ class BodyReader {
     const metric = this.#metric(point['metric'], place);
     const timestampMs = this.#timestampMs(point['timestamp'], place);
     const tags = readTags(point['tags'], place, this.flaws);
-    const { value } = point;
+    const value = this.#textOf(point['value']);
     if (point['class'] === 'event') {
-      const stored = storedValue(value);
+      const stored = value === undefined ? 'missing_value' : storedValue(value, value.startsWith('"') && JSON.parse(value));
       if (typeof stored === 'string') this.flaws.add(stored, 'points', place, 'value');
       else if (!this.flaws.any) this.events.add(sourceId, { metric, timestampMs, ...stored, tags, place });
     } else if (this.#isNumeric(point['class'], value, place) && !this.flaws.any) {
-      this.points.add(this.points.run(sourceId, metric, tags), timestampMs, value as number);
+      this.points.add(this.points.run(sourceId, metric, tags), timestampMs, Number(value));
     }
+  }
+
+  /** The JSON of a value as it was sent. */
+  #textOf(span: unknown): string | undefined {
+    if (span === undefined) return undefined;
+    const [start, end] = span as [number, number];
+    return this.bytes.toString('utf8', start, end);
   }
 
   #sourceId(value: unknown, place: number): string {
@@ -99,10 +108,10 @@ class BodyReader {
     return timestampMs;
   }
 
-  #isNumeric(kind: unknown, value: unknown, place: number): boolean {
+  #isNumeric(kind: unknown, value: string | undefined, place: number): boolean {
     if (isGiven(kind) && kind !== 'metric') this.flaws.add('unknown_class', 'points', place, 'class');
     else if (value === undefined) this.flaws.add('missing_value', 'points', place);
-    else if (typeof value !== 'number' || !Number.isFinite(value)) this.flaws.add('invalid_value', 'points', place, 'value');
+    else if (!/^[-\d]/.test(value) || !Number.isFinite(Number(value))) this.flaws.add('invalid_value', 'points', place, 'value');
     else return true;
     return false;
   }

@@ -9,8 +9,6 @@ const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 /** Passes JSON, byte by byte, and makes nothing of it. @throws TelemetryError `invalid_json` where it is none. */
 export class JsonPasser {
   at = 0;
-  /** Values passed, those within others too. */
-  values = 0;
 
   /** @param bytes valid UTF-8, nested so little that a function may call itself as deep. */
   constructor(readonly bytes: Buffer) {
@@ -43,7 +41,6 @@ export class JsonPasser {
   }
 
   value(): void {
-    this.values++;
     const byte = this.peek();
     if (byte === quote) this.string();
     else if (byte === openBrace) this.#members();

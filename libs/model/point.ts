@@ -24,7 +24,7 @@ export interface PointBatch {
 export interface DeviceEvent {
   readonly metric: string;
   readonly timestampMs: number;
-  /** A string that was sent as a string, else compact JSON; at most 4,096 bytes of UTF-8. */
+  /** A string that was sent as a string, else the JSON that was sent, without its blanks; at most 4,096 bytes of UTF-8. */
   readonly value: string;
   /** True when `value` is the JSON of something that is not a string. */
   readonly isJson: boolean;

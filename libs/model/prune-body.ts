@@ -1,4 +1,3 @@
-import { maxEventValueBytes } from './event-value.js';
 import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
 import { notJson } from './json.js';
 import { JsonPasser } from './json-passer.js';
@@ -11,15 +10,13 @@ type Take = (() => void) | undefined;
 /** In place of an object or array where none can be right, and of points that are an object. */
 const anArray = Buffer.from('[]');
 const anObject = Buffer.from('{}');
-/** In place of an event's value that is certainly too large. */
-const tooLarge = Buffer.from(JSON.stringify('x'.repeat(maxEventValueBytes + 1)));
 /** A key in bytes that is longer than this is none that means something, however many of its characters are escaped. */
 const mostKeyBytes = 60;
 
 /**
  * An ingest body without what no answer depends on: fields that nobody knows, points and tags beyond those that already are too many,
- * the inside of whatever is of a wrong kind or too large. What is left costs little to parse, and `acceptBody` says of it what it would
- * say of all; only, an event's value of more than 4,096 values is too large even where most of them have one key.
+ * the inside of whatever is of a wrong kind. In place of the value of a point stands where it begins and where it ends, `[17,21]`: an
+ * event keeps the text of its value, which no parser tells. What is left costs little to parse, for `acceptBody`.
  *
  * @param bytes valid UTF-8, nested at most 64 deep.
  * @throws TelemetryError `invalid_json` when what is left out is not JSON; what is left may still be none.
@@ -48,7 +45,8 @@ class Pruner {
 
   constructor(bytes: Buffer) {
     this.#json = new JsonPasser(bytes);
-    this.#out = Buffer.allocUnsafe(bytes.length + tooLarge.length);
+    // The shortest field `"value":0` of 9 bytes becomes at most 25.
+    this.#out = Buffer.allocUnsafe(3 * bytes.length);
   }
 
   body(): Uint8Array {
@@ -115,10 +113,9 @@ class Pruner {
   #value(): void {
     const json = this.#json;
     json.peek();
-    const [start, before] = [json.at, json.values];
+    const start = json.at;
     json.value();
-    if (json.values - before > maxEventValueBytes) this.#putAll(tooLarge);
-    else this.#copy(start, json.at);
+    this.#putAll(Buffer.from(`[${start},${json.at}]`));
   }
 
   #scalar(instead = anArray): void {

@@ -2,9 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Accepted } from './accepted.js';
 import { TelemetryError } from './errors.js';
-import { acceptBody } from './ingest-body.js';
-import { parseIngest } from './ingest.js';
-import { parseJson } from './json.js';
+import { parseAny, parseIngest } from './ingest.js';
 import { scanBody } from './scan-body.js';
 import { mutated, mutations, nearlyRightBodies } from '#testing';
 
@@ -29,7 +27,7 @@ function outcome(read: () => Accepted): string {
 
 const seen = (tags: object): unknown => [Object.getPrototypeOf(tags), Object.entries(tags)];
 const hex = (column: Float64Array): string => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
-const bySimple = (bytes: Uint8Array): string => outcome(() => acceptBody(parseJson(bytes), context));
+const bySimple = (bytes: Uint8Array): string => outcome(() => parseAny(bytes, context));
 const byEither = (bytes: Uint8Array): string => outcome(() => parseIngest(bytes, context));
 
 /** More by hand: FUZZ_RUNS=1000000. */

@@ -200,7 +200,8 @@ class BodyScanner {
 
   #addEvent(metric: string): void {
     if (this.#valueEnd - this.#valueStart > mostValueBytes) throw unusual;
-    const stored = storedValue(parsed(this.json.text(this.#valueStart, this.#valueEnd)));
+    const json = this.json.text(this.#valueStart, this.#valueEnd);
+    const stored = storedValue(json, parsed(json));
     if (typeof stored === 'string') throw unusual;
     const tags = this.#tags.at(this.#tagNumber);
     this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });

@@ -204,7 +204,6 @@ export const ingest: Section = (stage) => {
       ['tags a text', { ...good, tags: 'a' }, '/points/1/tags'],
       ['a tag that is no string', { ...good, tags: { a: 1 } }, '/points/1/tags/a'],
       ['17 tags', { ...good, tags: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`t${n}`, ''])) }, '/points/1/tags'],
-      ['event value null', { ...good, class: 'event', value: null }, '/points/1/value'],
       ['event value missing', { ...without('value'), class: 'event' }, '/points/1'],
     ])('%s', async (_, point, pointer) => {
       const id = stage().id('refused');

@@ -20,6 +20,7 @@ export const logs: Section = (stage) => {
       [1.5e-9, '1.5e-9'],
       [true, 'true'],
       [false, 'false'],
+      [null, 'null'],
       ['ünïcode 🌡\n\u0001', 'ünïcode 🌡\n\u0001'],
       ['x'.repeat(4096), 'x'.repeat(4096)],
       ['é'.repeat(2048), 'é'.repeat(2048)],
@@ -37,14 +38,16 @@ export const logs: Section = (stage) => {
       },
     );
 
-    it('white space of an object that was sent is not kept', async () => {
-      const id = stage().id('compact');
-      await stage().own.accepted(
-        `{"source_id":"${id}","points":[{"metric":"e","class":"event","timestamp":${at},"value": { "a" : [ 1 , 2.50 ] } }]}`,
-      );
-      await stage().reads<EntryJson[]>(id, `/logs?${window}`, (entries) =>
-        expect(entries.map(({ value }) => value)).toEqual(['{"a":[1,2.5]}']),
-      );
+    it.each([
+      ['{ "a" : [ 1 , 2.50 ] }', '{"a":[1,2.50]}'],
+      ['[1.0, -0, 1E+2, 1e400, 12345678901234567890]', '[1.0,-0,1E+2,1e400,12345678901234567890]'],
+      ['{"2":1,"1":2,"2":3,"__proto__":4}', '{"2":1,"1":2,"2":3,"__proto__":4}'],
+      [String.raw`{"a b": "c \" , d", "\u00e9": "\ud83d\ude00 é"}`, String.raw`{"a b":"c \" , d","\u00e9":"\ud83d\ude00 é"}`],
+      ['1.0', '1.0'],
+    ])('decisions §1: %s is kept as it was sent, without its blanks', async (sent, stored) => {
+      const id = stage().id(`sent-${sent.length}`);
+      await stage().own.accepted(`{"source_id":"${id}","points":[{"metric":"e","class":"event","timestamp":${at},"value": ${sent} }]}`);
+      await stage().reads<EntryJson[]>(id, `/logs?${window}`, (entries) => expect(entries.map(({ value }) => value)).toEqual([stored]));
     });
 
     it.each([
