@@ -18,13 +18,14 @@ const anyPoint = {
     .nullish()
     .meta({
       description:
-        'Unix milliseconds. Below 1e12 it is taken as seconds, from 1e14 as microseconds, from 1e17 as nanoseconds. Missing, null or not above 0: the time at which the server received the body. A point with a timestamp can be sent again without being stored twice.',
+        'Unix milliseconds. Below 1e12 it is taken as seconds, from 1e14 as microseconds, from 1e17 as nanoseconds. Missing, null or not above 0: the time at which the server received the body. A point with a timestamp can be sent again, with the same tags, without being stored twice.',
       examples: [1769860800000],
     }),
-  tags: z
-    .record(tagText, tagText)
-    .nullish()
-    .meta({ description: 'Labels: at most 16, keys and values at most 256 bytes each.', maxProperties: 16 }),
+  tags: z.record(tagText, tagText).nullish().meta({
+    description:
+      'Labels: at most 16, keys and values at most 256 bytes each. Points of one metric and time that differ in tags are different points, for example the cores of a processor.',
+    maxProperties: 16,
+  }),
 };
 
 const metricPoint = z.looseObject({ ...anyPoint, class: z.literal('metric').nullish(), value: z.number() }).meta({ id: 'MetricPoint' });

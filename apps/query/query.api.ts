@@ -23,13 +23,18 @@ const device = z
   })
   .meta({ id: 'Device' });
 
-const rawSeries = z.object({ timestamp_ms: times, value: numbers }).meta({ id: 'RawSeries' });
+const rawSeries = z.object({ timestamp_ms: times, value: numbers }).meta({
+  id: 'RawSeries',
+  description:
+    'Points in the order of time. Points that differ in tags only stand one after the other with the same time, by the bytes of their tags.',
+});
 
 const buckets = { min: numbers, max: numbers, avg: numbers.meta({ description: 'Sum divided by count.' }), count: z.array(z.int()) };
 
-const aggregatedSeries = z
-  .object({ timestamp_ms: bucketTimes, ...buckets })
-  .meta({ id: 'AggregatedSeries', description: 'Buckets aligned to UTC; one without points is absent.' });
+const aggregatedSeries = z.object({ timestamp_ms: bucketTimes, ...buckets }).meta({
+  id: 'AggregatedSeries',
+  description: 'Buckets aligned to UTC, over all points of the metric whatever their tags; one without points is absent.',
+});
 
 const interval = z.enum(['1m', '10m', '1h', '1d']);
 const auto = z.boolean().meta({ description: 'True when the interval was chosen automatically and is not `raw`.' });
@@ -122,7 +127,8 @@ export const queryOperations: readonly Operation[] = [
     params: sourceParams,
     answers: {
       200: {
-        description: 'The newest value of each metric, of those with a point between an hour ago and ten minutes ahead.',
+        description:
+          'The newest value of each metric, of those with a point between an hour ago and ten minutes ahead. Of points that differ in tags only it is the last by the bytes of their tags.',
         schema: z.object({ metrics: z.record(z.string(), z.number()) }),
       },
     },
@@ -135,7 +141,7 @@ export const queryOperations: readonly Operation[] = [
     tag: 'Metrics',
     summary: 'Query series',
     description:
-      'Points or buckets of a window, at most 10,000 rows over all series together: the first ones, ordered by time and then metric. A bucket belongs to the window when its start does; the start of the window is first moved down to the start of a bucket.',
+      'Points or buckets of a window, at most 10,000 rows over all series together: the first ones, ordered by time, metric and tags. A bucket belongs to the window when its start does; the start of the window is first moved down to the start of a bucket.',
     params: sourceParams,
     query: seriesQuery,
     answers: { 200: { description: 'The series.', schema: series } },

@@ -21,13 +21,20 @@ function selected(series: readonly number[][], limit: number, order: readonly nu
   for (const at of order) {
     const times = Float64Array.from(series[at]!);
     const middle = times.length >> 1;
-    first.add(at, [times, times.map((timeMs) => timeMs * 2)], 0, middle);
-    first.add(at, [times, times.map((timeMs) => timeMs * 2)], middle, times.length);
+    const places = times.map((_, place) => place);
+    first.add(at, [times, places], 0, middle);
+    first.add(at, [times, places], middle, times.length);
   }
   const { counts, columns, truncated } = first.finish();
-  expect([...columns[1]!]).toEqual([...columns[0]!].map((timeMs) => timeMs * 2));
   let begin = 0;
-  const kept = [...counts].map((count) => [...columns[0]!.subarray(begin, (begin += count))]);
+  const kept = Array.from(counts, (count, at) => {
+    const [times, places] = columns.map((column) => [...column.subarray(begin, begin + count)]) as [number[], number[]];
+    begin += count;
+    // The first of each series, in the order in which they came.
+    expect(places).toEqual([...places.keys()]);
+    expect(times).toEqual(series[at]!.slice(0, count));
+    return times;
+  });
   return { series: kept, truncated };
 }
 
@@ -39,6 +46,28 @@ describe('the first rows of all series', () => {
     [[[5], [1, 5], [1, 5]], 4],
     [[[], [7], []], 1],
     [[], 10],
+    [
+      [
+        [1, 1, 1],
+        [1, 1],
+      ],
+      2,
+    ],
+    [
+      [
+        [1, 1, 1],
+        [1, 1],
+      ],
+      4,
+    ],
+    [
+      [
+        [0, 1, 1],
+        [1, 1],
+        [1, 1, 2],
+      ],
+      5,
+    ],
   ])('of %j with limit %i are those of a sort', (series, limit) => {
     expect(selected(series, limit, [...series.keys()])).toEqual(expected(series, limit));
   });
@@ -46,9 +75,10 @@ describe('the first rows of all series', () => {
   it.each(Array.from({ length: 60 }, (_, seed) => seed))('of random series, seed %i, are those of a sort', (seed) => {
     const random = numbers(seed);
     const spread = 10 ** Math.ceil(5 * random());
+    const distinct = random() < 0.5;
     const series = Array.from({ length: 1 + Math.floor(40 * random()) }, () => {
       const times = Array.from({ length: Math.floor(400 * random()) }, () => Math.floor(spread * random()));
-      return [...new Set(times)].sort((a, b) => a - b);
+      return [...(distinct ? new Set(times) : times)].sort((a, b) => a - b);
     });
     const order = [...series.keys()].sort(() => random() - 0.5);
     const limit = 1 + Math.floor(300 * random());

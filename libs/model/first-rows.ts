@@ -39,8 +39,8 @@ export interface SelectedRows {
 const mostKept = 128 * 1024;
 
 /**
- * Keeps the first `limit` of all rows, ordered by time and then by series number. Rows come series by series, ascending in time, and it
- * holds only a few times as many as it keeps.
+ * Keeps the first `limit` of all rows, ordered by time, then by series number, then as they came. Rows come series by series, ascending in
+ * time, and it holds only a few times as many as it keeps.
  */
 export class FirstRows {
   /** Rows with a later time are not among the first: there is no need to bring them. */
@@ -55,6 +55,8 @@ export class FirstRows {
   /** The series in the order in which they came, and how many came. */
   #came = new Uint32Array(0);
   #comers = 0;
+  /** A series of which a row was dropped: all that it brings after that is dropped too. */
+  #cutOff = -1;
 
   /** @param width columns of a row, the time included. */
   constructor(private readonly width: number) {
@@ -72,6 +74,7 @@ export class FirstRows {
     this.#to = new Uint32Array(seriesCount);
     this.#came = new Uint32Array(seriesCount);
     this.#comers = 0;
+    this.#cutOff = -1;
     return this;
   }
 
@@ -80,7 +83,7 @@ export class FirstRows {
     const timeMs = columns[0]!;
     let end = to;
     while (end > from && timeMs[end - 1]! > this.lastMs) end--;
-    if (end === from) return;
+    if (end === from || series === this.#cutOff) return;
     this.#reserve(end - from);
     for (let at = 0; at < columns.length; at++) copy(columns[at]!, from, end, this.#columns[at]!, this.#length);
     if (this.#comers === 0 || this.#came[this.#comers - 1] !== series) {
@@ -94,7 +97,7 @@ export class FirstRows {
 
   finish(): SelectedRows {
     const truncated = this.#length > this.#limit;
-    if (truncated) this.#cut();
+    if (truncated) this.#cut(this.#limit);
     const counts = this.#to.map((to, series) => to - this.#from[series]!);
     const columns = this.#columns.map((column) => this.#gathered(column, Math.min(this.#length, this.#limit)));
     return { counts, columns, truncated };
@@ -111,40 +114,41 @@ export class FirstRows {
     return all;
   }
 
-  /** Shortens the series to the first `limit` rows of all: what is before the last time, and of what is at it the first series. */
-  #cut(): void {
+  /**
+   * Shortens the series to the first `keep` rows of all, of which there are more: what is before the last time, and of what is at that time
+   * the first series. Returns the last time.
+   */
+  #cut(keep: number): number {
     const [from, to, timeMs] = [this.#from, this.#to, this.#columns[0]!];
-    const lastMs = this.#limit === 0 ? -Infinity : this.#nth(this.#limit - 1);
-    let left = this.#limit;
+    const lastMs = keep === 0 ? -Infinity : this.#nth(keep - 1);
+    let left = keep;
     for (let series = 0; series < from.length; series++) {
       while (to[series]! > from[series]! && timeMs[to[series]! - 1]! > lastMs) to[series]!--;
       left -= to[series]! - from[series]!;
     }
     for (let series = from.length - 1; left < 0; series--) {
-      if (to[series]! > from[series]! && timeMs[to[series]! - 1] === lastMs) {
-        to[series]!--;
-        left++;
-      }
+      for (; left < 0 && to[series]! > from[series]! && timeMs[to[series]! - 1] === lastMs; left++) to[series]!--;
     }
+    return lastMs;
   }
 
-  /** Drops what is later than the first row that is one too many. */
+  /** Drops all but one row more than it keeps: that one says that rows are left out. */
   #prune(): void {
-    this.lastMs = this.#nth(this.#limit);
-    const timeMs = this.#columns[0]!;
+    const coming = this.#came[this.#comers - 1]!;
+    const end = this.#to[coming]!;
+    this.lastMs = this.#cut(this.#limit + 1);
+    if (this.#to[coming]! < end) this.#cutOff = coming;
     let length = 0;
     for (let at = 0; at < this.#comers; at++) {
       const series = this.#came[at]!;
       const from = this.#from[series]!;
-      let to = this.#to[series]!;
-      while (to > from && timeMs[to - 1]! > this.lastMs) to--;
+      const to = this.#to[series]!;
       for (const column of this.#columns) copy(column, from, to, column, length);
       this.#from[series] = length;
       length += to - from;
       this.#to[series] = length;
     }
     this.#length = length;
-    this.#pruneAt = Math.max(4 * this.#limit + 1024, 2 * length);
   }
 
   #nth(nth: number): number {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, Runner, type Processor } from '#log';
+import type { SeriesRun } from '#model';
 import { events, points } from '#topics';
 import { processorsOf } from '../../apps/processors/processors-of.js';
 import { catchUp } from './offline/catch-up.js';
@@ -194,6 +195,35 @@ describe('a data folder of which a part was restored', () => {
     await change(dir);
     await expect(start(dir)).resolves.toEqual({ found: both(1, 2, 3), taken: 6, warnings: [expect.stringMatching(says)] });
     await expect(start(dir)).resolves.toEqual({ found: both(1, 2, 3), taken: 0, warnings: [] });
+  });
+
+  it('has points back that the format of before took for one, as they differ in tags only', async () => {
+    const dir = newDir();
+    const storage = await openStorage(dir);
+    const core = (name: string, value: number): SeriesRun => ({
+      metric: 'm',
+      tags: { core: name },
+      timestampMs: Float64Array.of(timeMs),
+      value: Float64Array.of(value),
+    });
+    const batch = { orgId: 'o', sourceId: 's', receivedMs: timeMs, series: [core('1', 3), core('0', 2), core('0', 1)] };
+    await storage.log.append([entry(points, batch)]);
+    await catchUp(storage.log, processorsOf(storage));
+    await storage.close();
+    const store = new DatabaseSync(join(dir, 'store.db'));
+    store.exec(`
+      PRAGMA user_version = 1;
+      DROP INDEX block_place;
+      ALTER TABLE block DROP COLUMN number;
+      CREATE UNIQUE INDEX block_place ON block(run, kind, key, time_ms);
+      CREATE TABLE tag_set(id INTEGER PRIMARY KEY, tags TEXT NOT NULL UNIQUE, crc INT NOT NULL)`);
+    store.close();
+    await expect(start(dir)).resolves.toEqual({
+      found: [[1, 3], []],
+      taken: 1,
+      warnings: [expect.stringMatching(/written by another version/)],
+    });
+    await expect(start(dir)).resolves.toMatchObject({ found: [[1, 3], []], taken: 0, warnings: [] });
   });
 
   it('goes on making its store where a crash has cut that off', async () => {

@@ -4,7 +4,7 @@ import { TelemetryError } from '#model';
 import { makePrivate } from './durable-file.js';
 
 /** What the tables of the store look like: raise it when they change. A store of any other format is made again from the log at the start. */
-export const storeFormat = 1;
+export const storeFormat = 2;
 
 /**
  * Pages in the write-ahead file before they go to their places (32 MiB). An event touches a page of each index, and pages that many

@@ -51,7 +51,7 @@ async function* pages(
   metrics: readonly string[],
   interval: Interval,
 ): AsyncGenerator<readonly [metric: string, rows: Rows]> {
-  const limit = Math.max(pageRows, 2 * metrics.length);
+  let limit = Math.max(pageRows, 2 * metrics.length);
   for (let startMs = 0, more = true; more;) {
     const query: SeriesQuery = { orgId, sourceId, metrics, window: { startMs, endMs: 1e16 }, limit };
     const { series, truncated } = await ask(store, query, interval);
@@ -59,6 +59,8 @@ async function* pages(
     // At its last time a page that was cut may lack some series: the next one begins there.
     const endMs = truncated ? Math.max(...series.map(([, { timestampMs }]) => timestampMs[timestampMs.length - 1]!)) : Infinity;
     for (const [metric, rows] of series) yield [metric, before(rows, endMs)];
+    // More points than a page holds may have one time.
+    if (endMs === startMs) limit *= 2;
     startMs = endMs;
   }
 }

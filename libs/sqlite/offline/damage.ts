@@ -23,9 +23,9 @@ function* treeDamage(db: DatabaseSync): Generator<string> {
 }
 
 function* blockDamage(db: DatabaseSync): Generator<string> {
-  const rows = db.prepare('SELECT run, kind, key, time_ms AS timeMs, body FROM block').iterate();
-  for (const { run, kind, key, timeMs, body } of rows as Iterable<unknown> as Iterable<BlockRow & BlockRow['last']>) {
-    const fault = blockFault({ run, kind, last: { key, timeMs }, body });
+  const rows = db.prepare('SELECT run, kind, key, time_ms AS timeMs, number, body FROM block').iterate();
+  for (const { run, kind, key, timeMs, number, body } of rows as Iterable<unknown> as Iterable<BlockRow & BlockRow['last']>) {
+    const fault = blockFault({ run, kind, number, last: { key, timeMs }, body });
     if (fault) yield fault;
   }
 }

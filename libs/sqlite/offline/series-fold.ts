@@ -1,6 +1,7 @@
-import { bucketStartMs, intervalMs, type Interval, type RollupInterval } from '#model';
+import { bucketStartMs, intervalMs, type Interval, type RollupInterval, type SeriesRun, tagsKey } from '#model';
+import { inOrder, TagSets } from '../series/tag-sets.js';
 
-/** Rows of one series by ascending time, as columns. */
+/** Rows of one series by ascending time, points of one time by their tags; as columns. */
 export interface Rows {
   readonly timestampMs: ArrayLike<number>;
   readonly columns: Readonly<Record<string, ArrayLike<number>>>;
@@ -10,31 +11,39 @@ export interface Rows {
 export class SeriesFold {
   readonly #timestampMs: Float64Array;
   readonly #value: Float64Array;
+  /** Which of `#tagSets` each point has. */
+  readonly #tag: Uint32Array;
+  readonly #tagSets = new TagSets();
   #length = 0;
 
   /** @param points that will be added. */
   constructor(points: number) {
     this.#timestampMs = new Float64Array(points);
     this.#value = new Float64Array(points);
+    this.#tag = new Uint32Array(points);
   }
 
-  add(timestampMs: Float64Array, value: Float64Array): void {
+  add({ timestampMs, value, tags }: Pick<SeriesRun, 'timestampMs' | 'value' | 'tags'>): void {
     this.#timestampMs.set(timestampMs, this.#length);
     this.#value.set(value, this.#length);
+    this.#tag.fill(this.#tagSets.number(tagsKey(tags)), this.#length, this.#length + value.length);
     this.#length += value.length;
   }
 
-  /** One point for each time, the one that came last. */
+  /** One point for each time and tag set, the one that came last. */
   deduplicated(): SeriesFold {
     const [timestampMs, value] = [this.#timestampMs, this.#value];
     if (timestampMs.every((time, at) => at === 0 || time > timestampMs[at - 1]!)) return this;
-    const order = Uint32Array.from({ length: this.#length }, (_, at) => at).sort((a, b) => timestampMs[a]! - timestampMs[b]! || a - b);
-    const kept = order.filter((at, place) => timestampMs[order[place + 1]!] !== timestampMs[at]);
+    const { places } = inOrder(this.#tagSets.texts);
+    const place = this.#tag.map((tag) => places[tag]!);
+    const order = Uint32Array.from({ length: this.#length }, (_, at) => at);
+    order.sort((a, b) => timestampMs[a]! - timestampMs[b]! || place[a]! - place[b]! || a - b);
+    const same = (a: number, b: number | undefined): boolean =>
+      b !== undefined && timestampMs[a] === timestampMs[b] && place[a] === place[b];
+    const kept = order.filter((at, index) => !same(at, order[index + 1]));
     const fold = new SeriesFold(kept.length);
-    fold.add(
-      Float64Array.from(kept, (at) => timestampMs[at]!),
-      Float64Array.from(kept, (at) => value[at]!),
-    );
+    fold.#timestampMs.set(Float64Array.from(kept, (at) => timestampMs[at]!));
+    fold.#value.set(Float64Array.from(kept, (at) => value[at]!));
     return fold;
   }
 

@@ -3,6 +3,7 @@ import { ArenaColumns, type ArenaSize } from './arena.js';
 import type { PointStream } from './point-stream.js';
 import { Points } from './points.js';
 import { sortPoints } from './sort-points.js';
+import { inOrder, TagSets } from './tag-sets.js';
 
 /** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
 export interface LentArena {
@@ -11,25 +12,32 @@ export interface LentArena {
   readonly buffer: SharedArrayBuffer | undefined;
   readonly size: ArenaSize;
   readonly heads: Int32Array;
+  /** Those that the read before this one was not lent. */
+  readonly newTagSets: readonly string[];
 }
 
 export interface OpenArena {
   readonly number: number;
   readonly columns: ArenaColumns;
   readonly heads: Int32Array;
+  /** As the columns number them. */
+  readonly tagSets: string[];
 }
 
 /** What a thread was lent last. */
 export class LentArenas {
-  #columns = new Map<number, ArenaColumns>();
+  #last = new Map<number, Omit<OpenArena, 'heads'>>();
 
   /** To be called for every request, in the order in which they were made. */
   open(lent: readonly LentArena[]): OpenArena[] {
-    const arenas = lent.map(({ number, buffer, size, heads }) => {
-      const columns = buffer ? new ArenaColumns(buffer, size) : this.#columns.get(number)!;
-      return { number, columns, heads };
+    const arenas = lent.map(({ number, buffer, size, heads, newTagSets }) => {
+      const known = this.#last.get(number);
+      const columns = buffer ? new ArenaColumns(buffer, size) : known!.columns;
+      const tagSets = buffer ? [] : known!.tagSets;
+      for (const text of newTagSets) tagSets.push(text);
+      return { number, columns, heads, tagSets };
     });
-    this.#columns = new Map(arenas.map(({ number, columns }) => [number, columns]));
+    this.#last = new Map(arenas.map((arena) => [arena.number, arena]));
     return arenas;
   }
 }
@@ -52,8 +60,19 @@ export class ArenaScratch {
 
 const mostKept = 64 * 1024;
 
+/** What an arena has of one series: its pieces as they came, and the place of the tag set of each in the order of all of them. */
+interface Pieces {
+  readonly position: number;
+  readonly numbers: readonly number[];
+  readonly places: Uint32Array;
+  readonly tagSets: readonly string[];
+  readonly points: number;
+}
+
 /** Reads one arena; series are named by their position in the request. */
 export class ArenaReader {
+  #pieces: Pieces | undefined;
+
   constructor(
     private readonly arena: OpenArena,
     private readonly scratch: ArenaScratch,
@@ -80,16 +99,28 @@ export class ArenaReader {
   }
 
   #collect(position: number, fromMs: number, toMs: number): Points {
-    const { columns, heads } = this.arena;
-    const { begin, before } = columns;
-    const pieces: number[] = [];
-    let count = 0;
-    for (let piece = heads[position]!; piece >= 0; piece = before[piece]!) {
-      pieces.push(piece);
-      count += begin[piece + 1]! - begin[piece]!;
-    }
-    const { taken, spare } = this.scratch.room(count);
-    for (const piece of pieces.reverse()) columns.copyPiece(piece, 0, fromMs, toMs, taken);
+    if (this.#pieces?.position !== position) this.#pieces = this.#find(position);
+    const { numbers, places, tagSets, points } = this.#pieces;
+    const { taken, spare } = this.scratch.room(points);
+    taken.tagSets = tagSets;
+    for (let at = 0; at < numbers.length; at++) this.arena.columns.copyPiece(numbers[at]!, places[at]!, fromMs, toMs, taken);
     return sortPoints(taken, spare);
+  }
+
+  #find(position: number): Pieces {
+    const { columns, heads, tagSets } = this.arena;
+    const { begin, before, tag } = columns;
+    const numbers: number[] = [];
+    let points = 0;
+    for (let piece = heads[position]!; piece >= 0; piece = before[piece]!) {
+      numbers.push(piece);
+      points += begin[piece + 1]! - begin[piece]!;
+    }
+    numbers.reverse();
+    const used = new TagSets();
+    const places = Uint32Array.from(numbers, (piece) => used.number(tagSets[tag[piece]!]!));
+    const ordered = inOrder(used.texts);
+    for (let at = 0; at < places.length; at++) places[at] = ordered.places[places[at]!]!;
+    return { position, numbers, places, tagSets: ordered.tagSets, points };
   }
 }

@@ -32,8 +32,8 @@ export class ArenaStack {
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #ended = false;
-  /** Numbers of the arenas that were lent last. */
-  #lent = new Set<number>();
+  /** Numbers of the arenas that were lent last, and how many of their tag sets the reader has. */
+  #lent = new Map<number, number>();
   /** By partition: the highest offset that was taken. */
   readonly #offsets: Map<number, number>;
   /** The offset after the newest record that was begun. */
@@ -101,7 +101,7 @@ export class ArenaStack {
   lend(series: ArrayLike<number>): { arenas: LentArena[]; giveBack: () => void } {
     const arenas = [...this.#sealed.map(({ arena }) => arena), this.#active];
     const before = this.#lent;
-    this.#lent = new Set(arenas.map(({ number }) => number));
+    this.#lent = new Map(arenas.map(({ number, tagSets }) => [number, tagSets.length]));
     for (const arena of arenas) arena.readers++;
     return {
       arenas: arenas.map((arena) => ({
@@ -109,6 +109,7 @@ export class ArenaStack {
         buffer: before.has(arena.number) ? undefined : arena.columns.buffer,
         size: arena.columns.size,
         heads: arena.heads(series),
+        newTagSets: arena.tagSets.slice(before.get(arena.number) ?? 0),
       })),
       giveBack: () => {
         for (const arena of arenas) {

@@ -1,5 +1,6 @@
 import type { SeriesRun } from '#model';
 import { Points } from './points.js';
+import { TagSets } from './tag-sets.js';
 
 /** Sizes of an arena. A piece is what one batch brought of one series with one set of tags. */
 export interface ArenaSize {
@@ -59,8 +60,7 @@ export class Arena {
   readers = 0;
   /** The newest piece of each series, -1 for none. */
   #heads = new Int32Array(0);
-  /** Tag sets of its points, numbered from 1 on. */
-  readonly #tagSets = new Map<string, number>();
+  readonly #tagSets = new TagSets();
   #tagBytes = 0;
 
   constructor(
@@ -75,8 +75,9 @@ export class Arena {
     return this.points === points || this.pieces === pieces || this.#tagBytes > 16 * 1024 * 1024;
   }
 
-  get tagSets(): string[] {
-    return [...this.#tagSets.keys()];
+  /** Tag sets of its points, as its columns number them. */
+  get tagSets(): readonly string[] {
+    return this.#tagSets.texts;
   }
 
   /** The newest piece of each of these series. */
@@ -118,10 +119,9 @@ export class Arena {
   }
 
   #tagSet(tags: string): number {
-    const known = this.#tagSets.get(tags);
-    if (known !== undefined) return known;
-    this.#tagBytes += 3 * tags.length;
-    this.#tagSets.set(tags, this.#tagSets.size + 1);
-    return this.#tagSets.size;
+    const before = this.#tagSets.texts.length;
+    const number = this.#tagSets.number(tags);
+    if (number === before) this.#tagBytes += 3 * tags.length;
+    return number;
   }
 }

@@ -44,8 +44,12 @@ export class BlockCursor {
   /** Goes to the next entry; false at the end of the run. */
   next(): boolean {
     if (this.entry.next()) return true;
-    const { last } = this.entry;
-    return this.#load(last.key, last.timeMs + 1) !== undefined && this.entry.next();
+    const { last, number } = this.entry;
+    if (number + 1 === this.extent.blocks) return false;
+    const row = this.search(this.run, this.kind, this.extent, last.key, last.timeMs, number + 1)!;
+    if (row.number !== number + 1) throw damaged(row);
+    this.#block = new Block(row);
+    return this.#block.next();
   }
 
   /** The block that holds a place, or the first one after it. */

@@ -13,10 +13,14 @@ export interface Place {
 
 export const isBefore = (a: Place, key: number, timeMs: number): boolean => a.key < key || (a.key === key && a.timeMs < timeMs);
 
-/** One block as its row in the table: `last` is what it is found by. */
+/**
+ * One block as its row in the table. It is found by `last`, and of several that end at one place (points of one time and many tag sets may
+ * fill more than one) by `number`: the blocks of a kind are numbered from 0 on.
+ */
 export interface BlockRow {
   readonly run: number;
   readonly kind: Kind;
+  readonly number: number;
   readonly last: Place;
   readonly body: Uint8Array;
 }
@@ -26,8 +30,8 @@ const fullBytes = 24 * 1024;
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** The checksum covers the row's other columns too, so that a block which was moved or renamed is as damaged as one with a flipped bit. */
-function checksum(run: number, kind: Kind, last: Place, rest: Uint8Array): number {
-  return crc32(rest, crc32(new Uint8Array(Float64Array.of(run, kind, last.key, last.timeMs).buffer)));
+function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
+  return crc32(rest, crc32(new Uint8Array(Float64Array.of(run, kind, number, last.key, last.timeMs).buffer)));
 }
 
 /** Packs entries, which come in ascending order, into blocks of some kilobytes. */
@@ -88,8 +92,9 @@ export class BlockWriter {
       head.setFloat64(16 + 8 * at, value, true);
     }
     body.set(packed, headBytes);
-    head.setUint32(0, checksum(this.run, this.kind, this.#end, body.subarray(4)), true);
-    this.insert({ run: this.run, kind: this.kind, last: this.#end, body });
+    const row = { run: this.run, kind: this.kind, number: this.blocks, last: this.#end };
+    head.setUint32(0, checksum(row, body.subarray(4)), true);
+    this.insert({ ...row, body });
     this.last = this.#end;
     this.blocks++;
     this.columns.clear();
@@ -101,6 +106,7 @@ export class BlockWriter {
 
 /** A block that is read entry by entry: `next` moves to an entry, whose head is then in the fields. */
 export class Block {
+  readonly number: number;
   /** End of the block before it. */
   readonly before: Place;
   readonly first: Place;
@@ -122,11 +128,12 @@ export class Block {
 
   /** @throws TelemetryError `store_corrupt` when the row is not as it was written. */
   constructor(private readonly row: BlockRow) {
-    const { body, last } = row;
+    const { body, number, last } = row;
     const head = new DataView(body.buffer, body.byteOffset, body.byteLength);
-    if (body.length < headBytes || head.getUint32(0, true) !== checksum(row.run, row.kind, last, body.subarray(4))) throw damaged(row);
+    if (body.length < headBytes || head.getUint32(0, true) !== checksum(row, body.subarray(4))) throw damaged(row);
     this.before = { key: head.getFloat64(16, true), timeMs: head.getFloat64(24, true) };
     this.first = { key: head.getFloat64(32, true), timeMs: head.getFloat64(40, true) };
+    this.number = number;
     this.last = last;
     this.rewind();
   }

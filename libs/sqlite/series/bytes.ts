@@ -1,4 +1,5 @@
 const none = new Uint8Array(0);
+const decoder = new TextDecoder();
 
 /** Bytes that grow at the end. */
 export class ByteWriter {
@@ -45,6 +46,13 @@ export class ByteWriter {
     this.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
   }
 
+  /** A text as its UTF-8 behind the number of its bytes. */
+  text(text: string): void {
+    const bytes = Buffer.from(text);
+    this.varint(bytes.length);
+    this.append(bytes);
+  }
+
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);
     this.bytes.set(bytes, this.length);
@@ -78,6 +86,13 @@ export class ByteReader {
   zigzag(): number {
     const value = this.varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  text(): string {
+    const end = this.varint() + this.at;
+    const text = decoder.decode(this.bytes.subarray(this.at, end));
+    this.at = end;
+    return text;
   }
 
   doubles(into: Float64Array, from: number, count: number): void {

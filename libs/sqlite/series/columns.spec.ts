@@ -3,11 +3,11 @@ import { ByteReader, ByteWriter } from './bytes.js';
 import {
   asDoubles,
   evenlySpaced,
-  readRepeats,
+  readTags,
   readTimes,
   readValues,
   spreadTimes,
-  writeRepeats,
+  writeTags,
   writeSums,
   writeTimes,
   writeValues,
@@ -92,11 +92,14 @@ describe('a column of times', () => {
   });
 });
 
-it('a column of repeats reads back as it was', () => {
-  const column = Uint32Array.of(0, 0, 0, 7, 7, 0, 4_000_000_000);
+it('a column of tags reads back as it was', () => {
+  const tagSets = ['', '[["core","0"]]', '[["é","\u{1F600}"]]', 'x'.repeat(9000)];
+  const column = Uint32Array.of(0, 0, 0, 1, 1, 0, 3, 2);
   const out = new ByteWriter();
-  writeRepeats(out, column, 0, column.length);
+  writeTags(out, tagSets, column, 0, column.length);
   const into = new Uint32Array(column.length);
-  readRepeats(new ByteReader(out.written()), column.length, into);
+  const reader = new ByteReader(out.written());
+  expect(readTags(reader, column.length, into)).toEqual(tagSets);
   expect(into).toEqual(column);
+  expect(reader.at).toBe(out.length);
 });

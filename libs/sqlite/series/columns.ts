@@ -1,4 +1,5 @@
 import type { ByteReader, ByteWriter } from './bytes.js';
+import { untagged } from './tag-sets.js';
 
 const powers = Array.from({ length: 10 }, (_, decimals) => 10 ** decimals);
 const largest = 2 ** 51;
@@ -134,21 +135,26 @@ export function spreadTimes(firstMs: number, lastMs: number, count: number, into
   for (let row = 0; row < count; row++) into[from + row] = firstMs + row * stepMs;
 }
 
-/** Writes small whole numbers that repeat: how often, and which. */
-export function writeRepeats(out: ByteWriter, value: Uint32Array, from: number, to: number): void {
+/** Writes tag sets, the first of which is none, and which of them each of the rows [from, to) has: how often, and which. */
+export function writeTags(out: ByteWriter, tagSets: readonly string[], tag: Uint32Array, from: number, to: number): void {
+  out.varint(tagSets.length - 1);
+  for (let at = 1; at < tagSets.length; at++) out.text(tagSets[at]!);
   let begin = from;
   for (let at = from + 1; at <= to; at++) {
-    if (at < to && value[at] === value[begin]) continue;
+    if (at < to && tag[at] === tag[begin]) continue;
     out.varint(at - begin);
-    out.varint(value[begin]!);
+    out.varint(tag[begin]!);
     begin = at;
   }
 }
 
-export function readRepeats(reader: ByteReader, count: number, into: Uint32Array): void {
+/** Reads the tag sets and, into `tag`, which of them each row has. */
+export function readTags(reader: ByteReader, count: number, tag: Uint32Array): readonly string[] {
+  const tagSets = [...untagged];
+  for (let left = reader.varint(); left > 0; left--) tagSets.push(reader.text());
   for (let row = 0; row < count;) {
     const end = row + reader.varint();
-    into.fill(reader.varint(), row, end);
-    row = end;
+    for (const number = reader.varint(); row < end; row++) tag[row] = number;
   }
+  return tagSets;
 }

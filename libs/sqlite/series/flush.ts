@@ -7,7 +7,7 @@ import { Points } from './points.js';
 import { blockInsert, insertRun, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
 import { sortPoints } from './sort-points.js';
-import { rowChecksum } from './tables.js';
+import { inOrder } from './tag-sets.js';
 
 /** An arena that takes no more, and what became known while it was filled. */
 export interface SealedArena {
@@ -16,6 +16,7 @@ export interface SealedArena {
   readonly size: ArenaSize;
   readonly points: number;
   readonly pieces: number;
+  /** As its columns number them, none first. */
   readonly tagSets: readonly string[];
   readonly directory: DirectoryRows;
   readonly offsets: Readonly<Record<number, number>>;
@@ -34,18 +35,19 @@ export function flushArena(
   return transaction(db, () => {
     origin.took(arena.next);
     writeDirectory(db, arena.directory);
-    const tags = [0].concat(arena.tagSets.map(tagSetNumbers(db)));
+    const { tagSets, places } = inOrder(arena.tagSets);
     const writer = new RunWriter(runId, metricOf, blockInsert(db));
     const columns = new ArenaColumns(arena.buffer, arena.size);
     const order = piecesBySeries(columns.series, arena.pieces);
     const taken = new Points(longestSeries(columns, order));
+    taken.tagSets = tagSets;
     const spare = new Points(taken.timeMs.length);
     for (let at = 0; at < order.length;) {
       const series = columns.series[order[at]!]!;
       taken.length = 0;
       for (; at < order.length && columns.series[order[at]!] === series; at++) {
         const piece = order[at]!;
-        columns.copyPiece(piece, tags[columns.tag[piece]!]!, -Infinity, Infinity, taken);
+        columns.copyPiece(piece, places[columns.tag[piece]!]!, -Infinity, Infinity, taken);
       }
       const sorted = sortPoints(taken, spare);
       writer.add(series, sorted, 0, sorted.length);
@@ -78,14 +80,4 @@ function longestSeries({ series, begin }: ArenaColumns, order: Uint32Array): num
     longest = Math.max(longest, length);
   }
   return longest;
-}
-
-/** Finds or makes the number of a tag set. */
-function tagSetNumbers(db: DatabaseSync): (tags: string) => number {
-  const find = db.prepare('SELECT id FROM tag_set WHERE tags = ?');
-  const make = db.prepare('INSERT INTO tag_set(tags, crc) VALUES (?, ?)');
-  return (tags) => {
-    const known = find.get(tags) as { id: number } | undefined;
-    return known?.id ?? Number(make.run(tags, rowChecksum(tags)).lastInsertRowid);
-  };
 }

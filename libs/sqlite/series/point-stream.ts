@@ -1,6 +1,6 @@
-import type { Points } from './points.js';
+import { compareTags, type Points } from './points.js';
 
-/** Points of one series, ascending in time, in pieces: a piece is rows [at, end) of `points`. */
+/** Points of one series, in the order of time and tags, in pieces: a piece is rows [at, end) of `points`. */
 export interface PointStream {
   readonly points: Points;
   at: number;
@@ -9,7 +9,7 @@ export interface PointStream {
   next(): boolean;
 }
 
-/** Several streams, ordered from the oldest to the newest, as one: of points with equal times only the newest stream's. */
+/** Several streams, ordered from the oldest to the newest, as one: of what is in several only the newest stream's. */
 export class MergedPoints implements PointStream {
   at = 0;
   end = 0;
@@ -28,32 +28,30 @@ export class MergedPoints implements PointStream {
     if (this.#current) this.#moveTo(this.#current, this.end);
     if (this.#live.length === 0) return false;
     const stream = this.#newestOfFirst();
-    const untilMs = this.#settle(stream);
+    const until = this.#settle(stream);
     this.#current = stream;
     this.at = stream.at;
-    this.end = untilMs === Infinity ? stream.end : firstAtOrAfter(stream, untilMs);
+    this.end = until ? firstAtOrAfter(stream, until) : stream.end;
     return true;
   }
 
-  /** The stream with the first time; of several the newest. */
+  /** The stream with the first point; of several the newest. */
   #newestOfFirst(): PointStream {
     let first = this.#live[0]!;
-    for (const stream of this.#live) if (stream.points.timeMs[stream.at]! <= first.points.timeMs[first.at]!) first = stream;
+    for (const stream of this.#live) if (order(stream, first) <= 0) first = stream;
     return first;
   }
 
-  /** Drops what others have at the time where `newest` stands, and says when the first of them goes on. */
-  #settle(newest: PointStream): number {
-    const timeMs = newest.points.timeMs[newest.at]!;
-    let untilMs = Infinity;
+  /** Drops what others have of the point where `newest` stands, and says which of them goes on first. */
+  #settle(newest: PointStream): PointStream | undefined {
+    let first: PointStream | undefined;
     for (let at = this.#live.length - 1; at >= 0; at--) {
       const stream = this.#live[at]!;
       if (stream === newest) continue;
-      if (stream.points.timeMs[stream.at] !== timeMs || this.#moveTo(stream, stream.at + 1)) {
-        untilMs = Math.min(untilMs, stream.points.timeMs[stream.at]!);
-      }
+      if (order(stream, newest) === 0 && !this.#moveTo(stream, stream.at + 1)) continue;
+      if (!first || order(stream, first) < 0) first = stream;
     }
-    return untilMs;
+    return first;
   }
 
   /** Moves a stream on; false when it has ended. */
@@ -65,8 +63,16 @@ export class MergedPoints implements PointStream {
   }
 }
 
-function firstAtOrAfter({ points, at, end }: PointStream, timeMs: number): number {
+/** Orders the points where two streams stand: negative, zero when they are the same, or positive. */
+function order(a: PointStream, b: PointStream): number {
+  return a.points.timeMs[a.at]! - b.points.timeMs[b.at]! || compareTags(a.points, a.at, b.points, b.at);
+}
+
+/** Where a stream's piece reaches the point at which another stands. */
+function firstAtOrAfter({ points, at, end }: PointStream, other: PointStream): number {
+  const timeMs = other.points.timeMs[other.at]!;
   let to = at + 1;
   while (to < end && points.timeMs[to]! < timeMs) to++;
+  while (to < end && points.timeMs[to] === timeMs && compareTags(points, to, other.points, other.at) < 0) to++;
   return to;
 }

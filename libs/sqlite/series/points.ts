@@ -1,31 +1,35 @@
+import { compareUtf8 } from '#model';
 import type { ByteReader, ByteWriter } from './bytes.js';
-import { evenlySpaced, readRepeats, readTimes, readValues, spreadTimes, writeRepeats, writeTimes, writeValues } from './columns.js';
+import { evenlySpaced, readTags, readTimes, readValues, spreadTimes, writeTags, writeTimes, writeValues } from './columns.js';
 import type { Block, BlockWriter } from './block.js';
+import { untagged } from './tag-sets.js';
 
 /** The most points in one entry of a block. */
 export const entryPoints = 2048;
 
-/** Points of one series as columns, ascending in time. `tag` is the number of a tag set, 0 for none. */
+/** Points of one series as columns, in the order of time and tags unless something else is said. */
 export class Points {
   length = 0;
   readonly timeMs: Float64Array;
   readonly value: Float64Array;
+  /** Positions in `tagSets`. */
   readonly tag: Uint32Array;
+  /** Texts of `tagsKey` in the order of their UTF-8 bytes, none first; `untagged` when no point has tags. */
+  tagSets: readonly string[] = untagged;
 
   constructor(capacity: number) {
     this.timeMs = new Float64Array(capacity);
     this.value = new Float64Array(capacity);
     this.tag = new Uint32Array(capacity);
   }
+}
 
-  append(from: Points, begin: number, end: number): void {
-    for (let at = begin, to = this.length; at < end; at++, to++) {
-      this.timeMs[to] = from.timeMs[at]!;
-      this.value[to] = from.value[at]!;
-      this.tag[to] = from.tag[at]!;
-    }
-    this.length += end - begin;
-  }
+/** Orders two points of one time by their tags: negative, zero when they are the same point, or positive. */
+export function compareTags(a: Points, at: number, b: Points, other: number): number {
+  const left = a.tag[at]!;
+  const right = b.tag[other]!;
+  if (left === 0 || right === 0 || a.tagSets === b.tagSets) return left - right;
+  return compareUtf8(a.tagSets[left]!, b.tagSets[right]!);
 }
 
 const unevenTimes = 1;
@@ -38,15 +42,10 @@ export function writePoints(blocks: BlockWriter, series: number, points: Points,
   const uneven = !evenlySpaced(timeMs, from, to);
   if (uneven) writeTimes(out, timeMs, from, to);
   const mode = writeValues(out, value, from, to);
-  const tagged = anyTag(tag, from, to);
-  if (tagged) writeRepeats(out, tag, from, to);
+  const tagged = points.tagSets !== untagged;
+  if (tagged) writeTags(out, points.tagSets, tag, from, to);
   const flags = (uneven ? unevenTimes : 0) | (tagged ? hasTags : 0) | (mode << 2);
   blocks.entry(series, to - from, flags, timeMs[from]!, timeMs[to - 1]!);
-}
-
-function anyTag(tag: Uint32Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (tag[at] !== 0) return true;
-  return false;
 }
 
 /** Reads the entry where `block` stands. */
@@ -57,8 +56,11 @@ export function readPoints(block: Block, reader: ByteReader, into: Points): void
   if (flags & unevenTimes) readTimes(reader, firstMs, count, into.timeMs, 0);
   else spreadTimes(firstMs, lastMs, count, into.timeMs, 0);
   readValues(reader, flags >> 2, count, into.value, 0);
-  if (flags & hasTags) readRepeats(reader, count, into.tag);
-  else into.tag.fill(0, 0, count);
+  if (flags & hasTags) into.tagSets = readTags(reader, count, into.tag);
+  else {
+    into.tagSets = untagged;
+    into.tag.fill(0, 0, count);
+  }
   into.length = count;
 }
 

@@ -1,5 +1,5 @@
 import { intervalMs, RollupRows } from '#model';
-import { isBefore } from './block.js';
+import { type Block, isBefore } from './block.js';
 import { BlockCursor } from './block-cursor.js';
 import { ByteReader } from './bytes.js';
 import type { PointStream } from './point-stream.js';
@@ -13,7 +13,7 @@ const entry = new RollupRows();
 /** Reads one run. One stream of points of it may be open at a time. */
 export class RunReader {
   readonly #raw: BlockCursor;
-  readonly #points = new Points(entryPoints);
+  readonly #entry = new LoadedEntry();
   readonly #rows = new Map<number, BlockCursor>();
 
   constructor(
@@ -25,7 +25,7 @@ export class RunReader {
 
   /** The points of a series with times in [fromMs, toMs). */
   points(series: number, fromMs: number, toMs: number): PointStream {
-    return new RunPoints(this.#raw, this.#points, series, Math.max(fromMs, this.run.firstMs), Math.min(toMs, this.run.lastMs + 1));
+    return new RunPoints(this.#raw, this.#entry, series, Math.max(fromMs, this.run.firstMs), Math.min(toMs, this.run.lastMs + 1));
   }
 
   /**
@@ -80,24 +80,42 @@ function firstReaching(segments: readonly Segment[], series: number, fromMs: num
   return low;
 }
 
+/** The points of the entry that was read last: buckets that are folded again one after the other are mostly in one entry. */
+class LoadedEntry {
+  readonly points = new Points(entryPoints);
+  #bytes: Uint8Array | undefined;
+  #columnsAt = 0;
+
+  load(block: Block): void {
+    if (block.bytes === this.#bytes && block.columnsAt === this.#columnsAt) return;
+    this.#bytes = undefined;
+    readPoints(block, bytes, this.points);
+    this.#bytes = block.bytes;
+    this.#columnsAt = block.columnsAt;
+  }
+}
+
 class RunPoints implements PointStream {
+  readonly points: Points;
   at = 0;
   end = 0;
   #begun = false;
 
   constructor(
     private readonly cursor: BlockCursor,
-    readonly points: Points,
+    private readonly loaded: LoadedEntry,
     private readonly series: number,
     private readonly fromMs: number,
     private readonly toMs: number,
-  ) {}
+  ) {
+    this.points = loaded.points;
+  }
 
   next(): boolean {
     if (!this.#goOn()) return false;
     const { entry: block } = this.cursor;
     if (block.key !== this.series || block.firstMs >= this.toMs) return false;
-    readPoints(block, bytes, this.points);
+    this.loaded.load(block);
     this.at = block.firstMs >= this.fromMs ? 0 : lowerBound(this.points.timeMs, this.fromMs, 0, this.points.length);
     this.end = block.lastMs < this.toMs ? this.points.length : lowerBound(this.points.timeMs, this.toMs, this.at, this.points.length);
     return this.at < this.end || this.next();

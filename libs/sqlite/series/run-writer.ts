@@ -1,9 +1,10 @@
 import { type BlockRow, BlockWriter } from './block.js';
-import { entryPoints, Points, writePoints } from './points.js';
+import { PendingPoints } from './pending-points.js';
+import { type Points, writePoints } from './points.js';
 import { rawKind, type Run } from './run.js';
 import { SegmentWriter } from './segment-writer.js';
 
-/** Writes the blocks of one run from its points, which come in the order of series and time. */
+/** Writes the blocks of one run from its points, which come in the order of series, time and tags. */
 export class RunWriter {
   points = 0;
   #firstMs = Infinity;
@@ -11,7 +12,7 @@ export class RunWriter {
   readonly #raw: BlockWriter;
   readonly #segments: SegmentWriter;
   #series = -1;
-  readonly #pending = new Points(entryPoints);
+  readonly #pending = new PendingPoints();
 
   constructor(
     private readonly id: number,
@@ -28,10 +29,8 @@ export class RunWriter {
     this.#series = series;
     this.#segments.add(series, points, from, to);
     for (let at = from; at < to;) {
-      const end = Math.min(to, at + entryPoints - this.#pending.length);
-      this.#pending.append(points, at, end);
-      if (this.#pending.length === entryPoints) this.#flush();
-      at = end;
+      at = this.#pending.append(points, at, to);
+      if (this.#pending.full) this.#flush();
     }
   }
 
@@ -45,12 +44,12 @@ export class RunWriter {
   }
 
   #flush(): void {
-    const pending = this.#pending;
-    if (pending.length === 0) return;
+    if (this.#pending.length === 0) return;
+    const pending = this.#pending.take();
     this.points += pending.length;
     this.#firstMs = Math.min(this.#firstMs, pending.timeMs[0]!);
     this.#lastMs = Math.max(this.#lastMs, pending.timeMs[pending.length - 1]!);
     writePoints(this.#raw, this.#series, pending, 0, pending.length);
-    pending.length = 0;
+    this.#pending.clear();
   }
 }

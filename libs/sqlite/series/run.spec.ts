@@ -1,37 +1,46 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { bucketStartMs, intervalMs, RollupRows } from '#model';
+import { bucketStartMs, compareUtf8, intervalMs, RollupRows } from '#model';
 import { Random } from '#testing';
 import { Points } from './points.js';
 import { blockInsert, blockSearch, insertRun, levels, type Level, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
 import { RunWriter } from './run-writer.js';
 import { createSeriesTables } from './tables.js';
+import { inOrder, TagSets } from './tag-sets.js';
 
-type Point = readonly [timeMs: number, value: number, tag: number];
+type Point = readonly [timeMs: number, value: number, tags: string];
 
 const noonMs = 1_700_006_400_000;
+/** In the order of their UTF-8; too many for one entry, and some too long. */
+const someTags = ['', ...Array.from({ length: 60 }, (_, at) => `${at}`.padStart(at % 20 === 0 ? 20_000 : 5, '0'))].toSorted(compareUtf8);
 const metricOf = (series: number): number => 1 + (series % 3);
 
-/** Points of one series by time: dense, with jitter, in every minute, with long gaps, or few. */
+/** Points of one series by time: dense, with jitter, in every minute, with long gaps, or few; some with many tag sets at one time. */
 function someSeries(random: Random): Point[] {
   const stepMs = random.pick([1, 1000, 7001, 60_000, 3_600_000, 86_400_000 * 30]);
   const jitterMs = random.chance(0.5) ? 0 : stepMs >> 1;
   const count = random.pick([1, 2, 7, 300, 4500]);
   const decimals = 10 ** random.whole(0, 3);
   let timeMs = noonMs + random.whole(-100_000_000, 100_000_000);
+  const tagged = random.pick(count > 1000 ? [0, 0.01] : [0, 0.01, 0.5]);
   return Array.from({ length: count }, () => {
     timeMs += stepMs + random.whole(0, jitterMs);
-    return [timeMs, random.whole(-5000, 5000) / decimals, random.chance(0.01) ? random.whole(1, 3) : 0] as const;
-  });
+    const tags = random.chance(tagged) ? someTags.slice(0, random.whole(1, random.pick([3, 10, someTags.length]))) : [''];
+    return tags.map((text): Point => [timeMs, random.whole(-5000, 5000) / decimals, text]);
+  }).flat();
 }
 
 function columns(some: readonly Point[]): Points {
   const points = new Points(some.length);
-  for (const [timeMs, value, tag] of some) {
+  const sets = new TagSets();
+  for (const [, , tags] of some) sets.number(tags);
+  const { tagSets, places } = inOrder(sets.texts);
+  points.tagSets = tagSets;
+  for (const [timeMs, value, tags] of some) {
     points.timeMs[points.length] = timeMs;
     points.value[points.length] = value;
-    points.tag[points.length++] = tag;
+    points.tag[points.length++] = places[sets.number(tags)]!;
   }
   return points;
 }
@@ -57,8 +66,8 @@ function read(run: RunReader, series: number, fromMs: number, toMs: number): Poi
   const found: Point[] = [];
   const stream = run.points(series, fromMs, toMs);
   while (stream.next()) {
-    const { timeMs, value, tag } = stream.points;
-    for (let at = stream.at; at < stream.end; at++) found.push([timeMs[at]!, value[at]!, tag[at]!]);
+    const { timeMs, value, tag, tagSets } = stream.points;
+    for (let at = stream.at; at < stream.end; at++) found.push([timeMs[at]!, value[at]!, tagSets[tag[at]!]!]);
   }
   return found;
 }
@@ -98,7 +107,7 @@ describe('a run', () => {
     for (let question = 0; question < 20; question++) {
       const series = random.whole(0, 2 * all.size + 1);
       const some = all.get(series) ?? [];
-      const near = random.pick(some.length > 0 ? some : [[noonMs, 0, 0] as const])[0];
+      const near = random.pick(some.length > 0 ? some : [[noonMs, 0, ''] as const])[0];
       const [fromMs, toMs] = random.chance(0.2) ? [0, 1e15] : [near - random.whole(0, 10_000_000), near + random.whole(1, 10_000_000)];
       expect(read(run, series, fromMs, toMs)).toEqual(some.filter(([timeMs]) => timeMs >= fromMs && timeMs < toMs));
       for (const level of levels) {

@@ -26,7 +26,7 @@ export interface Segment {
 }
 
 /**
- * A run is written once and never changed: all points of a span of the log, sorted by series and time, no time twice. The arenas it was made
+ * A run is written once and never changed: all points of a span of the log, sorted by series, time and tags, no point twice. The arenas it was made
  * of are numbered from 1 on, so the runs of a store follow one another without a gap, and the newer run is right where two hold one point.
  */
 export interface Run {
@@ -90,21 +90,27 @@ const lost = (arena: number): TelemetryError =>
 
 /** How a block is written to its table. */
 export function blockInsert(db: DatabaseSync): (row: BlockRow) => void {
-  const insert = db.prepare('INSERT INTO block(run, kind, key, time_ms, body) VALUES (?, ?, ?, ?, ?)');
-  return ({ run, kind, last, body }) => void insert.run(run, kind, last.key, last.timeMs, body);
+  const insert = db.prepare('INSERT INTO block(run, kind, key, time_ms, number, body) VALUES (?, ?, ?, ?, ?, ?)');
+  return ({ run, kind, last, number, body }) => void insert.run(run, kind, last.key, last.timeMs, number, body);
 }
 
-/** How the block is found that holds the first place at or after one; undefined when the run ends before it. */
-export type BlockSearch = (run: number, kind: number, extent: Extent, key: number, timeMs: number) => BlockRow | undefined;
+/**
+ * How the block is found that holds the first place at or after one, and of several that end there the first whose number is at least
+ * `number`, 0 when left out; undefined when the run ends before the place.
+ */
+export type BlockSearch = (run: number, kind: number, extent: Extent, key: number, timeMs: number, number?: number) => BlockRow | undefined;
 
 export function blockSearch(db: DatabaseSync): BlockSearch {
   const search = db.prepare(
-    `SELECT key, time_ms, body FROM block WHERE run = ? AND kind = ? AND (key, time_ms) >= (?, ?) ORDER BY key, time_ms LIMIT 1`,
+    `SELECT key, time_ms, number, body FROM block WHERE run = ? AND kind = ? AND (key, time_ms, number) >= (?, ?, ?)
+     ORDER BY key, time_ms, number LIMIT 1`,
   );
-  return (run, kind, extent, key, timeMs) => {
+  return (run, kind, extent, key, timeMs, number = 0) => {
     if (isBefore(extent.last, key, timeMs)) return undefined;
-    const row = search.get(run, kind, key, timeMs) as { key: number; time_ms: number; body: Uint8Array } | undefined;
+    const row = search.get(run, kind, key, timeMs, number) as
+      | { key: number; time_ms: number; number: number; body: Uint8Array }
+      | undefined;
     if (!row) throw new TelemetryError('store_corrupt', `Run ${run} of the store lacks its last block of kind ${kind}.`);
-    return { run, kind, last: { key: row.key, timeMs: row.time_ms }, body: row.body };
+    return { run, kind, number: row.number, last: { key: row.key, timeMs: row.time_ms }, body: row.body };
   };
 }

@@ -13,6 +13,10 @@ async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnde
   const store = await SqliteSeriesStore.open(threads, size);
   return {
     store,
+    settled: async () => {
+      await store.checkpoint();
+      await store.settled();
+    },
     crash: async () => {
       store.end();
       await endStoreThreads(threads);
@@ -29,7 +33,7 @@ async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnde
 const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-series-'));
 
 describe('SqliteSeriesStore', () => {
-  seriesStoreContract(async () => openIn(await newFolder()));
+  seriesStoreContract(async () => openIn(await newFolder()), 8, true);
 
   it('remembers the place of a record behind a checkpoint, so that readers never see an older value again', async () => {
     let subject = await openIn(await newFolder());
@@ -48,5 +52,5 @@ describe('SqliteSeriesStore', () => {
 });
 
 describe('SqliteSeriesStore with arenas that are soon full', () => {
-  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }));
+  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }), 8, true);
 });

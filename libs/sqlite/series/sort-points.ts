@@ -3,35 +3,39 @@ import { Points } from './points.js';
 let order = new Uint32Array(0);
 let merged = new Uint32Array(0);
 
-/** Sorts points by time and keeps the last of those with equal times: in `points` itself when they ascend already, else in `spare`. */
+/** Sorts points by time and tags and keeps the last of those with equal ones: in `points` itself when they ascend already, else in `spare`. */
 export function sortPoints(points: Points, spare: Points): Points {
-  const ends = ascents(points.timeMs, points.length);
+  const ends = ascents(points);
   if (ends.length === 1 && strictlyAscends(points)) return points;
   if (order.length < points.length) {
     order = new Uint32Array(points.length);
     merged = new Uint32Array(points.length);
   }
   for (let at = 0; at < points.length; at++) order[at] = at;
-  mergeAscents(points.timeMs, ends);
+  mergeAscents(points, ends);
   gather(points, spare);
   return spare;
 }
 
-/** Where the stretches of times that do not descend end. */
-function ascents(timeMs: Float64Array, length: number): number[] {
+/** Where the stretches that do not descend end. */
+function ascents({ timeMs, tag, length }: Points): number[] {
   const ends: number[] = [];
-  for (let at = 1; at < length; at++) if (timeMs[at]! < timeMs[at - 1]!) ends.push(at);
+  for (let at = 1; at < length; at++) {
+    const lastMs = timeMs[at - 1]!;
+    if (timeMs[at]! < lastMs || (timeMs[at] === lastMs && tag[at]! < tag[at - 1]!)) ends.push(at);
+  }
   ends.push(length);
   return ends;
 }
 
-function strictlyAscends({ timeMs, length }: Points): boolean {
-  for (let at = 1; at < length; at++) if (timeMs[at] === timeMs[at - 1]) return false;
+/** True when of points that do not descend no two are equal. */
+function strictlyAscends({ timeMs, tag, length }: Points): boolean {
+  for (let at = 1; at < length; at++) if (timeMs[at] === timeMs[at - 1] && tag[at] === tag[at - 1]) return false;
   return true;
 }
 
-/** Merges neighbouring stretches of `order` until one is left; of equal times the earlier position stays first. */
-function mergeAscents(timeMs: Float64Array, stretches: readonly number[]): void {
+/** Merges neighbouring stretches of `order` until one is left; of equal points the earlier position stays first. */
+function mergeAscents(points: Points, stretches: readonly number[]): void {
   let ends = stretches;
   while (ends.length > 1) {
     const longer: number[] = [];
@@ -39,7 +43,7 @@ function mergeAscents(timeMs: Float64Array, stretches: readonly number[]): void 
       const from = ends[pair - 1] ?? 0;
       const middle = ends[pair]!;
       const to = ends[pair + 1] ?? middle;
-      mergePair(timeMs, from, middle, to);
+      mergePair(points, from, middle, to);
       longer.push(to);
     }
     [order, merged] = [merged, order];
@@ -47,11 +51,15 @@ function mergeAscents(timeMs: Float64Array, stretches: readonly number[]): void 
   }
 }
 
-function mergePair(timeMs: Float64Array, from: number, middle: number, to: number): void {
+function mergePair({ timeMs, tag }: Points, from: number, middle: number, to: number): void {
   let left = from;
   let right = middle;
   for (let at = from; at < to; at++) {
-    const takeLeft = right >= to || (left < middle && timeMs[order[left]!]! <= timeMs[order[right]!]!);
+    let takeLeft = right >= to;
+    if (!takeLeft && left < middle) {
+      const [one, other] = [order[left]!, order[right]!];
+      takeLeft = timeMs[one]! < timeMs[other]! || (timeMs[one] === timeMs[other] && tag[one]! <= tag[other]!);
+    }
     merged[at] = takeLeft ? order[left++]! : order[right++]!;
   }
 }
@@ -61,11 +69,13 @@ function gather(points: Points, into: Points): void {
   for (let at = 0; at < points.length; at++) {
     const from = order[at]!;
     const timeMs = points.timeMs[from]!;
-    if (to > 0 && into.timeMs[to - 1] === timeMs) to--;
+    const tag = points.tag[from]!;
+    if (to > 0 && into.timeMs[to - 1] === timeMs && into.tag[to - 1] === tag) to--;
     into.timeMs[to] = timeMs;
     into.value[to] = points.value[from]!;
-    into.tag[to] = points.tag[from]!;
+    into.tag[to] = tag;
     to++;
   }
   into.length = to;
+  into.tagSets = points.tagSets;
 }

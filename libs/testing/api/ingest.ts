@@ -384,22 +384,6 @@ export const ingest: Section = (stage) => {
       );
       await stage().reads(source, '/metrics/latest', (latest) => expect(latest).toEqual({ metrics: { m: 3 } }));
     });
-
-    it("a metric point's tags are not part of it", async () => {
-      const source = stage().id('tags');
-      const point = { metric: 'm', timestamp: at };
-      await stage().own.accepted({
-        source_id: source,
-        points: [
-          { ...point, value: 1, tags: { a: 'b' } },
-          { ...point, value: 2 },
-        ],
-      });
-      await stage().own.accepted({ source_id: source, points: [{ ...point, value: 4, tags: { a: 'c' } }] });
-      await stage().reads<QueryJson>(source, `/metrics/query?interval=raw${window}`, ({ series }) =>
-        expect(series).toEqual({ m: { timestamp_ms: [at], value: [4] } }),
-      );
-    });
   });
 
   it('§4.1 rule 5: points of many metrics and sources in one body all arrive', async () => {

@@ -10,13 +10,17 @@ import { historicalQuery } from './query.js';
 import { rowCaps } from './row-cap.js';
 import { sources } from './sources.js';
 import { Stage, type Target } from './stage.js';
+import { tags } from './tags.js';
 import { tenancy } from './tenancy.js';
 import { timestamps } from './timestamps.js';
 import { transport } from './transport.js';
 import { windows } from './windows.js';
 
-/** The wire contract, asked over HTTP and nothing else: whatever has the address, it must answer alike. */
-export function apiSuite(open: () => Promise<Target>): void {
+/**
+ * The wire contract, asked over HTTP and nothing else: whatever has the address, it must answer alike.
+ * @param tagsTell false for a deployment that does not keep metric points apart by their tags yet.
+ */
+export function apiSuite(open: () => Promise<Target>, tagsTell = false): void {
   let target: Target;
   let stage: Stage;
   beforeAll(async () => {
@@ -35,6 +39,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     windows,
     historicalQuery,
     rowCaps,
+    ...(tagsTell ? [tags] : []),
     logs,
     sources,
     devicesAlias,
