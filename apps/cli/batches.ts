@@ -1,7 +1,7 @@
 import { cellTimeMs, wireTime } from './csv-time.js';
 import type { Columns } from './columns.js';
 import type { CsvRow } from './csv.js';
-import { Failure } from './failure.js';
+import { BadFile } from './failure.js';
 
 const maxPoints = 10_000;
 /** Below the server's 5 MiB, with room for what stands around the points. */
@@ -16,10 +16,26 @@ export interface Batch {
   readonly lastMs: number;
 }
 
+/** How often a time comes again among the points of one metric. */
+export class Repeats {
+  readonly #lastMs = new Map<string, number>();
+  /** Points with the time of the one before. */
+  points = 0;
+  /** Whether each time is at or after the one before: what repeats is known exactly then. */
+  ascends = true;
+
+  add(metric: string, timestampMs: number): void {
+    const lastMs = this.#lastMs.get(metric) ?? -Infinity;
+    if (timestampMs === lastMs) this.points++;
+    if (timestampMs < lastMs) this.ascends = false;
+    this.#lastMs.set(metric, timestampMs);
+  }
+}
+
 /** Gathers the points of rows into batches that the ingest endpoint takes. A row stands in one batch unless it is too large for one. */
 export class Batches {
   readonly #head: string;
-  readonly #metrics: readonly { readonly at: number; readonly head: string }[];
+  readonly #metrics: readonly { readonly at: number; readonly metric: string; readonly head: string }[];
   #points: string[] = [];
   #bytes = 0;
   #firstMs = Infinity;
@@ -28,12 +44,13 @@ export class Batches {
   constructor(
     sourceId: string,
     private readonly columns: Columns,
+    private readonly repeats = new Repeats(),
   ) {
     this.#head = `{"source_id":${JSON.stringify(sourceId)},"points":[`;
-    this.#metrics = columns.values.map(({ at, metric }) => ({ at, head: `{"metric":${JSON.stringify(metric)},"timestamp":` }));
+    this.#metrics = columns.values.map(({ at, metric }) => ({ at, metric, head: `{"metric":${JSON.stringify(metric)},"timestamp":` }));
   }
 
-  /** The batches that are complete with this row. @throws Failure that names the line and cell; nothing of the row is taken then. */
+  /** The batches that are complete with this row. @throws BadFile that names the line and column; nothing of the row is taken then. */
   add(row: CsvRow): readonly Batch[] {
     const timestampMs = this.#timeOf(row);
     const points = this.#pointsOf(row, timestampMs);
@@ -68,22 +85,26 @@ export class Batches {
 
   #timeOf({ line, cells }: CsvRow): number {
     const { width, time } = this.columns;
-    if (cells.length !== width) throw new Failure(`Line ${line} has ${cells.length} cells where the first line has ${width}.`);
+    if (cells.length !== width) throw new BadFile(`Line ${line} has ${cells.length} cells where the first line has ${width}.`);
     const timestampMs = cellTimeMs(cells[time]!);
     if (timestampMs === undefined)
-      throw new Failure(
-        `Line ${line}: "${shown(cells[time]!)}" is not a time: write ISO 8601 or Unix seconds or milliseconds, after 1970.`,
+      throw new BadFile(
+        `Line ${line}, column ${time + 1}: "${shown(cells[time]!)}" is not a time: write ISO 8601 or Unix seconds or milliseconds, after 1970.`,
       );
     return timestampMs;
   }
 
   #pointsOf({ line, cells }: CsvRow, timestampMs: number): readonly string[] {
     const points = [];
-    for (const { at, head } of this.#metrics) {
+    for (const { at, metric, head } of this.#metrics) {
       const cell = cells[at]!.trim();
       if (cell === '') continue;
       const value = decimal.test(cell) ? Number(cell) : NaN;
-      if (!Number.isFinite(value)) throw new Failure(`Line ${line}: "${shown(cell)}" is not a number; leave a cell without a value empty.`);
+      if (!Number.isFinite(value))
+        throw new BadFile(
+          `Line ${line}, column ${at + 1} (${metric}): "${shown(cell)}" is not a number; leave a cell without a value empty.`,
+        );
+      this.repeats.add(metric, timestampMs);
       points.push(`${head}${wireTime(timestampMs)},"value":${value}}`);
     }
     return points;

@@ -1,5 +1,5 @@
 import { checkMetric } from '#model';
-import { Failure, usage } from './failure.js';
+import { BadFile, flagged, usage } from './failure.js';
 import type { CsvRow } from './csv.js';
 
 /** Where the points of a row are. */
@@ -23,9 +23,9 @@ export const isHeader = (row: CsvRow, wishes: ColumnWishes): boolean => wishes.t
 /** @throws Failure when the wishes do not fit the first row. */
 export function readColumns(first: CsvRow, wishes: ColumnWishes): Columns {
   const width = first.cells.length;
-  if (width < 2) throw new Failure(`Line ${first.line} has one column: a row is a time and at least one value, with commas between.`);
+  if (width < 2) throw new BadFile(`Line ${first.line} has one column: a row is a time and at least one value, with commas between.`);
   const columns = isHeader(first, wishes) ? byHeader(first.cells, wishes) : byPosition(width, wishes.metrics);
-  const names = columns.values.map(({ metric }) => checkMetric(metric));
+  const names = columns.values.map(({ metric }) => flagged('The header of a column, or --metric,', metric, checkMetric));
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) throw usage(`Two columns would be the metric "${twice}": give each value column its own name with --metric.`);
   return { width, ...columns };

@@ -29,6 +29,8 @@ export interface CommandBody<F extends Flags = Flags> {
   readonly about: string;
   readonly argument?: { readonly name: string; readonly about: string };
   readonly flags: F;
+  /** It waits for a person or runs until it is stopped: nobody needs to be told that it goes on. */
+  readonly interactive?: true;
   /** Lines to type, the most ordinary first. */
   readonly examples: readonly string[];
   /** Rejects with `Failure` for what a person can mend. `argument` is '' when the command has none. */

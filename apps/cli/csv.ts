@@ -1,4 +1,4 @@
-import { Failure } from './failure.js';
+import { BadFile } from './failure.js';
 
 /** One record of a CSV text, which may span lines when a cell is quoted. */
 export interface CsvRow {
@@ -15,7 +15,7 @@ export class CsvReader {
   #rest = '';
   #line = 1;
 
-  /** The rows that are complete with this piece. @throws Failure that names the line. */
+  /** The rows that are complete with this piece. @throws BadFile that names the line. */
   *push(text: string): Generator<CsvRow> {
     const all = this.#rest + text;
     let start = 0;
@@ -24,7 +24,7 @@ export class CsvReader {
       start = end + 1;
     }
     this.#rest = all.slice(start);
-    if (this.#rest.length > maxRecordChars) throw new Failure(`Line ${this.#line}: the row does not end; close its quote.`);
+    if (this.#rest.length > maxRecordChars) throw new BadFile(`Line ${this.#line}: the row does not end; close its quote.`);
   }
 
   /** The last row, when the text does not end in a newline. */
@@ -62,7 +62,7 @@ function quotedCells(text: string, line: number): string[] {
   cell.lastIndex = 0;
   for (;;) {
     const found = cell.exec(text);
-    if (!found) throw new Failure(`Line ${line}: a quote is misplaced; quote the whole cell and double the quotes in it.`);
+    if (!found) throw new BadFile(`Line ${line}: a quote is misplaced; quote the whole cell and double the quotes in it.`);
     cells.push(found[1]?.replaceAll('""', '"') ?? found[2]!);
     if (found[3] === '') return cells;
   }

@@ -4,7 +4,7 @@ import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
 import { counted } from './counted.js';
 import { csvCell } from './csv.js';
-import { Failure } from './failure.js';
+import { Failure, flagged } from './failure.js';
 import { type Page, pages } from './pages.js';
 import { PatientApi } from './patient-api.js';
 
@@ -32,10 +32,11 @@ export const body = command({
   ],
   async run(flags, io) {
     const { start = always.start, end = always.end, last } = flags;
-    const window = parseWindow({ start, end, last }, Date.now());
-    const interval = parseInterval(flags.interval);
-    const sourceId = checkSourceId(flags.source);
-    const chosen = [...new Set(flags.metric.map((name) => checkMetric(name)))];
+    const [flag, value] = last === undefined ? ['--start and --end', `${start} … ${end}`] : ['--last', last];
+    const window = flagged(flag, value, () => parseWindow({ start, end, last }, Date.now()));
+    const interval = flagged('--interval', flags.interval, parseInterval);
+    const sourceId = flagged('--source', flags.source, checkSourceId);
+    const chosen = [...new Set(flags.metric.map((name) => flagged('--metric', name, checkMetric)))];
     const api = new PatientApi(new Api(await findConnection(flags)), io);
     const metrics = chosen.length > 0 ? chosen : await allMetrics(api, sourceId);
     const columns = interval === 'raw' ? rawColumns(metrics) : rollupColumns(metrics);

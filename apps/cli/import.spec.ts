@@ -63,6 +63,20 @@ describe('import sends the points of a file', () => {
     expect(points(server.seen).map(({ value }) => value)).toEqual([1, 2]);
   });
 
+  it.each([
+    ['once each', '1,1\n2,2\n2,\n', 'Stored 2 points of s.\n'],
+    ['twice', '1,1\n2,2\n2,3\n2,4\n', 'Stored 4 points of s. 2 of them have the time of the line before and replaced its value.\n'],
+    [
+      'back and forth',
+      '2,1\n1,2\n',
+      'Stored 2 points of s. Its times do not ascend: where one comes again, the later line has replaced the earlier one.\n',
+    ],
+  ])('and its count says what became of times that come %s', async (_, rows, said) => {
+    await using server = await TestServer.start(() => ok);
+    const { code, stderr } = await importInto(server, [file(`t,a\n${rows}`)]);
+    expect([code, stderr]).toEqual([0, said]);
+  });
+
   it('in batches of at most 10,000 points, with every row in one', async () => {
     await using server = await TestServer.start(() => ok);
     const rows = Array.from({ length: 8001 }, (_, index) => `${1_700_000_000_000 + index},${index},${index},${index}\n`);
@@ -84,13 +98,13 @@ describe('import sends the points of a file', () => {
 
 describe('import tells what is wrong', () => {
   it.each([
-    ['t,a\n1700000000,1\n1700000001,x\n', 1, 'Line 3: "x" is not a number', 1],
-    ['t,a\n1700000000,1\nyesterday,2\n', 1, 'Line 3: "yesterday" is not a time', 1],
+    ['t,a\n1700000000,1\n1700000001,x\n', 1, 'Line 3, column 2 (a): "x" is not a number', 1],
+    ['t,a\n1700000000,1\nyesterday,2\n', 1, 'Line 3, column 1: "yesterday" is not a time', 1],
     ['t,a\n1700000000,1\n\n1700000001,1,2\n', 1, 'Line 4 has 3 cells where the first line has 2', 1],
     ['t,a\n1700000000,1\n1700000001,"1\n', 1, 'Line 3: a quote is misplaced', 1],
-    ['t,a\n1700000000,1e999\n', 1, 'Line 2: "1e999" is not a number', 0],
-    ['t,a\n1700000000,\u001b[2J\n', 1, 'Line 2: "?[2J" is not a number', 0],
-    ['t,a\n1700000000,0x10\n', 1, 'Line 2: "0x10" is not a number', 0],
+    ['t,a\n1700000000,1e999\n', 1, 'Line 2, column 2 (a): "1e999" is not a number', 0],
+    ['t,a\n1700000000,\u001b[2J\n', 1, 'Line 2, column 2 (a): "?[2J" is not a number', 0],
+    ['t,a\n1700000000,0x10\n', 1, 'Line 2, column 2 (a): "0x10" is not a number', 0],
     ['', 1, 'is empty', 0],
     ['t\n', 1, 'Line 1 has one column', 0],
     ['t,a,a\n', 2, 'Two columns would be the metric "a"', 0],
@@ -101,13 +115,19 @@ describe('import tells what is wrong', () => {
     expect([code, stdout]).toEqual([exitCode, '']);
     expect(stderr).toContain(said);
     expect(points(server.seen)).toHaveLength(stored);
-    expect(stderr.includes('Run the same command again')).toBe(stored > 0);
+    expect(stderr).not.toContain('Run the same command again');
+    expect(stderr.includes('Mend that, then run the same command again')).toBe(stored > 0);
   });
 
   it.each([
     ['a missing file', ['/nowhere/x.csv'], 1, '/nowhere/x.csv cannot be read'],
     ['a folder', ['/'], 1, 'is a folder'],
-    ['a bad source', ['-', '--source', '../x'], 2, 'begin with a letter or digit'],
+    [
+      'a bad source',
+      ['-', '--source', '../x'],
+      2,
+      '--source "../x": Use a source id of 1 to 256 of A-Z a-z 0-9 . _ : @ + - that begins with a letter or digit.\n',
+    ],
   ])('%s', async (_, args, exitCode, said) => {
     await using server = await TestServer.start(() => ok);
     const { code, stderr } = await importInto(server, args);

@@ -1,12 +1,12 @@
 import { checkSourceId } from '#model';
-import { Api } from './api.js';
-import { type Batch, Batches } from './batches.js';
+import { Api, ApiFailure } from './api.js';
+import { type Batch, Batches, Repeats } from './batches.js';
 import { type ColumnWishes, isHeader, readColumns } from './columns.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
 import { counted } from './counted.js';
 import { CsvReader, type CsvRow } from './csv.js';
-import { Failure } from './failure.js';
+import { BadFile, Failure, flagged } from './failure.js';
 import { type Input, openInput } from './input.js';
 import type { Io } from './io.js';
 import { PatientApi } from './patient-api.js';
@@ -15,8 +15,9 @@ import { Sender } from './sender.js';
 export const body = command({
   about:
     'The file has a time column and one or more value columns, plain or gzip. A header is found by itself and names the metrics unless ' +
-    '--metric does. Times are ISO 8601 (UTC when there is no zone) or Unix s or ms. An empty cell is no point. Of two values for one ' +
-    'time the later line wins. Sending a point again changes nothing: after any failure, run the same command again.',
+    '--metric does. Times are ISO 8601 (UTC when there is no zone) or Unix s or ms. An empty cell is no point. Sending ' +
+    'a point again changes nothing, so after a failure mend what it names and run the command again. Of two values for one time the ' +
+    'later line wins: the count is of points that were sent, and a query finds each time once.',
   argument: { name: 'FILE', about: 'a CSV file; `-` reads stdin' },
   flags: {
     ...connectionFlags,
@@ -32,19 +33,21 @@ export const body = command({
     "psql -c 'copy (select ts, v from t) to stdout csv' | headwater import - --source press-7 --metric rpm",
   ],
   async run(flags, io, file) {
-    const sourceId = checkSourceId(flags.source);
+    const sourceId = flagged('--source', flags.source, checkSourceId);
     const api = new Api(await findConnection(flags));
     const input = await openInput(file, io.interrupted);
-    const points = await sendAll(input, new Sender(new PatientApi(api, io)), io, sourceId, { time: flags.time, metrics: flags.metric });
-    io.note(`Stored ${counted(points, 'point')} of ${sourceId}.`);
+    const repeats = new Repeats();
+    const batches = batchesOf(input, sourceId, { time: flags.time, metrics: flags.metric }, repeats);
+    const points = await sendAll(input, batches, new Sender(new PatientApi(api, io)), io);
+    io.note(`Stored ${counted(points, 'point')} of ${sourceId}.${explained(repeats)}`);
     if (flags.json) await io.data(`${JSON.stringify({ source_id: sourceId, points })}\n`);
   },
 });
 
 /** Resolves with the number of points that were stored. Rejects `Failure` that says how many were stored before. */
-async function sendAll(input: Input, sender: Sender, io: Io, sourceId: string, wishes: ColumnWishes): Promise<number> {
+async function sendAll(input: Input, batches: AsyncIterable<Batch>, sender: Sender, io: Io): Promise<number> {
   try {
-    for await (const batch of batchesOf(input, sourceId, wishes)) {
+    for await (const batch of batches) {
       await sender.send(batch);
       io.progress(() => progress(input, sender.storedPoints));
     }
@@ -55,9 +58,21 @@ async function sendAll(input: Input, sender: Sender, io: Io, sourceId: string, w
     const cause: unknown = io.interrupted.aborted ? io.interrupted.reason : error;
     if (!(cause instanceof Failure) || sender.storedPoints === 0) throw cause;
     const stored = `Stored until then: ${counted(sender.storedPoints, 'point')}.`;
-    const again = 'Run the same command again to go on: sending a point again changes nothing.';
+    const again = `${mayPass(cause) ? 'Run' : 'Mend that, then run'} the same command again: sending a point again changes nothing.`;
     throw new Failure(`${cause.message}\n${stored} ${again}`, cause.exitCode, { cause });
   }
+}
+
+/** Whether the same command may succeed with nothing changed. */
+function mayPass(cause: Failure): boolean {
+  if (cause instanceof ApiFailure) return cause.status === undefined || cause.status === 429 || cause.status >= 500;
+  return !(cause instanceof BadFile);
+}
+
+function explained({ points, ascends }: Repeats): string {
+  if (!ascends) return ' Its times do not ascend: where one comes again, the later line has replaced the earlier one.';
+  if (points === 0) return '';
+  return ` ${counted(points, 'of them has', 'of them have')} the time of the line before and replaced its value.`;
 }
 
 function progress({ name, sizeBytes, readBytes }: Input, storedPoints: number): string {
@@ -68,12 +83,12 @@ function progress({ name, sizeBytes, readBytes }: Input, storedPoints: number): 
 }
 
 /** The points of a file. What stands before a bad line is given before the line is refused. */
-async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes): AsyncGenerator<Batch> {
+async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes, repeats: Repeats): AsyncGenerator<Batch> {
   const reader = new CsvReader();
   let batches: Batches | undefined;
   function add(row: CsvRow): readonly Batch[] {
     if (batches) return batches.add(row);
-    batches = new Batches(sourceId, readColumns(row, wishes));
+    batches = new Batches(sourceId, readColumns(row, wishes), repeats);
     return isHeader(row, wishes) ? [] : batches.add(row);
   }
   try {
@@ -83,6 +98,6 @@ async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes):
     yield* batches?.end() ?? [];
     throw error;
   }
-  if (!batches) throw new Failure(`${input.name} is empty.`);
+  if (!batches) throw new BadFile(`${input.name} is empty.`);
   yield* batches.end();
 }

@@ -18,6 +18,7 @@ export const body = command({
     'and the QuestDB that HEADWATER_KAFKA_BROKERS and its like name, and the first organization with its key, which is printed once; ' +
     'what is there already stays as it is.',
   flags: { ...connectionFlags, dataPlane: { about: 'make what all roles need' } },
+  interactive: true,
   examples: ['headwater init', 'headwater init --url https://telemetry.example.com < key.txt', 'headwater init --data-plane'],
   async run({ dataPlane, ...flags }, io) {
     if (dataPlane) return makeDataPlane(flags.url, io);

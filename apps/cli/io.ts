@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { TelemetryError, errorCases } from '#model';
+import { TelemetryError } from '#model';
 import { exitCodes, Failure } from './failure.js';
 
 /** Control characters other than a newline. */
@@ -8,12 +8,18 @@ const steering = /[^\P{Cc}\n]/gu;
 export const harmless = (text: string): string => text.replaceAll(steering, '?');
 
 const eraseLine = '\r\u001b[K';
+/** A command that is done sooner says nothing of how far it is. */
+const quietMs = 2_000;
+/** Between two lines of progress that stay, where there is no terminal that could overwrite them. */
+const plainEveryMs = 10_000;
 
 /** What a command says, and where: data to stdout, talk to stderr. */
 export class Io {
   #interruption: AbortController | undefined;
+  readonly #startMs = Date.now();
   #progressMs = 0;
   #progressShown = false;
+  #doing: (() => string) | undefined;
 
   constructor() {
     process.stdout.on('error', endWithReader);
@@ -22,21 +28,52 @@ export class Io {
 
   /** Writes what the user asked for; resolves when more may come. */
   async data(text: string): Promise<void> {
+    this.#erase();
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   }
 
   /** Says something to the person, on a line of its own. What others wrote, in a file or a server's answer, cannot steer the terminal. */
   note(line: string): void {
-    process.stderr.write(`${this.#progressShown ? eraseLine : ''}${harmless(line)}\n`);
-    this.#progressShown = false;
+    this.#erase();
+    process.stderr.write(`${harmless(line)}\n`);
+    this.#doing = undefined;
   }
 
-  /** Shows how far a long command is, on one line that the next one overwrites; only on a terminal, at most ten times a second. */
+  /**
+   * Shows how far a long command is: on a terminal on one line that the next one overwrites, at most ten times a second; elsewhere as a line
+   * of its own every ten seconds, once the command has taken two.
+   */
   progress(line: () => string): void {
-    if (!process.stderr.isTTY || process.env['TERM'] === 'dumb' || Date.now() < this.#progressMs + 100) return;
-    this.#progressMs = Date.now();
-    this.#progressShown = true;
-    process.stderr.write(eraseLine + line().slice(0, process.stderr.columns - 1));
+    this.#doing = line;
+    this.#show(line, hasTerminal() ? 100 : plainEveryMs);
+  }
+
+  /** As `work`; while it says nothing itself, this says every so often that the command of this name goes on. */
+  async during<T>(name: string, work: Promise<T>): Promise<T> {
+    const timer = setInterval(() => {
+      if (Date.now() >= this.#startMs + quietMs) this.#show(this.#doing ?? (() => name), hasTerminal() ? 1_000 : plainEveryMs);
+    }, 500);
+    try {
+      return await work;
+    } finally {
+      clearInterval(timer);
+      this.#erase();
+    }
+  }
+
+  #show(line: () => string, everyMs: number): void {
+    const nowMs = Date.now();
+    const takenMs = nowMs - this.#startMs;
+    if (nowMs < this.#progressMs + everyMs || (!hasTerminal() && takenMs < quietMs)) return;
+    this.#progressMs = nowMs;
+    const text = harmless(`${line()} (${Math.floor(takenMs / 1000)} s)`);
+    this.#progressShown = hasTerminal();
+    process.stderr.write(this.#progressShown ? eraseLine + text.slice(0, process.stderr.columns - 1) : `${text}\n`);
+  }
+
+  #erase(): void {
+    if (this.#progressShown) process.stderr.write(eraseLine);
+    this.#progressShown = false;
   }
 
   /** Aborts at Ctrl-C or SIGTERM, which from the first call on no longer end the process by themselves. */
@@ -50,6 +87,8 @@ export class Io {
     return this.#interruption?.signal.aborted ? (this.#interruption.signal.reason as Failure).exitCode : undefined;
   }
 }
+
+const hasTerminal = (): boolean => process.stderr.isTTY && process.env['TERM'] !== 'dumb';
 
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
@@ -76,9 +115,9 @@ export function finish(io: Io, error: unknown): void {
   process.exitCode = io.interruptionCode ?? exitCodeOf(error);
 }
 
-/** What the server would tell a client, but for what is wrong with the files that the command itself has opened. */
-function told({ kind, code, message }: TelemetryError): string {
-  return kind === 'internal' ? `${message}. Restore the data folder from a copy.` : `${message} ${errorCases[code].remedy}`;
+/** The message says what to do, but for what is wrong with the files that the command itself has opened. */
+function told({ kind, message }: TelemetryError): string {
+  return kind === 'internal' ? `${message}. Restore the data folder from a copy.` : message;
 }
 
 function exitCodeOf(error: unknown): number {

@@ -8,7 +8,7 @@ export const body = command({
     'that scope is deleted, only `headwater keys create --data` on the folder of the stopped server makes another.',
   argument: { name: 'ID', about: 'id of the key, as `headwater keys list` shows it' },
   flags: connectionFlags,
-  examples: ['headwater keys delete k_5Jq0'],
+  examples: ['headwater keys delete key_5f2a9c01b7d34e68a0c1f2e3'],
   async run(flags, io, id) {
     await new Api(await findConnection(flags)).request(`/api/api-keys/${encodeURIComponent(id)}`, { method: 'DELETE' });
     io.note(`Deleted ${id}.`);

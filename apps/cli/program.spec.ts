@@ -4,7 +4,9 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
+import { TelemetryError } from '#model';
 import { commands } from './commands.js';
+import { onDataPlane } from './data-plane.js';
 import { main, newFolder, run } from './test-run.js';
 import { TestServer } from './test-server.js';
 
@@ -16,6 +18,12 @@ describe('help', () => {
     expect(stdout).toContain(`Examples:\n  headwater ${name}`);
   });
 
+  it('the version is one however it is asked for', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const asked = await Promise.all([['--version'], ['-V'], ['version']].map(async (args) => (await run(args)).stdout));
+    expect(asked).toEqual(Array.from(asked, () => `${version}\n`));
+  });
+
   it('of keys create says that every key may read', async () => {
     const { stdout } = await run(['keys', 'create', '--help']);
     const said = stdout.replaceAll(/\s+/g, ' ');
@@ -23,7 +31,7 @@ describe('help', () => {
     expect(said).toContain('write is needed to send points, admin to manage keys.');
   });
 
-  it.each([[['--help']], [['help']], [['keys', '--help']], [['--version']]])('%j goes to stdout', async (args) => {
+  it.each([[['--help']], [['help']], [['keys', '--help']], [['--version']], [['-V']], [['version']]])('%j goes to stdout', async (args) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).not.toBe('');
@@ -64,6 +72,34 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(said);
+  });
+});
+
+describe('what takes longer than two seconds', () => {
+  it('is told on stderr, as lines where there is no terminal', async () => {
+    const told = Promise.withResolvers<void>();
+    await using server = await TestServer.start(async () => {
+      await told.promise;
+      return { status: 200, json: [] };
+    });
+    const { code, stdout, stderr } = await run(['keys', 'list', '--json'], {
+      env: { HEADWATER_URL: server.url, HEADWATER_API_KEY: 'hw_admin' },
+      progress: true,
+      during: (child) => child.stderr!.once('data', () => told.resolve()),
+    });
+    expect([code, JSON.parse(stdout)]).toEqual([0, []]);
+    expect(stderr).toMatch(/^headwater keys list \(\d+ s\)\n$/);
+  });
+});
+
+describe('an operator is not told what a device should do', () => {
+  it.each([
+    ['log_unavailable', 'Kafka does not answer: connect ECONNREFUSED 127.0.0.1:9092.'],
+    ['store_unavailable', 'The store does not answer.'],
+  ] as const)('%s', async (code, message) => {
+    await expect(onDataPlane(() => Promise.reject(new TelemetryError(code, message)))).rejects.toThrow(
+      `${message} Check that it runs, and that HEADWATER_KAFKA_BROKERS, HEADWATER_REGISTRY_URL and HEADWATER_QUESTDB_URL say where; `,
+    );
   });
 });
 

@@ -31,7 +31,7 @@ function program(io: Io): Command {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
   const root = new Command('headwater')
     .description('Device telemetry on an event log.')
-    .version(version, '--version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')
     .exitOverride()
@@ -45,6 +45,10 @@ function program(io: Io): Command {
       if (chosen === leaf) define(leaf, (await entry.load()).body, io);
     });
   }
+  root
+    .command('version')
+    .description('Print the version')
+    .action(() => io.data(`${version}\n`));
   return root;
 }
 
@@ -67,7 +71,10 @@ function define(leaf: Command, body: CommandBody, io: Io): void {
     if (!flag.value) leaf.setOptionValueWithSource(name, false, 'default');
   }
   leaf.addHelpText('after', `\nExamples:\n${body.examples.map((line) => `  ${line}`).join('\n')}`);
-  leaf.action(() => body.run(leaf.opts(), io, leaf.args[0] ?? ''));
+  leaf.action(() => {
+    const done = body.run(leaf.opts(), io, leaf.args[0] ?? '');
+    return body.interactive ? done : io.during(pathOf(leaf), done);
+  });
 }
 
 function option(name: string, flag: Flag): Option {

@@ -17,6 +17,8 @@ export interface Ran {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Buffer;
+  /** Whether to give the lines that say how long a command has taken: their number depends on the machine. */
+  readonly progress?: boolean;
   /** Is given the process once it runs. */
   readonly during?: (child: ChildProcess) => void;
 }
@@ -24,12 +26,14 @@ export interface RunOptions {
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'headwater-cli-'));
 
 /** Runs the built command as a user does, with no settings of the user who runs the tests. */
-export async function run(args: readonly string[], { env = {}, stdin = '', during }: RunOptions = {}): Promise<Ran> {
+export async function run(args: readonly string[], { env = {}, stdin = '', progress = false, during }: RunOptions = {}): Promise<Ran> {
   const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], HOME: '/nowhere', ...env } });
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin);
   during?.(child);
   const ended = new Promise<number | string>((resolve) => child.on('close', (code, signal) => resolve(code ?? signal!)));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { stdout, stderr, code };
+  return { stdout, stderr: progress ? stderr : withoutProgress(stderr), code };
 }
+
+export const withoutProgress = (stderr: string): string => stderr.replaceAll(/^.* \(\d+ s\)\n/gm, '');

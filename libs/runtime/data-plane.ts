@@ -140,6 +140,7 @@ async function compared(adapters: Adapters, beside: Beside, watcher: GenerationW
   const gone = await deletedInWords(kafka, start);
   for (const sentence of await questDb.shortcomings(live)) watcher.told(sentence);
   if (gone !== undefined) watcher.told(`Only what the log still holds is compared: Kafka has deleted records (${gone}).`);
+  watcher.told('Comparing what they made with what readers use.');
   return compareGenerations(
     (at) => questDb.compare(next, live, at),
     () => taken(adapters, beside, [live, next], watcher),
