@@ -8,7 +8,8 @@ import { Failure, usage } from './failure.js';
 export const body = command({
   about:
     'Deletes dead letters of a topic for good: all that there are now, or those that were parked before a time. Without --yes it only says ' +
-    'how many that would be, and how many of them were never sent back. The topic that they came from stays as it is.',
+    'how many that would be, and how many of them were never sent back. The topic that they came from stays as it is: a ' +
+    'rebuild or verify that meets their records there may park them again.',
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
     before: { value: 'TIME', about: 'only those that were parked before this time, in ISO 8601' },

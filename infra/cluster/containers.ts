@@ -53,20 +53,31 @@ export async function startContainers(volumes?: DataVolumes): Promise<Servers> {
       kafka.withBindMounts([{ source: volumes.kafka, target: '/var/lib/kafka/data' }]);
       questDb.withBindMounts([{ source: volumes.questDb, target: '/var/lib/questdb' }]);
     }
-    const start = async (one: GenericContainer): Promise<(inside: number) => string> => {
+    const { container: engine } = await getContainerRuntimeClient();
+    const ended = Promise.withResolvers<string>();
+    const start = async (one: GenericContainer, name: string): Promise<(inside: number) => string> => {
       const running = await one.start();
+      const told = (code: number): void =>
+        ended.resolve(`The container ${running.getName()} (${name}) has ended by itself (exit code ${code}).`);
+      engine
+        .getById(running.getId())
+        .wait()
+        .then(
+          ({ StatusCode }: { StatusCode: number }) => told(StatusCode),
+          () => undefined,
+        );
       started.defer(async () => void (await running.stop({ timeout: stopMs })));
       return (inside) => `${running.getHost()}:${running.getMappedPort(inside)}`;
     };
-    await start(kafka);
-    const [questDbAt, registryAt] = [await start(questDb), await start(registry)];
+    await start(kafka, 'Kafka');
+    const [questDbAt, registryAt] = [await start(questDb, 'QuestDB'), await start(registry, 'the schema registry')];
     const environment = {
       HEADWATER_KAFKA_BROKERS: `127.0.0.1:${port}`,
       HEADWATER_REGISTRY_URL: `http://${registryAt(8080)}/apis/ccompat/v7`,
       HEADWATER_QUESTDB_URL: `http://${questDbAt(9000)}`,
       HEADWATER_QUESTDB_PG: `postgres://admin:quest@${questDbAt(8812)}/qdb`,
     };
-    return { environment, stop: () => started.disposeAsync() };
+    return { environment, ended: ended.promise, stop: () => started.disposeAsync() };
   } catch (cause) {
     await started.disposeAsync();
     throw cause;

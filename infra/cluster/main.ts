@@ -9,7 +9,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig, roles, startRouter, StartError, type Role } from '#runtime';
-import { freePorts } from '../servers/index.js';
+import { freePorts, isFree } from '../servers/index.js';
+import { lockFolder } from './lock-folder.js';
 import { RoleProcess } from './role-process.js';
 import { startServers } from './servers.js';
 
@@ -22,8 +23,14 @@ async function main(started: AsyncDisposableStack): Promise<string> {
   const url = `http://localhost:${port}`;
   const folder = resolve(process.env['HEADWATER_DATA'] || 'data/cluster');
   mkdirSync(folder, { recursive: true });
+  const lock = lockFolder(folder, url);
+  started.defer(() => lock.release());
+  // The only one that is not chosen among those that are free. Before the servers start: that takes half a minute.
+  if (!(await isFree(port, host)))
+    throw new StartError(`Port ${port} of ${host} is taken by another program: end it, or choose another port with HEADWATER_PORT.`);
   const servers = await startServers(folder, say);
   started.defer(() => servers.stop());
+  void servers.ended.then(endAll);
 
   const environment = {
     ...servers.environment,
@@ -61,6 +68,13 @@ const exported = (variables: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `export ${name}='${value}'\n`)
     .join('');
 
+/** Without one of the servers nothing works, and its end is the reason for whatever else is said. */
+function endAll(sentence: string): void {
+  if (stopping) return;
+  say(`${sentence}\nEverything else is ended too.`);
+  stop(1);
+}
+
 const started = new AsyncDisposableStack();
 let stopping: Promise<void> | undefined;
 const stop = (code: number): void => {
@@ -71,7 +85,10 @@ const stop = (code: number): void => {
   );
 };
 process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
-main(started).then(say, (error: unknown) => {
-  if (!stopping) say(error instanceof StartError ? error.message : (error as Error).message);
-  stop(1);
-});
+main(started).then(
+  (line) => stopping ?? say(line),
+  (error: unknown) => {
+    if (!stopping) say(error instanceof StartError ? error.message : (error as Error).message);
+    stop(1);
+  },
+);

@@ -34,6 +34,7 @@ export async function startFromJars(folder: string, { keptSchemas = true } = {})
       kafka: kafka.servers[0]!,
       questDb: questDb.server,
       questDbUrl: questDb.httpUrl,
+      ended: Promise.race([...kafka.servers, registry.server, questDb.server].map(({ ended }) => ended)),
       stop: () => running.disposeAsync(),
     };
   } catch (cause) {

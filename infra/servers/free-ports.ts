@@ -19,9 +19,9 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Whether nobody listens on a port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
+/** Whether nobody listens on a port of an address. */
+export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const server = createServer().listen(port, host);
   try {
     await once(server, 'listening');
     return true;

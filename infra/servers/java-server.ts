@@ -20,6 +20,7 @@ const probeMs = 5000;
 const readyMs = 120_000;
 const stopMs = 20_000;
 const keptLines = 40;
+const shownLines = 10;
 
 /** Flags that make a small server start fast. */
 export const smallHeap = (mb: number): readonly string[] => [`-Xmx${mb}m`, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
@@ -28,6 +29,9 @@ export const smallHeap = (mb: number): readonly string[] => [`-Xmx${mb}m`, '-XX:
 export class JavaServer {
   #child: ChildProcess | undefined;
   #said: string[] = [];
+  /** The process that serves, until it is stopped or killed. */
+  #serving: ChildProcess | undefined;
+  readonly #ended = Promise.withResolvers<string>();
 
   private constructor(private readonly options: JavaServerOptions) {}
 
@@ -40,6 +44,11 @@ export class JavaServer {
 
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  /** Resolves when it has ended without being stopped or killed here, to a sentence with its exit code and its last lines. */
+  get ended(): Promise<string> {
+    return this.#ended.promise;
   }
 
   /** Starts it again, after `stop` or `kill`, with the same folder and ports. */
@@ -56,14 +65,19 @@ export class JavaServer {
     this.#said = [];
     for (const output of [child.stdout, child.stderr]) output.on('data', (chunk: Buffer) => this.#hear(chunk.toString()));
     endWithUs(child);
+    // After all that it has said.
+    child.once('close', (code, signal) => this.#end(child, code ?? signal));
     await this.#untilItServes(child).catch(async (cause: Error) => {
       await this.kill('SIGKILL');
       throw new Error(`${name} ${cause.message}\n${this.#said.join('\n')}`, { cause });
     });
+    this.#serving = child;
+    if (child.exitCode !== null || child.signalCode !== null) this.#end(child, child.exitCode ?? child.signalCode);
   }
 
   /** Resolves when it has ended in order. */
   async stop(): Promise<void> {
+    this.#serving = undefined;
     const child = this.#running();
     if (!child) return;
     const slow = new AbortController();
@@ -78,6 +92,7 @@ export class JavaServer {
 
   /** Sends a signal, and resolves when the process has ended if it was SIGKILL. */
   async kill(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    if (signal === 'SIGKILL') this.#serving = undefined;
     const child = this.#running();
     if (!child) return;
     const ended = once(child, 'exit');
@@ -87,6 +102,14 @@ export class JavaServer {
 
   #running(): ChildProcess | undefined {
     return this.#child?.exitCode === null && this.#child.signalCode === null ? this.#child : undefined;
+  }
+
+  #end(child: ChildProcess, how: number | string | null): void {
+    if (child !== this.#serving) return;
+    const last = this.#said.slice(-shownLines).map((line) => `\n  ${line}`);
+    this.#ended.resolve(
+      `${this.options.name} has ended by itself (${typeof how === 'number' ? `exit code ${how}` : how}). It said last:${last.join('')}`,
+    );
   }
 
   #hear(text: string): void {

@@ -22,6 +22,9 @@ export interface Progress {
 /** Where a group shall go on: with a record, with the first record of a time or later (Unix milliseconds), or with the first there is. */
 export type Start = { readonly offset: number } | { readonly timestampMs: number } | 'beginning';
 
+/** Kafka's codes for a group that has members, and for one that is not there. */
+const left: readonly number[] = [68, 69];
+
 /** Consumer groups, seen from outside. All of it rejects `log_unavailable`. */
 export class Groups {
   private readonly prefix: string;
@@ -85,6 +88,15 @@ export class Groups {
   async members(group: string): Promise<number> {
     const { groups } = await this.asker.ask((admin) => admin.describeGroups([this.prefix + group]));
     return groups[0]?.members.length ?? 0;
+  }
+
+  /** Deletes a group and its offsets. One that has members stays, and one that is gone is no mistake. */
+  async delete(group: string): Promise<void> {
+    await this.asker.ask((admin) =>
+      admin.deleteGroups([this.prefix + group]).catch((error: { readonly groups?: readonly { readonly errorCode: number }[] }) => {
+        if (!error.groups?.every(({ errorCode }) => left.includes(errorCode))) throw error;
+      }),
+    );
   }
 
   /**

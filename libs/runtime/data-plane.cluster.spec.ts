@@ -49,6 +49,14 @@ describeOnServers('the data plane', () => {
     await one.opened;
     return one;
   }
+  const generations = (): Promise<Projection | undefined> =>
+    withLog(config, async ({ views }) => {
+      const view = views.open(projections);
+      await view.ready;
+      return view.get('telemetry');
+    });
+  /** Those that have taken everything. */
+  const groupsOf = (live: number): Record<string, number> => ({ [`series.g${live}`]: 0, [`events.g${live}`]: 0 });
   const lags = async (): Promise<Record<string, number>> => {
     const { groups } = await reportTopics(config);
     const byGroup = Object.entries(Object.groupBy(groups, ({ group }) => group));
@@ -143,17 +151,20 @@ describeOnServers('the data plane', () => {
     expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
     expect(said).toEqual([]);
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next + 1);
-    await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${next + 1}`]: 0 }));
+    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(next + 1), sources: 0 }));
+  });
+
+  it('leaves no group of a generation that is gone, and gives no number twice', async () => {
+    const { live } = (await generations())!;
+    await verifyDataPlane(config, false, { told: silent, lags: silent });
+    expect(await lags()).toEqual({ ...groupsOf(live), sources: 0 });
+    expect(await generations()).toMatchObject({ live, building: null });
+    expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(live + 2);
+    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(live + 2), sources: 0 }));
   });
 
   describe('of a log that Kafka has deleted records of', () => {
     const watcher = { told: silent, lags: silent, leaveMs: 10 };
-    const generation = (): Promise<Projection | undefined> =>
-      withLog(config, async ({ views }) => {
-        const view = views.open(projections);
-        await view.ready;
-        return view.get('telemetry');
-      });
     /** Retention at once: the oldest records of every partition go, but for so many. */
     const deleteRecords = async (kept: number): Promise<void> => {
       const admin = new Kafka({ brokers: [...config.brokers], logLevel: logLevel.NOTHING }).admin();
@@ -176,36 +187,36 @@ describeOnServers('the data plane', () => {
     it('is not made again unless it is told to, and no generation is begun', async () => {
       const { url } = await run('ingress', IngressModule);
       await send(url, 1_600_000_000_000);
-      const before = (await generation())!;
+      const before = (await generations())!;
       await eventually(async () => expect(await lags()).toMatchObject({ [`series.g${before.live}`]: 0 }));
       await deleteRecords(1);
       const gone = /telemetry\.points\.v1: 1 record of 1 of its 24 partitions, appended before 20\d\d-.*--without-deleted-records/;
       await expect(rebuildDataPlane(config, watcher)).rejects.toThrow(gone);
       await expect(verifyDataPlane(config, true, watcher)).rejects.toThrow(gone);
-      expect(await generation()).toEqual(before);
+      expect(await generations()).toEqual(before);
     });
 
     it('is compared as far as the log goes', async () => {
-      const before = await generation();
+      const before = await generations();
       const told: string[] = [];
       const found = await verifyDataPlane(config, false, { ...watcher, told: (line) => told.push(line) });
       expect(found).toMatchObject({ differences: 0, repaired: false });
       // The points of the first record, their buckets of each level and the name of one of their metrics; what the second record says is in both.
       expect([found.unverifiable, found.rows]).toEqual([10, 13]);
       expect(told).toContainEqual(expect.stringContaining('Only what the log still holds is compared'));
-      expect(await generation()).toEqual(before);
+      expect(await generations()).toMatchObject({ live: before!.live, building: null });
     });
 
     it('is made again when it is told to, and says what is gone', async () => {
       const told: string[] = [];
       const live = await rebuildDataPlane(config, { ...watcher, told: (line) => told.push(line) }, { withoutDeleted: true });
       expect(told[0]).toMatch(/The new projections will lack .*telemetry\.points\.v1: 1 record /);
-      expect(await generation()).toMatchObject({ live, building: null });
+      expect(await generations()).toMatchObject({ live, building: null });
     });
 
     it('is given up when more is deleted before the new projections have it', async () => {
       await stop();
-      const before = await generation();
+      const before = await generations();
       const begun = Promise.withResolvers<void>();
       const told = (line: string): void => void (line.startsWith('The processors make') && begun.resolve());
       const rebuilt = rebuildDataPlane(config, { ...watcher, told }, { withoutDeleted: true });
@@ -213,7 +224,7 @@ describeOnServers('the data plane', () => {
         expect(rebuilt).rejects.toThrow('Kafka has deleted 1 record of telemetry.points.v1 before the new projections had them'),
         begun.promise.then(() => deleteRecords(0)),
       ]);
-      expect(await generation()).toEqual(before);
+      expect(await generations()).toMatchObject({ live: before!.live, building: null });
     });
   });
 });

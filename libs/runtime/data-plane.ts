@@ -49,7 +49,7 @@ export function initDataPlane(
     for (const needed of [live, building]) if (needed !== null) await makeTables(questDb, needed, report, patienceMs);
     for (const sentence of await questDb.shortcomings(live)) report(sentence);
     await questDb.replaceViews(live);
-    if (!known) await moveGenerations(kafka.log, { live, building });
+    if (!known) await moveGenerations(kafka.log, { live, building, highest: live });
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);
     await keyring.ready();
     for (const warning of warningsOf(kafka.views)) report(warning);

@@ -65,7 +65,8 @@ describe('generations that follow projections.v1', () => {
     return app;
   }
 
-  const move = (live: number, building: number | null): Promise<void> => moveGenerations(log.log, { live, building });
+  const move = (live: number, building: number | null): Promise<void> =>
+    moveGenerations(log.log, { live, building, highest: Math.max(live, building ?? 0) });
   const held = async (number: number): Promise<unknown> => {
     const { series, events: entries } = stores.get(number)!;
     const names = await Promise.all(['a', 'b', 'c'].map(async (id) => ((await series.metricNames('o', id)).length > 0 ? id : '')));

@@ -46,9 +46,9 @@ export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, 
   const known = await recorded(adapters);
   if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
   const { live } = known;
-  const next = known.building ?? Math.max(live, ...(await numbersUsed(adapters))) + 1;
+  const next = known.building ?? Math.max(known.highest, live, ...(await numbersUsed(adapters))) + 1;
   await questDb.ensureTables(next);
-  if (known.building === null) await moveGenerations(kafka.log, { live, building: next });
+  if (known.building === null) await moveGenerations(kafka.log, { live, building: next, highest: next });
   watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
   return { live, next, deletions };
 }
@@ -98,16 +98,17 @@ export async function moveReaders(adapters: Adapters, beside: Beside, watcher: G
   await checkBeside(adapters, beside);
   await beside.deletions?.check(adapters);
   await questDb.replaceViews(beside.next);
-  await moveGenerations(kafka.log, { live: beside.next, building: null });
+  await moveGenerations(kafka.log, { live: beside.next, building: null, highest: beside.next });
   watcher.told(`Readers use generation ${beside.next} now.`);
   await pause(watcher.leaveMs ?? mostLeaveMs);
+  await writersGone(adapters, beside.live);
   await dropUnused(adapters, beside.live);
 }
 
 /** Has the processors leave the next generation and drops it. Readers do not notice. */
 export async function giveUp(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
   await checkBeside(adapters, beside);
-  await moveGenerations(adapters.kafka.log, { live: beside.live, building: null });
+  await moveGenerations(adapters.kafka.log, { live: beside.live, building: null, highest: beside.next });
   watcher.told(`Generation ${beside.next} is given up: readers stay with generation ${beside.live}.`);
   await writersGone(adapters, beside.next);
   await dropUnused(adapters, beside.next);
@@ -129,20 +130,23 @@ async function writersGone({ kafka }: Adapters, generation: number): Promise<voi
 }
 
 /**
- * Drops a generation that was left, and earlier ones whose command was cut off before this or whose tables a processor that was stuck has
- * made again. What the log names by now stays: another command may have gone on with it.
+ * Drops the tables and the groups of a generation that was left, and of earlier ones whose command was cut off before this or of which a
+ * processor that was stuck has made something again. What the log names by now stays: another command may have gone on with it.
  */
 async function dropUnused(adapters: Adapters, left: number): Promise<void> {
+  const { kafka, questDb } = adapters;
   const numbers = new Set([left, ...(await numbersUsed(adapters))]);
   // Afterwards: a generation has a group only once it is named.
   const known = await recorded(adapters);
-  for (const number of numbers) if (number !== known?.live && number !== known?.building) await adapters.questDb.dropTables(number);
+  for (const number of numbers) {
+    if (number === known?.live || number === known?.building) continue;
+    await questDb.dropTables(number);
+    // Last: it is by their groups that the next command finds tables that are left.
+    await Promise.all(projected.map(({ name }) => kafka.groups.delete(name + suffixOf(number))));
+  }
 }
 
-/**
- * The generations that have groups, of which Kafka keeps those without members for days: a generation with the number of an earlier one
- * would begin where that one's groups ended.
- */
+/** The generations that have groups. A record of a version that did not know `highest` names only two. */
 async function numbersUsed({ kafka }: Adapters): Promise<readonly number[]> {
   const names = (await kafka.groups.names()).flatMap((group) => /^(?:series|events)\.g(\d+)$/.exec(group)?.[1] ?? []);
   return [...new Set(names.map(Number))];

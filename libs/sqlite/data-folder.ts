@@ -1,13 +1,10 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { makePrivate, syncFolder, writeDurably } from './durable-file.js';
+import { syncFolder, writeDurably } from './durable-file.js';
+import { takeLock, type LockFile } from './lock-file.js';
 
 /** What the files of a folder look like. A greater number means that this version must not touch them. */
 const formatVersion = 1;
-
-/** What SQLite answers when another connection holds the lock. */
-const busy = 5;
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
 export class DataFolderError extends Error {
@@ -29,9 +26,9 @@ export function openDataFolder(dir: string): DataFolder {
   const format = join(path, 'FORMAT');
   refuseNewer(path, format);
   makeFolder(path);
-  const lock = takeLock(path);
+  const lock = lockFolder(path);
   if (!existsSync(format)) writeDurably(format, `headwater ${formatVersion}\n`);
-  return { path, release: () => lock.isOpen && lock.close() };
+  return { path, release: () => lock.release() };
 }
 
 function refuseNewer(path: string, format: string): void {
@@ -54,17 +51,17 @@ function makeFolder(path: string): void {
   }
 }
 
-/** An exclusive transaction that never ends: the operating system frees it with the process, and it also keeps out our own threads. */
-function takeLock(path: string): DatabaseSync {
+function lockFolder(path: string): LockFile {
+  const lock = lockIn(path);
+  if (lock) return lock;
+  throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`);
+}
+
+function lockIn(path: string): LockFile | undefined {
   try {
-    const file = join(path, 'lock');
-    makePrivate(file);
-    const lock = new DatabaseSync(file);
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
+    return takeLock(join(path, 'lock'));
   } catch (cause) {
-    if ((cause as { errcode?: number }).errcode !== busy) throw unusable(path, cause);
-    throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`, { cause });
+    throw unusable(path, cause);
   }
 }
 

@@ -43,7 +43,8 @@ const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMet
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
 const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
-const projection: Required<Projection> = { projection: 'p', live: 2, building: 3 };
+/** `highest` is what an older writer's record is read with. */
+const projection: Required<Projection> = { projection: 'p', live: 2, building: 3, highest: 0 };
 
 /** A value of each topic with all that its type has. */
 const full: readonly (readonly [AnyTopic, object])[] = [
@@ -67,6 +68,7 @@ const written: Readonly<Record<string, string>> = {
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
   'projection.v1.avsc': '0270040206',
+  'projection.v2.avsc': '027004020600',
   'source.v1.avsc': '026f0273f6a1abfef962f8a1abfef962',
 };
 

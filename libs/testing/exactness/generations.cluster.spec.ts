@@ -137,7 +137,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
       const found = await verify();
       expect([foundBy(found).first, foundBy(found).repaired, found.code]).toEqual([planted, false, 1]);
       expect(found.stderr).toContain('5 differences: `headwater verify --repair`');
-      expect(await recorded()).toEqual({ live, building: null, projection: 'telemetry' });
+      expect(await recorded()).toMatchObject({ live, building: null, projection: 'telemetry' });
 
       // Readers are moved some time before the command ends.
       const mending = verify('--repair');
@@ -164,7 +164,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
       })();
       const [ran] = await Promise.all([verify(), sending]);
       expect([foundBy(ran).first, ran.code]).toEqual([[], 0]);
-      expect(await recorded()).toEqual(before);
+      expect(await recorded()).toMatchObject({ live: before.live, building: null });
       expect(await generationsWithTables()).toEqual([before.live]);
     },
     patienceMs,
