@@ -1,6 +1,7 @@
 import { compareUtf8, type LogEntry, tagsOf, type Window } from '#model';
+import type { Lookups } from './lookups.js';
 import { type Slices, sqlWindow } from './slices.js';
-import type { Sql, Value } from './sql.js';
+import type { Value } from './sql.js';
 import type { Tables } from './tables.js';
 
 interface EventRow {
@@ -28,7 +29,7 @@ const columns = 'ts::long / 1000, name, digest, place, value, tags';
 /** Reads events of one generation, each once: an event that came in several bodies has a row for each of its places. */
 export class EventReads {
   constructor(
-    private readonly sql: Sql,
+    private readonly sql: Pick<Lookups, 'rows'>,
     private readonly tables: Tables,
     private readonly slices: Slices,
   ) {}

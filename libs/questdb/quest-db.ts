@@ -12,6 +12,7 @@ import { EventWriter } from './event-writer.js';
 import { Figures, metricsOf } from './figures.js';
 import { HttpSink } from './http-sink.js';
 import { type Layout, layoutOf, shortcomings } from './layout.js';
+import { Lookups } from './lookups.js';
 import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
@@ -107,6 +108,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       await commits.check();
       return layout();
     };
+    const lookups = new Lookups(reading, tables);
     const way = (...names: readonly (keyof Tables)[]): Omit<Way, 'sink'> => ({
       visibility,
       outage: new Outage(),
@@ -122,9 +124,9 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       sql: writing,
       layout: writable,
     };
-    const series = new QuestDbSeriesStore(parts, new SeriesReads(reading, tables, slices, clock));
+    const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
     const writer = new EventWriter(clients[1], way('events'));
-    return { series, events: new QuestDbEventStore(writer, new EventReads(reading, tables, slices), writable), layout };
+    return { series, events: new QuestDbEventStore(writer, new EventReads(lookups, tables, slices), writable), layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);

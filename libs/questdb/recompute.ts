@@ -52,7 +52,7 @@ export class Recompute {
     });
   }
 
-  /** Sums that left the range of doubles on their way are made again from the points, smaller, and clamped. */
+  /** Sums that left the range of doubles on their way are made again from the points, smaller, and clamped. Without an answer there is no row. */
   async #summed(level: Level, buckets: SeriesBucket[]): Promise<SeriesBucket[]> {
     const large = new StaleWindows();
     for (const { series, bucket } of buckets) {
@@ -64,10 +64,10 @@ export class Recompute {
       const asked = await this.#ask(level, question, 'points', `sum(value * ${downscale})`, large);
       for (const { series, row } of asked) sums.set(`${series.id} ${row[0]}`, clampedSum(row[3]! / downscale));
     }
-    return buckets.map(({ series, bucket }) => ({
-      series,
-      bucket: { ...bucket, sum: sums.get(`${series.id} ${bucket.startMs}`) ?? bucket.sum },
-    }));
+    return buckets.flatMap(({ series, bucket }) => {
+      const sum = large.has(series.id, bucket.startMs) ? sums.get(`${series.id} ${bucket.startMs}`) : bucket.sum;
+      return sum === undefined ? [] : [{ series, bucket: { ...bucket, sum } }];
+    });
   }
 }
 

@@ -50,6 +50,7 @@ export class Rollups {
   readonly #delivery: Delivery;
   readonly #changed = new Signal();
   readonly #names: SeriesNames;
+  readonly #tables: Tables;
   readonly #partitionMs: ReturnType<typeof partitionMs>;
 
   constructor(
@@ -58,6 +59,7 @@ export class Rollups {
     lease: Lease,
   ) {
     this.#names = names;
+    this.#tables = tables;
     this.#partitionMs = partitionMs(partitioning);
     this.#recompute = new Recompute(sql, tables, names, this.#partitionMs);
     this.#delivery = new Delivery(way, lease, this.#changed);
@@ -198,9 +200,19 @@ export class Rollups {
    * the store answers nothing: each has a point that was sent under this lease, so that the answer is wrong.
    */
   async #remake(state: State): Promise<void> {
+    const missing = await this.#remakeThose(state, state.settling);
+    if (missing.size === 0) return;
+    // A lookup of a name may fail while the table takes in what it has accepted: see `Lookups`.
+    await this.#delivery.untilItWorks(() => this.#delivery.shows([this.#tables[state.level.from]]), this.#giveUp);
+    const left = await this.#remakeThose(state, missing);
+    if (left.size > 0) this.#refuse(state, left);
+  }
+
+  /** Resolves with those for which the store answered nothing. */
+  async #remakeThose(state: State, windows: StaleWindows): Promise<StaleWindows> {
     let waiting: SeriesBucket[] = [];
     const made = new StaleWindows();
-    for await (const rows of this.#recompute.rows(state.level, state.settling)) {
+    for await (const rows of this.#recompute.rows(state.level, windows)) {
       for (const { series, bucket } of rows) made.add(series.id, bucket.startMs);
       waiting = waiting.concat(rows);
       if (waiting.length < rowsPerBody) continue;
@@ -208,16 +220,15 @@ export class Rollups {
       waiting = [];
     }
     await this.#sendInParts(state, waiting);
-    if (made.size < state.settling.size) this.#refuse(state, made);
+    return made.size < windows.size ? windows.without(made) : new StaleWindows();
   }
 
-  #refuse({ level, settling }: State, made: StaleWindows): never {
-    const [series, startMs] = firstWithout(settling, made)!;
+  #refuse({ level }: State, windows: StaleWindows): never {
+    this.way.figures.unanswered += windows.size;
+    const [[series, starts]] = [...windows.bySeries()] as [[number, ReadonlySet<number>]];
     const { org, source, metric } = this.#names.all[series]!;
-    const missing = settling.size - made.size;
-    this.way.figures.unanswered += missing;
-    const first = `${metric} of ${source} of ${org} at ${new Date(startMs).toISOString()}`;
-    const why = `QuestDB answers nothing for ${missing} buckets of ${level.interval} that have points, as for ${first}: they are asked for again.`;
+    const first = `${metric} of ${source} of ${org} at ${new Date(Math.min(...starts)).toISOString()}`;
+    const why = `QuestDB answers nothing for ${windows.size} buckets of ${level.interval} that have points, as for ${first}: they are asked for again.`;
     throw new TelemetryError('store_unavailable', why, { retryAfterS: 1 });
   }
 
@@ -240,13 +251,6 @@ export class Rollups {
 
 const keyOf = ({ org, source, metric }: Series): string => seriesKey(org, source, metric);
 const large = ({ min, max, count }: Bucket): boolean => mayOverflow(min, max, count);
-
-function firstWithout(windows: StaleWindows, others: StaleWindows): readonly [series: number, startMs: number] | undefined {
-  for (const [series, starts] of windows.bySeries()) {
-    for (const startMs of starts) if (!others.has(series, startMs)) return [series, startMs];
-  }
-  return undefined;
-}
 
 /** Rows of a bounded number of partitions each. */
 function* byPartitions(rows: readonly SeriesBucket[], sizeMs: number): Generator<SeriesBucket[]> {

@@ -1,9 +1,10 @@
 import { averageOf, bucketStartMs, bucketWindow, compareUtf8, downscale, intervalMs, type RollupInterval, type Window } from '#model';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
 import { foldOf, levels, mayOverflow } from './levels.js';
+import type { Lookups } from './lookups.js';
 import { chunks } from './questions.js';
 import { type Slices, sqlWindow } from './slices.js';
-import { oneOf, type Sql, type Value } from './sql.js';
+import { oneOf, type Value } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
@@ -50,7 +51,7 @@ interface Piece {
 /** Answers from the tables of one generation. */
 export class SeriesReads {
   constructor(
-    private readonly sql: Sql,
+    private readonly sql: Pick<Lookups, 'rows'>,
     private readonly tables: Tables,
     private readonly slices: Slices,
     private readonly clock: () => number,
@@ -234,8 +235,9 @@ type Asked = Pick<FleetQuery, 'window' | 'interval' | 'limit'>;
 function filtersOf({ orgId, sourceId, metrics }: SeriesQuery): Filter[] {
   const where = 'org = $1 AND source = $2';
   if (!metrics) return [{ where, values: [orgId, sourceId], name: 'metric' }];
+  // By their text: of several that are looked up one might not be found, see `Lookups`.
   return chunks([...new Set(metrics)], mostNames).map((names) => ({
-    where: `${where} AND ${oneOf('metric', 3, names)}`,
+    where: `${where} AND ${oneOf('metric::varchar', 3, names)}`,
     values: [orgId, sourceId, ...names],
     name: 'metric',
   }));

@@ -19,6 +19,13 @@ export class StaleWindows {
     for (const [series, starts] of other.bySeries()) for (const startMs of starts) this.add(series, startMs);
   }
 
+  /** Those that are not among the others. */
+  without(others: StaleWindows): StaleWindows {
+    const rest = new StaleWindows();
+    for (const [series, starts] of this.#starts) for (const startMs of starts) if (!others.has(series, startMs)) rest.add(series, startMs);
+    return rest;
+  }
+
   bySeries(): Iterable<readonly [series: number, starts: ReadonlySet<number>]> {
     return this.#starts;
   }
