@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
-import type { EventBatch, Lease, PointBatch, Source } from '#model';
+import { during, type EventBatch, type Lease, type PointBatch, type Source } from '#model';
 import { events, points, sources } from '#topics';
 
 const writePauseMs = 5_000;
@@ -73,7 +73,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
   async #append(): Promise<void> {
     const batch = [...this.#unwritten];
     if (batch.length === 0 || !this.#lease?.held()) return;
-    await this.log.append(batch.map(([, source]) => entry(sources, source)));
+    await during(this.#lease, () => this.log.append(batch.map(([, source]) => entry(sources, source))));
     for (const [key, source] of this.#written) if (covers(this.#view.get(key), source)) this.#written.delete(key);
     for (const [key, source] of batch) {
       this.#written.set(key, source);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Lease } from '#model';
+import { during, type Lease } from '#model';
 import { NotAccepted, type LineSink } from './line-sink.js';
 
 /** What an operator is told of: an answer that takes longer. */
@@ -50,22 +50,22 @@ export class HttpSink implements LineSink {
     if (!lease.held()) throw new NotAccepted('none', 'the lease is lost');
     this.#sentMs = performance.now();
     try {
-      await this.#exchange(body, lease);
+      await during(lease, (goesOn) => this.#exchange(body, goesOn));
     } finally {
       this.#sentMs = undefined;
     }
   }
 
-  async #exchange(body: Uint8Array, lease: Lease): Promise<void> {
+  async #exchange(body: Uint8Array, goesOn: () => boolean): Promise<void> {
     const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength };
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
     // A request may also fail after its answer has begun, of which the answer is told too.
     sending.on('error', () => undefined);
-    const connection = new Connection(sending, () => write(sending, body, lease));
+    const connection = new Connection(sending, () => write(sending, body, goesOn));
     const beganMs = performance.now();
     const looking = setInterval(() => {
       const mostMs = connection.connected ? lostMs : connectMs;
-      if (!lease.held() || performance.now() - beganMs > mostMs) connection.reset();
+      if (!goesOn() || performance.now() - beganMs > mostMs) connection.reset();
     }, lookMs);
     try {
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];
@@ -122,15 +122,15 @@ class Connection {
 }
 
 /** Each piece follows when the kernel has taken the one before, so that a process which stood still meanwhile looks at its lease first. */
-function write(sending: ClientRequest, body: Uint8Array, lease: Lease, from = 0): void {
-  if (!lease.held()) return;
+function write(sending: ClientRequest, body: Uint8Array, goesOn: () => boolean, from = 0): void {
+  if (!goesOn()) return;
   const to = from + pieceBytes;
   if (to >= body.byteLength) {
     sending.end(body.subarray(from));
     return;
   }
   sending.write(body.subarray(from, to), (failure) => {
-    if (!failure) write(sending, body, lease, to);
+    if (!failure) write(sending, body, goesOn, to);
   });
 }
 

@@ -4,8 +4,8 @@ import type { Lease } from '#model';
 export interface LineSink {
   /**
    * Sends a body as one transaction. Resolves when it is accepted: durable, and visible soon. Rejects `NotAccepted` once nothing will come
-   * of this attempt any more. The lease is asked in the tick in which sending begins, and while it lasts: once it is lost, the attempt is
-   * ended.
+   * of this attempt any more. The lease is asked in the tick in which sending begins. Once it is lost, the attempt has as long as the lease lets it
+   * go on, and is ended then.
    */
   send(body: Uint8Array, lease: Lease): Promise<void>;
 }

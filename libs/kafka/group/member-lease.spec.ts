@@ -46,6 +46,38 @@ describe('a lease of 1000 ms', () => {
     expect(lease.held()).toBe(false);
   });
 
+  it('lets what is under way end within two seconds once the group wants the partitions back, and is quiet then', async () => {
+    const lease = new MemberLease(monotonicMs, 5_000);
+    const end = Promise.withResolvers<void>();
+    let goesOn = (): boolean => false;
+    const effect = lease.during((asked) => {
+      goesOn = asked;
+      return end.promise;
+    });
+    lease.lose();
+    pass(1_900, 1_900);
+    expect([lease.held(), goesOn(), lease.isQuiet]).toEqual([false, true, false]);
+    pass(200, 200);
+    expect([goesOn(), lease.isQuiet]).toEqual([false, false]);
+    end.resolve();
+    await effect;
+    await lease.quiet();
+    expect(lease.isQuiet).toBe(true);
+  });
+
+  it('waits for what does not end three seconds at most, and lets nothing go on without a group', () => {
+    const lease = new MemberLease(monotonicMs, 1_000);
+    let goesOn = (): boolean => false;
+    void lease.during((asked) => {
+      goesOn = asked;
+      return new Promise(() => undefined);
+    });
+    pass(1_100, 1_100);
+    expect([goesOn(), lease.held(), lease.isQuiet]).toEqual([false, false, false]);
+    pass(3_100, 3_100);
+    expect(lease.isQuiet).toBe(true);
+  });
+
   it('is lost when the group says so', () => {
     const lease = new MemberLease(monotonicMs, 1_000);
     lease.lose();

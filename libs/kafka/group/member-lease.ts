@@ -1,10 +1,20 @@
 import type { Lease } from '#model';
 import { Moment } from '../moment.js';
+import { within } from '../trouble.js';
 
-/** The lease of one assignment: lost when the group says so, or when the group was not heard for too long to be sure. */
+/** After this what is still under way is to end where it stands, and a little later nobody waits for it any more. */
+const effectMs = 2_000;
+const endMs = 1_000;
+
+/**
+ * The lease of one assignment: lost when the group says so, or when the group was not heard for too long to be sure. Its member asks for
+ * partitions anew only once the lease is quiet: others may get the old ones as soon as it has asked.
+ */
 export class MemberLease implements Lease {
   #heard: Moment;
   #isLost = false;
+  #lostMs = Infinity;
+  readonly #underWay = new Set<Promise<unknown>>();
 
   /**
    * @param heardMs when the message was sent whose answer brought the assignment, by the monotonic clock.
@@ -18,8 +28,28 @@ export class MemberLease implements Lease {
   }
 
   held(): boolean {
-    if (this.#heard.agoMs() > this.patienceMs) this.#isLost = true;
+    if (!this.#isSure()) this.lose();
     return !this.#isLost;
+  }
+
+  during<T>(effect: (goesOn: () => boolean) => Promise<T>): Promise<T> {
+    const running = effect(() => this.#isSure() && performance.now() - this.#lostMs < effectMs);
+    const settled: Promise<unknown> = running.then(
+      () => this.#underWay.delete(settled),
+      () => this.#underWay.delete(settled),
+    );
+    this.#underWay.add(settled);
+    return running;
+  }
+
+  /** Whether nothing is under way any more that began under this lease, or it has had all the time that it gets. */
+  get isQuiet(): boolean {
+    return this.#underWay.size === 0 || performance.now() - this.#lostMs > effectMs + endMs;
+  }
+
+  /** Resolves when the lease is quiet. */
+  async quiet(): Promise<void> {
+    await within(Math.max(0, this.#lostMs + effectMs + endMs - performance.now()), Promise.all(this.#underWay));
   }
 
   /** The group has answered to what was sent at that time. */
@@ -28,6 +58,12 @@ export class MemberLease implements Lease {
   }
 
   lose(): void {
+    if (this.#isLost) return;
     this.#isLost = true;
+    this.#lostMs = performance.now();
+  }
+
+  #isSure(): boolean {
+    return this.#heard.agoMs() <= this.patienceMs;
   }
 }

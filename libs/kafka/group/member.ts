@@ -106,8 +106,14 @@ export class Member {
     this.#assignment?.end();
     const session = this.#session;
     this.#session = undefined;
-    await session?.leave();
+    await this.#leave(session);
     await this.#joining;
+  }
+
+  async #leave(session: Session | undefined): Promise<void> {
+    if (!session) return;
+    await this.#assignment?.lease.quiet();
+    await session.leave();
   }
 
   #stop(): void {
@@ -141,7 +147,7 @@ export class Member {
     this.#end();
     const old = this.#session;
     this.#session = undefined;
-    this.#joining = (old?.leave() ?? Promise.resolve())
+    this.#joining = this.#leave(old)
       .then(() => untilDone(this.#stopping.signal, () => this.#run()))
       .finally(() => (this.#joining = undefined));
   }
@@ -153,6 +159,7 @@ export class Member {
       {
         given: (partitions) => this.#assign(session, partitions),
         losing: () => this.#end(session),
+        joining: () => this.#mayJoin(session),
         heard: () => this.#heard(session),
         fetched: (batch) => this.#take(session, batch),
         skipped: (place, fetched, next) => this.#laneOf(session, place, fetched)?.skip(next),
@@ -198,6 +205,12 @@ export class Member {
     if (session !== this.#session || !this.#assignment || this.#assignment.ended.aborted) return;
     this.#lostMs = performance.now();
     this.#assignment.end();
+  }
+
+  /** Whether all is over that began while the partitions were ours: others get them as soon as this member has asked to join. */
+  #mayJoin(session: Session): boolean {
+    this.#end(session);
+    return this.#assignment?.lease.isQuiet ?? true;
   }
 
   #assign(session: Session, given: Readonly<Record<string, readonly number[]>>): void {

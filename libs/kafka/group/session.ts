@@ -20,6 +20,8 @@ export interface SessionEvents {
   given(partitions: Readonly<Record<string, readonly number[]>>): void;
   /** The partitions may be given to others from now on. */
   losing(): void;
+  /** The session is about to ask for partitions anew. False when it is too soon: it asks again a moment later. */
+  joining(): boolean;
   /** The group has answered a heartbeat. */
   heard(): void;
   fetched(batch: EachBatchPayload): void;
@@ -59,7 +61,7 @@ export class Session {
       sessionTimeout: sessionMs,
       rebalanceTimeout: rebalanceMsOf(sessionMs),
       heartbeatInterval: sessionMs / 10,
-      partitionAssigners: [assigner(() => events.losing())],
+      partitionAssigners: [assigner(() => events.joining())],
       maxWaitTimeInMs: fetchMs,
       maxBytesPerPartition: partitionFetchBytes,
       maxBytes: fetchBytes,
