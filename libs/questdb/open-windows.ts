@@ -4,13 +4,14 @@ import type { Bucket } from './lines.js';
 const none = new Float64Array(0);
 const columns = ['startMs', 'count', 'min', 'max', 'sum'] as const;
 
-/** A series has no window yet; one that is folded here; one that is stale: its row comes from the raw points. */
-const state = { none: 0, live: 1, stale: 2 } as const;
+/** The window of a series is folded here, or stale: its row comes from the raw points. */
+const state = { live: 0, stale: 1 } as const;
 
 /** The one window of each series, of one size, that still grows. Series are numbers from 0 on. */
 export class OpenWindows {
   /** Windows that are over and whose row is not sent, with their series. */
   readonly closed: { readonly series: number; readonly bucket: Bucket }[] = [];
+  /** `-Infinity` where a series has no window yet. */
   startMs = none;
   count = none;
   min = none;
@@ -41,11 +42,11 @@ export class OpenWindows {
   /** Takes a point that did not come before. Points of one series may be of several sets of tags, each with times of its own. */
   fold(series: number, timestampMs: number, value: number): void {
     const startMs = this.startMs[series]!;
-    if (this.#state[series] === state.none || timestampMs >= startMs + this.sizeMs) this.#begin(series, timestampMs);
-    else if (timestampMs < startMs) {
+    if (timestampMs < startMs) {
       this.spoil(series, timestampMs);
       return;
     }
+    if (timestampMs >= startMs + this.sizeMs) this.#begin(series, timestampMs);
     if (this.#state[series] === state.stale) {
       this.stale(series, this.startMs[series]!);
       return;
@@ -66,7 +67,7 @@ export class OpenWindows {
 
   /** Whether this window may be the next one of the series: times only rise. */
   mayBegin(series: number, startMs: number): boolean {
-    return this.#state[series] === state.none || startMs > this.startMs[series]!;
+    return startMs > this.startMs[series]!;
   }
 
   /** The window of the series when its row is to be sent, which counts as done then. */
@@ -109,7 +110,7 @@ export class OpenWindows {
 
   #grow(capacity: number): void {
     for (const column of columns) {
-      const grown = new Float64Array(capacity);
+      const grown = new Float64Array(capacity).fill(-Infinity);
       grown.set(this[column]);
       this[column] = grown;
     }
