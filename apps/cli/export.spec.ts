@@ -5,7 +5,7 @@ import { parseMetricsList } from '#model';
 import { main, run, withoutProgress } from './test-run.js';
 import { type Answer, type Seen, TestServer } from './test-server.js';
 
-type Points = Readonly<Record<string, ReadonlyMap<number, number>>>;
+type Points = Readonly<Record<string, Iterable<readonly [timestampMs: number, value: number]>>>;
 
 /** Answers metric names and raw queries over `points`, at most `cap` rows an answer. */
 function reading(points: Points, cap: number): (seen: Seen) => Answer {
@@ -75,6 +75,31 @@ describe('export', () => {
     }
   });
 
+  it('writes each point of one metric and time on a line of its own, and says what import would make of them', async () => {
+    const readings = {
+      cpu: [
+        [t0, 1],
+        [t0, 2],
+        [t0 + 1, 3],
+        [t0 + 1, 4],
+        [t0 + 1, 5],
+      ],
+      rpm: [
+        [t0, 7],
+        [t0 + 2, 8],
+      ],
+    } as const;
+    for (const cap of [6, 7, 100]) {
+      await using server = await TestServer.start(reading(readings, cap));
+      const { code, stdout, stderr } = await run(['export', '--source', 's'], { env: env(server) });
+      const cores = `${line(t0, 1, 7)}${line(t0, 2, '')}${line(t0 + 1, 3, '')}${line(t0 + 1, 4, '')}${line(t0 + 1, 5, '')}`;
+      expect({ cap, code, stdout }).toEqual({ cap, code: 0, stdout: `timestamp,cpu,rpm\n${cores}${line(t0 + 2, '', 8)}` });
+      expect(stderr).toMatch(
+        /^Wrote 6 rows\.\n3 rows of them repeat the time of another: their points differ in tags.*import.*keep the last/,
+      );
+    }
+  });
+
   it('writes buckets as four columns', async () => {
     const buckets = { timestamp_ms: [t0], min: [1], max: [3], avg: [2], count: [4] };
     await using server = await TestServer.start(() => ({ status: 200, json: { series: { rpm: buckets }, truncated: false } }));
@@ -96,7 +121,7 @@ describe('export', () => {
     ['a bad metric', ['--source', 's', '--metric', ''], 2, '--metric "": '],
     ['a bad time', ['--source', 's', '--start', 'monday'], 2, 'ISO 8601'],
     ['an empty span', ['--source', 's', '--start', '2026-01-02', '--end', '2026-01-01'], 2, 'Let start be before end.'],
-    ['too many series at one time', ['--source', 's'], 1, 'choose fewer with --metric'],
+    ['too many series at one time', ['--source', 's'], 1, 'choose fewer metrics with --metric'],
   ])('refuses %s', async (_, flags, exitCode, said) => {
     const crowd = Object.fromEntries(['a', 'b', 'c'].map((metric) => [metric, new Map([[t0, 1]])]));
     await using server = await TestServer.start(reading(crowd, 2));

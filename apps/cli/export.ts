@@ -15,7 +15,8 @@ const bucketColumns = ['min', 'max', 'avg', 'count'] as const;
 export const body = command({
   about:
     'One line a time, one column a metric; an empty cell is no point. At an interval each metric has the columns min, max, avg and ' +
-    'count. Times are ISO 8601 in UTC. What --interval raw writes, `headwater import` reads.',
+    'count. Times are ISO 8601 in UTC. What --interval raw writes, `headwater import` reads. Tags are not in the file, as queries do ' +
+    'not answer them: points that differ in tags only are lines of one time, and `import` would keep the last of these.',
   flags: {
     ...connectionFlags,
     source: { value: 'ID', about: 'the source to read', required: true },
@@ -42,14 +43,20 @@ export const body = command({
     const columns = interval === 'raw' ? rawColumns(metrics) : rollupColumns(metrics);
     const query = { sourceId, metrics: chosen, interval, window };
     await io.data(`${['timestamp', ...columns.map(({ header }) => csvCell(header))].join(',')}\n`);
-    let rows = 0;
+    let [rows, repeated] = [0, 0];
     for await (const page of pages(api, query)) {
       const lines = linesOf(page, columns);
       rows += lines.length;
+      repeated += lines.length - new Set(lines.map((line) => line.slice(0, line.indexOf(',')))).size;
       await io.data(lines.join(''));
       io.progress(() => counted(rows, 'row'));
     }
     io.note(`Wrote ${counted(rows, 'row')}.`);
+    if (repeated === 0) return;
+    io.note(
+      `${counted(repeated, 'row')} of them ${repeated === 1 ? 'repeats' : 'repeat'} the time of another: their points differ in tags, which are not in the file. ` +
+        '`headwater import` would keep the last row of each time; to copy all points, send them with their tags to POST /ingest.',
+    );
   },
 });
 
@@ -71,17 +78,22 @@ const rawColumns = (metrics: readonly string[]): readonly Column[] => metrics.ma
 const rollupColumns = (metrics: readonly string[]): readonly Column[] =>
   metrics.flatMap((metric) => bucketColumns.map((name) => ({ header: `${metric}.${name}`, metric, name })));
 
+/** The lines of a page; points of one metric and time, which differ in tags, are on lines of their own. */
 function linesOf({ series, beforeMs }: Page, columns: readonly Column[]): string[] {
-  const rows = new Map<number, (number | '')[]>();
+  const rows = new Map<number, (number | '')[][]>();
   for (const [at, { metric, name }] of columns.entries()) {
     const found = series[metric];
+    let [lastMs, same] = [-Infinity, 0];
     for (const [index, timestampMs] of (found?.timestamp_ms ?? []).entries()) {
       if (timestampMs >= beforeMs) break;
-      let row = rows.get(timestampMs);
-      if (!row) rows.set(timestampMs, (row = Array.from(columns, () => '')));
-      row[at] = found![name]![index]!;
+      same = timestampMs === lastMs ? same + 1 : 0;
+      lastMs = timestampMs;
+      let lines = rows.get(timestampMs);
+      if (!lines) rows.set(timestampMs, (lines = []));
+      const line = (lines[same] ??= Array.from(columns, () => ''));
+      line[at] = found![name]![index]!;
     }
   }
   const inOrder = Array.from(rows).toSorted(([a], [b]) => a - b);
-  return inOrder.map(([timestampMs, cells]) => `${new Date(timestampMs).toISOString()},${cells.join(',')}\n`);
+  return inOrder.flatMap(([timestampMs, lines]) => lines.map((cells) => `${new Date(timestampMs).toISOString()},${cells.join(',')}\n`));
 }

@@ -13,7 +13,7 @@ interface WireAnswer {
   readonly truncated: boolean;
 }
 
-/** Rows that stand for one time each, by metric and column; ascending in time. */
+/** Rows by metric and column, ascending in time; raw points that differ in tags only have the same time. */
 export interface Page {
   readonly series: Readonly<Record<string, WireSeries>>;
   /** Rows at this time or later are not whole: they come again with the next page. */
@@ -33,7 +33,7 @@ export async function* pages(api: PatientApi, query: PageQuery): AsyncGenerator<
     const { series, truncated } = (await api.request(path(query, startMs))) as WireAnswer;
     if (!truncated) return yield { series, beforeMs: Infinity };
     const beforeMs = Math.max(...Object.values(series).map((columns) => columns.timestamp_ms.at(-1) ?? -Infinity));
-    if (!isProgress(series, beforeMs)) throw new Failure('More than 10,000 series have a row at one time: choose fewer with --metric.');
+    if (!isProgress(series, beforeMs)) throw new Failure('More than 10,000 rows are of one time: choose fewer metrics with --metric.');
     yield { series, beforeMs };
     startMs = beforeMs;
   }

@@ -10,6 +10,8 @@ export interface Shape {
   readonly bodies: number;
   readonly connections: number;
   readonly gzip: boolean;
+  /** Tag sets that the points of a metric come with at each tick; none when left out. */
+  readonly tagSets?: number;
 }
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
@@ -30,6 +32,7 @@ export const shapes: readonly Shape[] = [
     gzip: false,
   },
   { name: 'D6', about: 'D1 gzipped', ...d1, gzip: true },
+  { name: 'D7', about: 'D1 with 8 tag sets at each tick, as of the cores of a processor', ...d1, tagSets: 8 },
 ];
 
 export const pointsOf = (shape: Shape): number => shape.bodies * shape.pointsPerBody;
@@ -61,14 +64,17 @@ export const metricName = (metric: number): string => `unit.metric_${metric}`;
 export function bodyOf(shape: Shape, body: number, startMs: number): string {
   const random = seeded(body + 1);
   const walk = Array.from({ length: shape.metrics }, () => Math.round(random() * 1e6) / 1e4);
-  const ticks = shape.pointsPerBody / shape.metrics;
+  const tags = shape.tagSets === undefined ? [''] : Array.from({ length: shape.tagSets }, (_, core) => `,"tags":{"core":"${core}"}`);
+  const ticks = Math.ceil(shape.pointsPerBody / shape.metrics / tags.length);
   const firstTick = Math.floor(body / shape.sources) * ticks;
   const points: string[] = [];
   for (let tick = 0; tick < ticks; tick++) {
     const timestamp = startMs + (firstTick + tick) * stepMs;
-    for (let metric = 0; metric < shape.metrics; metric++) {
+    for (let at = 0; at < shape.metrics * tags.length && points.length < shape.pointsPerBody; at++) {
+      const metric = at % shape.metrics;
+      const tagged = tags[Math.floor(at / shape.metrics)]!;
       walk[metric] = Math.round((walk[metric]! + random() - 0.5) * 1e4) / 1e4;
-      points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}}`);
+      points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}${tagged}}`);
     }
   }
   return `{"source_id":"${sourceName((shape.firstSource ?? 0) + (body % shape.sources))}","points":[${points.join(',')}]}`;

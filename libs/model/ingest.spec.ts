@@ -118,18 +118,17 @@ describe('columns', () => {
     ]);
   });
 
-  it('begin anew where a metric changes its tags, so that the later position stays later', () => {
+  it('are one for each metric with its tags, which may come in turns', () => {
     const tagged = (site: string, value: number) => ({ metric: 'm', value, timestamp: t, tags: { site } });
     const other = { metric: 'other', value: 9, timestamp: t };
     expect(runs(acceptPoints(tagged('A', 1), tagged('B', 2), other, tagged('A', 3), tagged('A', 4)))).toEqual([
-      ['s', 'm', { site: 'A' }, [t], [1]],
+      ['s', 'm', { site: 'A' }, [t, t, t], [1, 3, 4]],
       ['s', 'm', { site: 'B' }, [t], [2]],
       ['s', 'other', {}, [t], [9]],
-      ['s', 'm', { site: 'A' }, [t, t], [3, 4]],
     ]);
   });
 
-  it('go on where only the order of the tags changes', () => {
+  it('are one where only the order of the tags changes', () => {
     const accepted = acceptPoints(
       { metric: 'm', value: 1, timestamp: t, tags: { a: '1', b: '2' } },
       { metric: 'm', value: 2, timestamp: t, tags: { b: '2', a: '1' } },

@@ -1,5 +1,5 @@
 import type { PointBatch, SeriesRun, Tags } from './point.js';
-import { tagsKey } from './tags.js';
+import { noTags, tagsKey } from './tags.js';
 
 export const maxPoints = 10_000;
 
@@ -11,7 +11,6 @@ const value = new Float64Array(maxPoints);
 interface Run {
   readonly metric: string;
   readonly tags: Tags;
-  readonly tagsKey: string;
   points: number;
 }
 
@@ -19,8 +18,8 @@ interface SourceRuns {
   readonly sourceId: string;
   /** Positions of its runs in the order in which they began. */
   readonly runs: number[];
-  /** The run that each metric adds to. */
-  readonly open: Map<string, number>;
+  /** The run of each metric and its tags. */
+  readonly byName: Map<string, number>;
 }
 
 /** Room for the columns of many runs: one buffer each would weigh more than the few points that most of them have. */
@@ -42,24 +41,25 @@ function newColumn(length: number): Float64Array {
 export class PointCollector {
   readonly #sources = new Map<string, SourceRuns>();
   readonly #runs: Run[] = [];
+  /** Keys of tags that came before: readings of several cores, say, come in turns. */
+  readonly #keys = new Map<Tags, string>([[noTags, '']]);
   #count = 0;
 
-  /**
-   * The run that a point of this metric belongs to: the metric's last one, or a new one when that has other tags. So of two points of
-   * one time the one that came later also stands later.
-   */
+  /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
     const source = this.#source(sourceId);
-    const key = tagsKey(tags);
-    const open = source.open.get(metric);
-    if (open !== undefined && this.#runs[open]!.tagsKey === key) return open;
-    const run = this.#runs.push({ metric, tags, tagsKey: key, points: 0 }) - 1;
+    const key = this.#key(tags);
+    // No metric has a NUL in it.
+    const name = key === '' ? metric : `${metric}\0${key}`;
+    const known = source.byName.get(name);
+    if (known !== undefined) return known;
+    const run = this.#runs.push({ metric, tags, points: 0 }) - 1;
     source.runs.push(run);
-    source.open.set(metric, run);
+    source.byName.set(name, run);
     return run;
   }
 
-  /** @param run what `run` answered last for this metric. */
+  /** @param run what `run` answered. */
   add(run: number, atMs: number, what: number): void {
     runOf[this.#count] = run;
     timestampMs[this.#count] = atMs;
@@ -97,9 +97,15 @@ export class PointCollector {
     return columns;
   }
 
+  #key(tags: Tags): string {
+    let key = this.#keys.get(tags);
+    if (key === undefined) this.#keys.set(tags, (key = tagsKey(tags)));
+    return key;
+  }
+
   #source(sourceId: string): SourceRuns {
     let source = this.#sources.get(sourceId);
-    if (!source) this.#sources.set(sourceId, (source = { sourceId, runs: [], open: new Map() }));
+    if (!source) this.#sources.set(sourceId, (source = { sourceId, runs: [], byName: new Map() }));
     return source;
   }
 }
