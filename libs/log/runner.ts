@@ -29,7 +29,7 @@ export interface RunnerFigures {
 
 /**
  * Runs a processor as a consumer group. Offsets are committed only behind a checkpoint that began after their processing. A batch that
- * fails for want of something (a retryable error, a damaged file) comes again until it works; any other failure is some record's own:
+ * fails for want of something (a retryable error, memory, a damaged file) comes again until it works; any other failure is some record's own:
  * it is found and parked in `<topic>.dlq`, and the partition goes on.
  */
 export class Runner {
@@ -230,6 +230,13 @@ const placeName = ({ topic, partition, offset }: Place): string => `${topic}/${p
 
 /** Whether another attempt with the same record would fail for ever while other records work. */
 function isOfARecord(error: unknown): boolean {
+  if (isWantOfMemory(error)) return false;
   if (!(error instanceof TelemetryError)) return true;
   return !error.retryable && error.code !== 'store_corrupt' && error.code !== 'log_corrupt';
+}
+
+/** What V8 and Node say when there is no memory for a buffer. */
+function isWantOfMemory(error: unknown): boolean {
+  const { name, message } = (error ?? {}) as Partial<Error>;
+  return name === 'RangeError' && /Array buffer allocation failed|Failed to allocate memory/.test(message ?? '');
 }

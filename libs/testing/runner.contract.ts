@@ -38,6 +38,14 @@ class Saver implements Processor {
 
 const unavailable = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is away.');
 const damaged = (): TelemetryError => new TelemetryError('store_corrupt', 'The store is damaged.');
+/** As it is thrown where there is no memory for a buffer. */
+function outOfMemory(): Error {
+  try {
+    return new Error(`${new ArrayBuffer(Number.MAX_SAFE_INTEGER).byteLength} bytes are no want of memory`);
+  } catch (error) {
+    return error as Error;
+  }
+}
 
 /**
  * What the runner promises, on the log of an adapter.
@@ -170,6 +178,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
     it.each([
       ['for want of the store', unavailable],
       ['because the store is damaged', damaged],
+      ['for want of memory', outOfMemory],
     ])('%s comes again until it works, and nothing is parked', async (_, error) => {
       const saver = new Saver();
       const ofA = (): string[][] => saver.calls.filter((call) => call.includes('a'));
