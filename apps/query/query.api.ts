@@ -155,7 +155,12 @@ export const queryOperations: readonly Operation[] = [
     summary: 'Query events',
     params: sourceParams,
     query: logsQuery,
-    answers: { 200: { description: 'Log entries, oldest first.', schema: z.array(logEntry) } },
+    answers: {
+      200: {
+        description: 'Log entries, oldest first; those of one millisecond in the order in which they arrived.',
+        schema: z.array(logEntry),
+      },
+    },
     errors: [...ofSource, ...windowed, 'invalid_limit', 'invalid_metric', ...stored],
   },
   {

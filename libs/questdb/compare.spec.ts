@@ -24,7 +24,8 @@ describe('rows of two dumps', () => {
     ['a point', point('s', null, 1.5), point('s', null, 1.5)],
     ['a bucket whose sum was made in another order', hour(1, 2, 3, 2), hour(1, 2, 3.000000001, 2)],
     ['a bucket whose sum left the doubles', hour(1e308, 1e308, 1.7e308, 4), hour(1e308, 1e308, 1.7e308, 4)],
-    ['an event', event('d', 'open', '', 3), event('d', 'open', '', 3)],
+    ['an event', event('d', 'open', '', 5, 3), event('d', 'open', '', 5, 3)],
+    ['an event of tables that know no receive times', event('d', 'open', '', 5, 3), event('d', 'open', '', null, 2)],
     ['a name', name('m'), name('m')],
   ])('say the same: %s', async (_, expected, found) => {
     expect(await visits([expected], [found])).toMatchObject([{ table: expected.table, difference: undefined }]);
@@ -70,11 +71,28 @@ describe('rows of two dumps', () => {
       [hour(1, 2, 3.0001, 2)],
       [['count 2, min 1, max 2, avg 1.5', 'count 2, min 1, max 2, avg 1.50005']],
     ],
-    ['another place', [event('d', 'open', '', 3)], [event('d', 'open', '', 4)], [['open, place 3', 'open, place 4']]],
+    [
+      'another place',
+      [event('d', 'open', '', 5, 3)],
+      [event('d', 'open', '', 5, 4)],
+      [['open, received 1970-01-01T00:00:00.005Z, place 3', 'open, received 1970-01-01T00:00:00.005Z, place 4']],
+    ],
+    [
+      'another receive time',
+      [event('d', 'open', '', 5, 3)],
+      [event('d', 'open', '', 6, 3)],
+      [['open, received 1970-01-01T00:00:00.005Z, place 3', 'open, received 1970-01-01T00:00:00.006Z, place 3']],
+    ],
+    [
+      'another value without receive times',
+      [event('d', 'open', '', null, 3)],
+      [event('d', 'shut', '', 5, 3)],
+      [['open, place 3', 'shut, received 1970-01-01T00:00:00.005Z, place 3']],
+    ],
     [
       'another event of the same name and time',
-      [event('d', 'open', '', 3)],
-      [event('e', 'shut', '', 3)],
+      [event('d', 'open', '', null, 3)],
+      [event('e', 'shut', '', null, 3)],
       [
         ['open, place 3', 'nothing'],
         ['nothing', 'shut, place 3'],

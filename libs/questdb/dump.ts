@@ -1,4 +1,5 @@
 import { compareUtf8, type Window } from '#model';
+import type { Layout } from './layout.js';
 import { sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
 import { rollupTables, type Tables } from './tables.js';
@@ -32,23 +33,24 @@ const columns: readonly (readonly [table: keyof Tables, name: 'metric' | 'name',
   ['points', 'metric', 'tags, value'],
   ...rollupTables.map((table) => [table, 'metric', 'min, max, sum, count'] as const),
   ['metrics', 'metric', '1'],
-  ['events', 'name', 'digest, value, tags, place'],
+  ['events', 'name', 'digest, value, tags, received, place'],
 ];
 
 /**
  * All rows of a generation: points, rollups, names of metrics, events; each table by time, organization, source and name in UTF-8 byte
- * order, and points by their tags. Of an event that came in several bodies only the row with the least place. The rows of one time are held at once.
+ * order, and points by their tags. Of an event that came in several bodies only the row with the least (receive time, place). The rows of one time are held at once.
  *
  * @param at only the rows of this moment.
  */
-export async function* dump(sql: Sql, tables: Tables, at?: Moment): AsyncGenerator<DumpedRow> {
+export async function* dump(sql: Sql, tables: Tables, layout: Layout, at?: Moment): AsyncGenerator<DumpedRow> {
   const window = at ? { startMs: at.timestampMs, endMs: at.timestampMs + 1 } : { startMs: 0, endMs };
   for (const [table, name, rest] of columns) {
     if (at && at.table !== table) continue;
-    const select = `SELECT ts::long / 1000, org, source, ${name}, ${rest} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2`;
+    const cells = layout.arrivalsAreKeys ? rest : rest.replace('received', 'null');
+    const select = `SELECT ts::long / 1000, org, source, ${name}, ${cells} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2`;
     for await (const rows of pages(sql, select, window)) {
       const sorted = rows.sort(compareRows);
-      for (const row of table === 'events' ? withLeastPlace(sorted) : sorted) yield { table, row };
+      for (const row of table === 'events' ? withFirstArrival(sorted) : sorted) yield { table, row };
     }
   }
 }
@@ -81,9 +83,9 @@ export function comparePlaces(a: DumpedRow, b: DumpedRow): number {
 
 const rankOf = (table: keyof Tables): number => columns.findIndex(([name]) => name === table);
 
-/** Events that are equal in all else: by place. */
+/** Events that are equal in all else: by receive time and place. */
 function compareRows(a: DumpedRow['row'], b: DumpedRow['row']): number {
-  return compareKeys(a, b) || compareFifths(a, b) || Number(a.at(-1)) - Number(b.at(-1));
+  return compareKeys(a, b) || compareFifths(a, b) || Number(a.at(-2)) - Number(b.at(-2)) || Number(a.at(-1)) - Number(b.at(-1));
 }
 
 function compareKeys(a: DumpedRow['row'], b: DumpedRow['row']): number {
@@ -95,7 +97,7 @@ const compareNames = (a: Name, b: Name): number => compareUtf8(a ?? '', b ?? '')
 const compareFifths = (a: DumpedRow['row'], b: DumpedRow['row']): number => compareUtf8(fifth(a), fifth(b));
 const fifth = (row: DumpedRow['row']): string => String((row[4] as Name | number) ?? '');
 
-function withLeastPlace(sorted: readonly DumpedRow['row'][]): DumpedRow['row'][] {
+function withFirstArrival(sorted: readonly DumpedRow['row'][]): DumpedRow['row'][] {
   const isSame = (a: DumpedRow['row'], b: DumpedRow['row'] | undefined): boolean =>
     b !== undefined && [0, 1, 2, 3, 4].every((column) => a[column] === b[column]);
   return sorted.filter((row, at) => !isSame(row, sorted[at - 1]));

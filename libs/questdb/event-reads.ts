@@ -1,13 +1,15 @@
 import { compareUtf8, type LogEntry, tagsOf, type Window } from '#model';
+import type { Layout } from './layout.js';
 import type { Lookups } from './lookups.js';
 import { type Slices, sqlWindow } from './slices.js';
 import type { Value } from './sql.js';
-import type { Tables } from './tables.js';
+import { arrival, arrivalParts, type Tables } from './tables.js';
 
 interface EventRow {
   readonly timestampMs: number;
   readonly metric: string;
   readonly digest: string;
+  readonly received: number;
   readonly place: number;
   readonly value: string;
   readonly tags: string;
@@ -24,14 +26,13 @@ export interface EventQuery {
   readonly name: string | undefined;
 }
 
-const columns = 'ts::long / 1000, name, digest, place, value, tags';
-
-/** Reads events of one generation, each once: an event that came in several bodies has a row for each of its places. */
+/** Reads events of one generation, each once: an event that came in several bodies has a row for each (receive time, place). */
 export class EventReads {
   constructor(
     private readonly sql: Pick<Lookups, 'rows'>,
     private readonly tables: Tables,
     private readonly slices: Slices,
+    private readonly layout: () => Promise<Layout>,
   ) {}
 
   /** Oldest first. */
@@ -55,7 +56,8 @@ export class EventReads {
   async #page(query: EventQuery, window: Window): Promise<{ readonly rows: EventRow[]; readonly left: Window | undefined }> {
     const pageRows = query.limit + 100;
     const direction = query.last ? 'DESC' : 'ASC';
-    const rows = await this.#select(query, window, `SELECT ${columns}`, `ORDER BY ts ${direction} LIMIT ${pageRows}`);
+    const from = `SELECT ts::long / 1000, name, digest, ${await this.#received()}, place, value, tags FROM ${this.tables.events}`;
+    const rows = await this.#select(query, window, from, `ORDER BY ts ${direction} LIMIT ${pageRows}`);
     if (rows.length < pageRows) return { rows: ordered(rows, query.last), left: undefined };
     // The last time of a full page may have more rows.
     const cutMs = rows.at(-1)!.timestampMs;
@@ -65,36 +67,48 @@ export class EventReads {
     return { rows: [...ordered(whole, query.last), ...ordered(atCut, query.last)], left };
   }
 
-  #atOneTime(query: EventQuery, timestampMs: number): Promise<EventRow[]> {
+  async #atOneTime(query: EventQuery, timestampMs: number): Promise<EventRow[]> {
     const direction = query.last ? 'DESC' : 'ASC';
-    const least = 'SELECT ts::long / 1000, name, digest, min(place) AS least, value, tags';
-    const order = `GROUP BY ts, name, digest, value, tags ORDER BY least ${direction}, name::varchar ${direction}, digest ${direction}`;
-    return this.#select(query, { startMs: timestampMs, endMs: timestampMs + 1 }, least, `${order} LIMIT ${query.limit}`);
+    const once = `
+      SELECT ms, name, digest, ${arrivalParts('least')}, value, tags FROM (
+      SELECT ts::long / 1000 AS ms, name, digest, ${arrival(await this.#received())} AS least, value, tags FROM ${this.tables.events}`;
+    const order = `
+      GROUP BY ts, name, digest, value, tags ORDER BY least ${direction}, name::varchar ${direction}, digest ${direction}
+      LIMIT ${query.limit})`;
+    return this.#select(query, { startMs: timestampMs, endMs: timestampMs + 1 }, once, order);
   }
 
-  async #select({ orgId, sourceId, name }: EventQuery, window: Window, what: string, rest: string): Promise<EventRow[]> {
+  /** The receive time as far as the table has it, milliseconds. */
+  async #received(): Promise<string> {
+    return (await this.layout()).arrivalsAreKeys ? 'received' : '0';
+  }
+
+  async #select({ orgId, sourceId, name }: EventQuery, window: Window, from: string, rest: string): Promise<EventRow[]> {
     const values: Value[] = [orgId, sourceId, ...sqlWindow(window)];
     if (name !== undefined) values.push(name);
     const where = `org = $1 AND source = $2 AND ts >= $3 AND ts < $4${name === undefined ? '' : ' AND name = $5'}`;
-    const rows = await this.sql.rows(`${what} FROM ${this.tables.events} WHERE ${where} ${rest}`, values);
-    return (rows as [number, string, string, number, string, string][]).map(([timestampMs, metric, digest, place, value, tags]) => ({
-      timestampMs,
-      metric,
-      digest,
-      place,
-      value,
-      tags,
-    }));
+    const rows = await this.sql.rows(`${from} WHERE ${where} ${rest}`, values);
+    return (rows as [number, string, string, number, number, string, string][]).map(
+      ([timestampMs, metric, digest, received, place, value, tags]) => ({
+        timestampMs,
+        metric,
+        digest,
+        received,
+        place,
+        value,
+        tags,
+      }),
+    );
   }
 }
 
-/** Each event once, with its least place, in the order of answers or against it. */
+/** Each event once, with its least (receive time, place), in the order of answers or against it. */
 function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
   const once = new Map<string, EventRow>();
   for (const row of rows) {
     const key = `${row.timestampMs}\0${row.metric}\0${row.digest}`;
     const known = once.get(key);
-    if (!known || row.place < known.place) once.set(key, row);
+    if (!known || byArrival(row, known) < 0) once.set(key, row);
   }
   const sorted = [...once.values()].sort(inOrder);
   return backwards ? sorted.reverse() : sorted;
@@ -102,6 +116,7 @@ function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
 
 function inOrder(a: EventRow, b: EventRow): number {
   if (a.timestampMs !== b.timestampMs) return a.timestampMs - b.timestampMs;
-  if (a.place !== b.place) return a.place - b.place;
-  return compareUtf8(a.metric, b.metric) || (a.digest < b.digest ? -1 : 1);
+  return byArrival(a, b) || compareUtf8(a.metric, b.metric) || (a.digest < b.digest ? -1 : 1);
 }
+
+const byArrival = (a: EventRow, b: EventRow): number => a.received - b.received || a.place - b.place;

@@ -4,6 +4,7 @@ import type { EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { EventWriter } from './event-writer.js';
 import { Figures } from './figures.js';
+import { newest } from './layout.js';
 import { Outage } from './outage.js';
 
 const mebibyte = 1 << 20;
@@ -17,7 +18,7 @@ it('holds a bounded number of bytes of events however many writes there are, and
   const sent = Promise.withResolvers<void>();
   const client = { send: () => sent.promise };
   const way = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
-  const writer = new EventWriter(client as never, way as never);
+  const writer = new EventWriter(client as never, way as never, () => Promise.resolve(newest));
   const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);

@@ -2,6 +2,7 @@ import type { Sender } from '@questdb/nodejs-client';
 import { eventDigest, forever, type EventBatch, tagsKey } from '#model';
 import type { Placed } from '#stores';
 import type { Client } from './client.js';
+import type { Layout } from './layout.js';
 import { Delivery, type Way } from './delivery.js';
 import type { LineSink } from './line-sink.js';
 import { Signal } from './signal.js';
@@ -34,6 +35,7 @@ export class EventWriter {
   constructor(
     private readonly client: Client,
     private readonly way: Omit<Way, 'sink'>,
+    private readonly layout: () => Promise<Layout>,
   ) {
     this.#delivery = new Delivery({ ...way, sink: noLines }, forever, this.#changed);
   }
@@ -108,12 +110,14 @@ export class EventWriter {
   }
 
   async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
-    for (const { orgId, sourceId, events } of batches) {
+    const { arrivalsAreKeys } = await this.layout();
+    for (const { orgId, sourceId, receivedMs, events } of batches) {
       for (const event of events) {
         const tags = tagsKey(event.tags);
         sender.table(this.way.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
         sender.stringColumn('value', event.value).stringColumn('tags', tags);
         sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
+        if (arrivalsAreKeys) sender.intColumn('received', receivedMs);
         await sender.at(event.timestampMs, 'ms');
       }
     }

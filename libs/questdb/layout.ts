@@ -8,24 +8,30 @@ import type { Tables } from './tables.js';
 export interface Layout {
   /** Whether tags are among the keys of points. Where they are not, of points that differ in tags only the last one stays. */
   readonly tagsAreKeys: boolean;
+  /**
+   * Whether the receive time is among the keys of events. Where it is not, events of one time are ordered by the places in their bodies,
+   * whenever they came.
+   */
+  readonly arrivalsAreKeys: boolean;
 }
 
 /** Of tables that are made today. */
-export const newest: Layout = { tagsAreKeys: true };
+export const newest: Layout = { tagsAreKeys: true, arrivalsAreKeys: true };
 
 /** Sees from the tables how they were made. Rejects `store_unavailable`, also when they are missing. */
 export async function layoutOf(ask: Ask, tables: Tables): Promise<Layout> {
-  const points = await columnsOf(ask, tables.points);
-  return { tagsAreKeys: points.some(({ name, isKey }) => name === 'tags' && isKey) };
+  const isKey = async (table: string, column: string): Promise<boolean> =>
+    (await columnsOf(ask, table)).some(({ name, isKey: is }) => name === column && is);
+  return { tagsAreKeys: await isKey(tables.points, 'tags'), arrivalsAreKeys: await isKey(tables.events, 'received') };
 }
 
 /** What readers and writers of this generation have to do without, in sentences for the operator; empty for the newest layout. */
-export function shortcomings({ tagsAreKeys }: Layout, generation: number): string[] {
-  if (tagsAreKeys) return [];
-  return [
-    `Tags are not part of a point's identity in generation ${generation}, which an earlier version made: of points that differ in tags ` +
-      'only the last one stays. Run `headwater rebuild`, which makes new tables from the log.',
-  ];
+export function shortcomings({ tagsAreKeys, arrivalsAreKeys }: Layout, generation: number): string[] {
+  const made = `in generation ${generation}, which an earlier version made`;
+  const remake = 'Run `headwater rebuild`, which makes new tables from the log.';
+  const tags = `Tags are not part of a point's identity ${made}: of points that differ in tags only the last one stays. ${remake}`;
+  const arrivals = `Events of one millisecond do not come in the order of their arrival ${made}. ${remake}`;
+  return [...(tagsAreKeys ? [] : [tags]), ...(arrivalsAreKeys ? [] : [arrivals])];
 }
 
 /** Asks a question: with patience or without. */

@@ -125,8 +125,8 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
-    const writer = new EventWriter(clients[1], way('events'));
-    return { series, events: new QuestDbEventStore(writer, new EventReads(lookups, tables, slices), writable), layout };
+    const writer = new EventWriter(clients[1], way('events'), layout);
+    return { series, events: new QuestDbEventStore(writer, new EventReads(lookups, tables, slices, layout), writable), layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);
@@ -152,6 +152,9 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const [trouble] = [...generations.values()].flatMap(({ series, events }) => series.trouble ?? events.trouble ?? []);
     return trouble ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
   };
+  async function* dumpOf(generation: number, at?: Moment): AsyncGenerator<DumpedRow> {
+    yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
+  }
   const all = (tables: Tables): string[] => Object.values(tables) as string[];
 
   return {
@@ -163,9 +166,9 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     },
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
     dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
-    replaceViews: (generation) => writing.run(viewing(tablesOf(generation))),
-    dump: (generation) => dump(reading, tablesOf(generation)),
-    compare: (right, other, at) => compare(dump(reading, tablesOf(right), at), dump(reading, tablesOf(other), at)),
+    replaceViews: async (generation) => writing.run(viewing(tablesOf(generation), await generationOf(generation).layout())),
+    dump: (generation) => dumpOf(generation),
+    compare: (right, other, at) => compare(dumpOf(right, at), dumpOf(other, at)),
     health: whyNot,
     whyNotWritten: () => commits.whyNot,
     metrics: metricsOf(figures, visibility, () => generations.values()),

@@ -106,7 +106,7 @@ describeOnServers('Rollups in QuestDB', () => {
 
   it.each<[string, Layout, number]>([
     ['newest', newest, 0],
-    ['earlier, whose keys leave tags out', { tagsAreKeys: false }, histories],
+    ['earlier, whose keys leave tags out', { tagsAreKeys: false, arrivalsAreKeys: false }, histories],
   ])(
     `are what brute force gives, with the lease lost or the process gone between any two steps (SEED=${seed}, ${histories} histories); tables: %s`,
     async (_, layout, from) => {

@@ -45,7 +45,8 @@ export function tablesOf(generation: number): Tables {
 const series = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, metric SYMBOL';
 const seriesKeys = 'ts, org, source, metric';
 const rollup = `${series}, min DOUBLE, max DOUBLE, sum DOUBLE, count LONG`;
-const event = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, name SYMBOL, value VARCHAR, tags VARCHAR, digest VARCHAR, place INT';
+const event = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, name SYMBOL, value VARCHAR, tags VARCHAR, digest VARCHAR';
+const eventKeys = 'ts, org, source, name, digest';
 
 /** A table as it should be, in words of SQL. */
 export interface Wanted {
@@ -57,10 +58,10 @@ export interface Wanted {
 }
 
 /**
- * All tables, as they are made today unless another layout is asked for. A row of `metrics` stands at time 0, so that one that comes again is the same row; the place is part of an event's key, so
- * that no order of arrival gives another least place.
+ * All tables, as they are made today unless another layout is asked for. A row of `metrics` stands at time 0, so that one that comes again is the same row; the receive time and the place are part of an
+ * event's key, so that the least of them is there whatever was projected last.
  */
-export function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys }: Layout = newest): Wanted[] {
+export function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys, arrivalsAreKeys }: Layout = newest): Wanted[] {
   const wanted = (table: string, columns: string, partitionBy: string, keys: string): Wanted => ({ table, columns, partitionBy, keys });
   return [
     wanted(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, tagsAreKeys ? `${seriesKeys}, tags` : seriesKeys),
@@ -68,7 +69,9 @@ export function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys }: 
     wanted(tables.rollup1h, rollup, by === 'MONTH' ? 'YEAR' : 'MONTH', seriesKeys),
     wanted(tables.rollup1d, rollup, 'YEAR', seriesKeys),
     wanted(tables.metrics, series, 'YEAR', seriesKeys),
-    wanted(tables.events, event, by, 'ts, org, source, name, digest, place'),
+    arrivalsAreKeys
+      ? wanted(tables.events, `${event}, received LONG, place INT`, by, `${eventKeys}, received, place`)
+      : wanted(tables.events, `${event}, place INT`, by, `${eventKeys}, place`),
   ];
 }
 
@@ -81,7 +84,7 @@ export function creating(tables: Tables, by: Partitioning, layout = newest): str
 }
 
 /** Statements that make people's SQL see these tables. */
-export function viewing(tables: Tables): string[] {
+export function viewing(tables: Tables, { arrivalsAreKeys }: Layout = newest): string[] {
   const view = (name: string, select: string): string => `CREATE OR REPLACE VIEW ${name} AS (${select})`;
   return [
     view('points', `SELECT ts, org, source, metric, value, tags FROM ${tables.points}`),
@@ -89,7 +92,7 @@ export function viewing(tables: Tables): string[] {
     view('rollup_10m', tenMinutes(tables.rollup1m)),
     view('rollup_1h', buckets(tables.rollup1h)),
     view('rollup_1d', buckets(tables.rollup1d)),
-    view('events', `SELECT ts, org, source, name, value, tags, place FROM (${once(tables.events)})`),
+    view('events', arrivalsAreKeys ? inArrivalOrder(tables.events) : inBodyOrder(tables.events)),
   ];
 }
 
@@ -100,7 +103,22 @@ const tenMinutes = (table: string): string => `
     min(min) AS min, max(max) AS max, sum(sum) / sum(count) AS avg, sum(sum) AS sum, sum(count) AS count
   FROM ${table} GROUP BY timestamp_floor('10m', ts), org, source, metric`;
 
-/** An event that came in several bodies has a row for each place: the least counts. */
-const once = (table: string): string => `
-  SELECT ts, org, source, name, digest, value, tags, min(place) AS place
-  FROM ${table} GROUP BY ts, org, source, name, digest, value, tags`;
+/**
+ * An event that came in several bodies has a row for each (receive time, place): the least counts. The pair is one number, which orders as
+ * the pair does, as a body has fewer than 16,384 events.
+ */
+export const arrival = (received: string): string => `min(${received} * ${placesOfBody} + place)`;
+const placesOfBody = 16_384;
+/** The two numbers again. */
+export const arrivalParts = (least: string): string => `${least} / ${placesOfBody} AS received, ${least} % ${placesOfBody} AS place`;
+
+const eventColumns = 'ts, org, source, name, digest, value, tags';
+
+const inArrivalOrder = (table: string): string => `
+  SELECT ts, org, source, name, value, tags, (received * 1000)::timestamp AS received, place::int AS place
+  FROM (SELECT ${eventColumns}, ${arrivalParts('least')} FROM (
+    SELECT ${eventColumns}, ${arrival('received')} AS least FROM ${table} GROUP BY ${eventColumns}))`;
+
+const inBodyOrder = (table: string): string => `
+  SELECT ts, org, source, name, value, tags, place
+  FROM (SELECT ${eventColumns}, min(place) AS place FROM ${table} GROUP BY ${eventColumns})`;

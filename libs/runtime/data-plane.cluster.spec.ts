@@ -64,6 +64,7 @@ describeOnServers('the data plane', () => {
   };
 
   const lackOfTags = new RegExp(`Tags are not part of a point's identity in generation ${1000 * number}.* Run \`headwater rebuild\``);
+  const lackOfArrivals = new RegExp(`do not come in the order of their arrival in generation ${1000 * number}.* Run \`headwater rebuild\``);
   const taggedMs = 1_650_000_000_000;
   /** What readers see of two points that differ in tags only: the values, and the counts of two buckets. */
   const seen = async ({ url }: Running): Promise<unknown> => {
@@ -73,6 +74,8 @@ describeOnServers('the data plane', () => {
       const answer = await fetch(url + path, { headers: { 'x-api-key': key } });
       return ((await answer.json()) as { series: Awaited<ReturnType<typeof ask>> }).series;
     };
+    const events = await fetch(`${url}/v1/sources/a/logs`, { headers: { 'x-api-key': key } });
+    expect(await events.json()).toMatchObject([{ metric: 'e', value: 'x' }]);
     return [(await ask('raw'))['cpu']?.value, (await ask('1m'))['cpu']?.count, (await ask('1d'))['cpu']?.count];
   };
 
@@ -80,18 +83,24 @@ describeOnServers('the data plane', () => {
     await expect(rebuildDataPlane(config, { told: silent, lags: silent })).rejects.toThrow('run `headwater init --data-plane` first');
   });
 
-  it('is made once, with one key, though two make it at the same time, and goes on with a table of an earlier version', async () => {
-    const columns = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, metric SYMBOL, value DOUBLE, tags SYMBOL';
-    const keys = 'DEDUP UPSERT KEYS(ts, org, source, metric)';
-    const query = `CREATE TABLE points_g${1000 * number} (${columns}) TIMESTAMP(ts) PARTITION BY DAY WAL ${keys}`;
-    expect((await fetch(`${config.questDbUrl}/exec?query=${encodeURIComponent(query)}`)).status).toBe(200);
+  it('is made once, with one key, though two make it at the same time, and goes on with tables of an earlier version', async () => {
+    const names = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX';
+    const earlier = [
+      ['points', `${names}, metric SYMBOL, value DOUBLE, tags SYMBOL`, 'ts, org, source, metric'],
+      ['events', `${names}, name SYMBOL, value VARCHAR, tags VARCHAR, digest VARCHAR, place INT`, 'ts, org, source, name, digest, place'],
+    ];
+    for (const [table, columns, keys] of earlier) {
+      const form = `TIMESTAMP(ts) PARTITION BY DAY WAL DEDUP UPSERT KEYS(${keys})`;
+      const query = `CREATE TABLE ${table}_g${1000 * number} (${columns}) ${form}`;
+      expect((await fetch(`${config.questDbUrl}/exec?query=${encodeURIComponent(query)}`)).status).toBe(200);
+    }
     const secrets = await Promise.all([1, 2].map(() => initDataPlane(config, silent, 1000 * number)));
     const made = secrets.filter((secret) => secret !== undefined);
     expect(made).toEqual([expect.stringMatching(/^hw_/)]);
     key = made[0]!;
     const said: string[] = [];
     expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
-    expect(said).toEqual([expect.stringMatching(lackOfTags)]);
+    expect(said).toEqual([expect.stringMatching(lackOfTags), expect.stringMatching(lackOfArrivals)]);
     const { topics } = await reportTopics(config);
     const records = Object.fromEntries(topics.map(({ topic, records: count }) => [topic, count]));
     expect(records).toMatchObject({ 'telemetry.points.v1': 0 });

@@ -5,8 +5,9 @@ export const EVENT_STORE = Symbol('EventStore');
 
 /**
  * Events by source. An event is identified by (org, source, metric, time, value, tags, ordinal), so one that comes again changes
- * nothing. Entries are ordered by (time, place in the body, metric, digest of the rest); of an event that came in several bodies the least
- * place counts, so that no order of arrival gives another answer.
+ * nothing. Entries are ordered by (time, receive time, place in the body, metric, digest of the rest), so that events of one millisecond come
+ * as they arrived; of an event that came in several bodies the least (receive time, place) counts, so that a copy moves nothing and no order
+ * of processing gives another answer.
  */
 export interface EventStore {
   /** Resolves when reads see the events. Rejects `store_unavailable`. */

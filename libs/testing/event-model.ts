@@ -29,7 +29,7 @@ export function anEventHistory(random: Random, orgId: string): EventHistory {
     return parts.map((part) => ({ sourceId, sent: part }));
   });
   const deliveries = random.shuffled([...bodies, ...again]).map(({ sourceId, sent }, offset) => {
-    const value: EventBatch = { orgId, sourceId, receivedMs: firstMs + offset, origin: 'source', events: atTheDoor(sent) };
+    const value: EventBatch = { orgId, sourceId, receivedMs: firstMs + random.whole(0, 3), origin: 'source', events: atTheDoor(sent) };
     return { partition: 0, offset, value };
   });
   return { orgId, sourceIds, metrics, deliveries };
@@ -67,17 +67,19 @@ const visible = ({ metric, timestampMs, value, tags }: LogEntry): string => JSON
 
 /** The events of one source by brute force. */
 export class EventModel {
-  /** Entries that agree in (time, place, metric), in order; within a group an adapter's digest decides, so there they are sorted here. */
+  /** Entries that agree in (time, receive time, place, metric), in order; within a group an adapter's digest decides, so there they are sorted here. */
   readonly groups: readonly (readonly string[])[];
 
   constructor(batches: readonly Placed<EventBatch>[]) {
-    const kept = new Map<string, DeviceEvent>();
-    for (const event of batches.flatMap(({ value }) => value.events)) {
+    const kept = new Map<string, Kept>();
+    const copies = batches.flatMap(({ value: { receivedMs, events } }) => events.map((event) => ({ ...event, receivedMs })));
+    for (const event of copies) {
       const key = `${identity(event)} ${event.ordinal}`;
-      if (event.place < (kept.get(key)?.place ?? Infinity)) kept.set(key, event);
+      const known = kept.get(key);
+      if (!known || byArrival(event, known) < 0) kept.set(key, event);
     }
-    const order = (event: DeviceEvent): string => JSON.stringify([event.timestampMs, event.place, event.metric]);
-    const groups = Map.groupBy([...kept.values()].toSorted(byTimePlaceMetric), order);
+    const order = (event: Kept): string => JSON.stringify([event.timestampMs, event.receivedMs, event.place, event.metric]);
+    const groups = Map.groupBy([...kept.values()].toSorted(inOrder), order);
     this.groups = [...groups.values()].map((group) => group.map(visible).toSorted());
   }
 
@@ -94,6 +96,10 @@ export class EventModel {
   }
 }
 
-function byTimePlaceMetric(a: DeviceEvent, b: DeviceEvent): number {
-  return a.timestampMs - b.timestampMs || a.place - b.place || Buffer.compare(Buffer.from(a.metric), Buffer.from(b.metric));
+type Kept = DeviceEvent & { readonly receivedMs: number };
+
+const byArrival = (a: Kept, b: Kept): number => a.receivedMs - b.receivedMs || a.place - b.place;
+
+function inOrder(a: Kept, b: Kept): number {
+  return a.timestampMs - b.timestampMs || byArrival(a, b) || Buffer.compare(Buffer.from(a.metric), Buffer.from(b.metric));
 }

@@ -172,6 +172,31 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       await expect(store.tail(org, 's', 3)).resolves.toEqual(entries.slice(2));
     });
 
+    it('of equal time are ordered by receive time, whatever their places', async () => {
+      const arrived = [
+        [t, 3, 'first'],
+        [t + 1, 0, 'second'],
+        [t + 1, 7, 'third'],
+        [t + 60_000, 0, 'fourth'],
+      ] as const;
+      for (const [receivedMs, place, value] of arrived.toReversed())
+        await store.write([aBatch([anEvent({ place, value })], { receivedMs })]);
+      const entries = await store.window(org, 's', everything, all);
+      expect(entries.map(({ value }) => value)).toEqual(['first', 'second', 'third', 'fourth']);
+      await expect(store.tail(org, 's', 2)).resolves.toEqual(entries.slice(2));
+    });
+
+    it.each([
+      ['first', [0, 5]],
+      ['last', [5, 0]],
+    ])('of several bodies stay where the earliest puts them, also when that is projected %s', async (_, delays) => {
+      await store.write([aBatch([anEvent({ value: 'between' })], { receivedMs: t + 3 })]);
+      for (const delay of delays) await store.write([aBatch([anEvent({ place: delay === 0 ? 9 : 0 })], { receivedMs: t + delay })]);
+      const entries = await store.window(org, 's', everything, all);
+      expect(entries.map(({ value }) => value)).toEqual(['open', 'between']);
+      await expect(store.tail(org, 's', 1)).resolves.toEqual([anEntry({ value: 'between' })]);
+    });
+
     it.each([['rising'], ['falling']])('of several bodies keep the least place, with %s places', async (direction) => {
       const places = direction === 'rising' ? [1, 5] : [5, 1];
       await store.write([aBatch([anEvent({ value: 'between', place: 3 })])]);

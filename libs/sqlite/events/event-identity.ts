@@ -6,6 +6,7 @@ export interface EventRow {
   readonly sourceId: string;
   readonly metric: string;
   readonly timestampMs: number;
+  readonly receivedMs: number;
   readonly place: number;
   /** As `tagsKey` writes them. */
   readonly tags: string;
@@ -14,5 +15,6 @@ export interface EventRow {
 
 /** CRC-32 of all that a reader sees of a row. SQLite notices a broken tree, but not a changed byte in a value. */
 export function eventCheck(row: EventRow): number {
-  return crc32(`${row.orgId}\0${row.sourceId}\0${row.metric}\0${row.timestampMs}\0${row.place}\0${row.tags}\0${row.value}`);
+  const { orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value } = row;
+  return crc32([orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value].join('\0'));
 }

@@ -23,7 +23,7 @@ export interface EventColumns {
   readonly tags: string[];
 }
 
-type Row = [id: number, time: number, place: number, metric: string, checksum: number, tags: string, value: string];
+type Row = [id: number, time: number, received: number, place: number, metric: string, checksum: number, tags: string, value: string];
 
 /** What the store's reading thread does for events. */
 export function eventReader(db: DatabaseSync): Handlers {
@@ -45,9 +45,9 @@ export class EventReader {
   /** @throws TelemetryError `store_corrupt` when an entry is not what was written. */
   read(query: EventQuery): EventColumns {
     const columns: EventColumns = { timestampMs: [], metric: [], value: [], tags: [] };
-    for (const [id, timestampMs, place, metric, checksum, tags, value] of this.#rows(query)) {
+    for (const [id, timestampMs, receivedMs, place, metric, checksum, tags, value] of this.#rows(query)) {
       const { orgId, sourceId } = query;
-      if (eventCheck({ orgId, sourceId, metric, timestampMs, place, tags, value }) !== checksum) throw damaged(id);
+      if (eventCheck({ orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value }) !== checksum) throw damaged(id);
       columns.timestampMs.push(timestampMs);
       columns.metric.push(metric);
       columns.value.push(value);
@@ -117,12 +117,12 @@ type Direction = 'ASC' | 'DESC';
 
 /** What is asked of the tables. The rows themselves are only touched once an index has said which ones. */
 export function eventSql(direction: Direction): Readonly<Record<keyof Statements, string>> {
-  const order = `ORDER BY ${['time', 'place', 'name', 'digest'].map((column) => `${column} ${direction}`).join(', ')}`;
+  const order = `ORDER BY ${['time', 'received', 'place', 'name', 'digest'].map((column) => `${column} ${direction}`).join(', ')}`;
   const name = '(SELECT name FROM event_metric WHERE event_metric.id = event.metric) AS name';
-  const columns = `id, time, place, ${name}, checksum, tags, value`;
+  const columns = `id, time, received, place, ${name}, checksum, tags, value`;
   const chosen = (filter: string): string => `
     SELECT ${columns} FROM event
-    WHERE id IN (SELECT id FROM (SELECT id, time, place, ${name}, digest FROM event INDEXED BY event_order WHERE ${filter} ${order} LIMIT ?))
+    WHERE id IN (SELECT id FROM (SELECT id, time, received, place, ${name}, digest FROM event INDEXED BY event_order WHERE ${filter} ${order} LIMIT ?))
     ${order}`;
   const byName = 'FROM event INDEXED BY event_identity WHERE source = ? AND metric = ? AND time >= ? AND time < ?';
   return {

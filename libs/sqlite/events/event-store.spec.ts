@@ -31,6 +31,7 @@ describe('SqliteEventStore', () => {
     ['value', `value = 'shut'`],
     ['tags', `tags = '[["a","2"]]'`],
     ['time', 'time = time + 1'],
+    ['receive time', 'received = received + 1'],
     ['place', 'place = place + 1'],
     ['metric', 'metric = metric + 1'],
   ])('says which row is damaged when its %s is not what was written', async (_, damage) => {

@@ -24,8 +24,8 @@ export function eventWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
 }
 
 /**
- * Puts events in, each once. Of an event that comes from several bodies the least place is kept: the same answer whatever the order of
- * arrival.
+ * Puts events in, each once. Of an event that comes from several bodies the least (receive time, place) is kept: the same answer whatever the
+ * order of processing.
  */
 export class EventWriter {
   readonly #sources: NameIds;
@@ -39,9 +39,10 @@ export class EventWriter {
     this.#sources = new NameIds(db, 'event_source', ['org', 'source']);
     this.#metrics = new NameIds(db, 'event_metric', ['name']);
     this.#put = db.prepare(`
-      INSERT INTO event(source, metric, time, place, digest, checksum, tags, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT(source, metric, time, digest) DO UPDATE SET place = excluded.place, checksum = excluded.checksum
-      WHERE excluded.place < place`);
+      INSERT INTO event(source, metric, time, received, place, digest, checksum, tags, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT(source, metric, time, digest) DO UPDATE
+      SET received = excluded.received, place = excluded.place, checksum = excluded.checksum
+      WHERE (excluded.received, excluded.place) < (received, place)`);
   }
 
   /** All of the batches or, when it throws, none. They survive the end of the process at once, a power cut after `makeDurable`. */
@@ -58,13 +59,14 @@ export class EventWriter {
     }
   }
 
-  #writeBatch({ orgId, sourceId, events }: EventBatch): void {
+  #writeBatch({ orgId, sourceId, receivedMs, events }: EventBatch): void {
     const source = this.#sources.idOf(orgId, sourceId);
     for (const event of events) {
       const { metric, timestampMs, place, value } = event;
       const tags = tagsKey(event.tags);
-      const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, place, tags, value });
-      this.#put.run(source, this.#metrics.idOf(metric), timestampMs, place, eventDigest(event, tags), checksum, tags, value);
+      const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value });
+      const digest = eventDigest(event, tags);
+      this.#put.run(source, this.#metrics.idOf(metric), timestampMs, receivedMs, place, digest, checksum, tags, value);
     }
   }
 }

@@ -41,7 +41,7 @@ function blockFault(row: BlockRow): string | undefined {
 
 function* eventDamage(db: DatabaseSync): Generator<string> {
   const rows = db.prepare(`
-    SELECT event.id, org AS orgId, source.source AS sourceId, name AS metric, time AS timestampMs, place, tags, value, checksum
+    SELECT event.id, org AS orgId, source.source AS sourceId, name AS metric, time AS timestampMs, received AS receivedMs, place, tags, value, checksum
     FROM event LEFT JOIN event_source AS source ON source.id = event.source LEFT JOIN event_metric AS metric ON metric.id = event.metric`);
   for (const row of rows.iterate() as Iterable<unknown> as Iterable<EventRow & { id: number; checksum: number }>) {
     if (eventCheck(row) !== row.checksum) yield `Event row ${row.id} is damaged.`;

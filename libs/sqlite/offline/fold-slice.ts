@@ -20,7 +20,7 @@ export async function foldSlice(log: SqliteLog, end: number, slice: Slice): Prom
   for await (const { records } of logPieces(log, [points, events], end)) {
     for (const record of records) {
       if (isPoints(record)) for (const run of record.value!.series) seriesOf.get(record.key)?.get(run.metric)?.add(run);
-      else if (isEvents(record)) logOf.get(record.key)?.add(record.value!.events);
+      else if (isEvents(record)) logOf.get(record.key)?.add(record.value!);
     }
   }
   return { series, events: logs };

@@ -186,6 +186,33 @@ export const logs: Section = (stage) => {
       await stage().reads<EntryJson[]>(source, '/logs?tail=2', (entries) => expect(entries.map(({ value }) => value)).toEqual(['c', 'b']));
     });
 
+    it('entries of one time come as they arrived, and a copy moves none', async () => {
+      const source = stage().id('arrivals');
+      const body = (...sent: readonly string[]): object => ({
+        source_id: source,
+        points: sent.map((value) => ({ metric: 'e', class: 'event', value, timestamp: at })),
+      });
+      await stage().own.accepted(body('z', 'y'));
+      // The next body arrives in a later millisecond.
+      for (const now = Date.now(); Date.now() === now;);
+      for (const [sent, expected] of [
+        [
+          ['x', 'a'],
+          ['z', 'y', 'x', 'a'],
+        ],
+        [
+          ['a', 'z', 'b'],
+          ['z', 'y', 'x', 'a', 'b'],
+        ],
+      ] as const) {
+        await stage().own.accepted(body(...sent));
+        await stage().reads<EntryJson[]>(source, `/logs?${window}`, (entries) =>
+          expect(entries.map(({ value }) => value)).toEqual(expected),
+        );
+      }
+      await stage().reads<EntryJson[]>(source, '/logs?tail=2', (entries) => expect(entries.map(({ value }) => value)).toEqual(['a', 'b']));
+    });
+
     it('the default limit is 1,000, the largest 10,000', async () => {
       const source = stage().id('many-events');
       const many = Array.from({ length: 10_000 }, (_, n) => ({ metric: 'e', class: 'event', value: n, timestamp: at + n }));
