@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { TelemetryError } from '#model';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const prefix = '/v1/devices';
@@ -13,7 +14,8 @@ export class DevicesAlias implements OnModuleInit {
     const server = this.host.httpAdapter.getInstance<FastifyInstance>();
     for (const url of [prefix, `${prefix}/*`]) {
       server.route({
-        method: server.supportedMethods,
+        // OPTIONS is answered here, as on every path: browsers follow no redirect of a preflight.
+        method: server.supportedMethods.filter((method) => method !== 'OPTIONS'),
         url,
         config: { access: { key: false, body: false } },
         onRequest: redirect,
@@ -23,7 +25,11 @@ export class DevicesAlias implements OnModuleInit {
   }
 }
 
+/** Live streams came after the old prefix, and have no alias. */
+const streams = /^\/[^/]+\/[^/]+\/[^/?#]+\/(?:metrics|logs)\/stream(?:[?#]|$)/;
+
 function redirect(request: FastifyRequest, reply: FastifyReply): void {
+  if (streams.test(request.url)) throw new TelemetryError('unknown_route', 'Use /v1/sources/… for live streams.');
   void reply.redirect(sourcesUrl(request.originalUrl), 308);
 }
 

@@ -46,6 +46,9 @@ function markHandler(handler: object, over: Access, under: Access): void {
 /** The route answers anybody. */
 export const WithoutKey = (): Mark => mark({ key: false });
 
+/** The route answers without a look at the body, whatever it is. */
+export const WithoutBody = (): Mark => mark({ body: false });
+
 /** The route needs a valid key, but no payment method on file. */
 export const WithoutPayment = (): Mark => mark({ payment: false });
 

@@ -29,13 +29,7 @@ export class ApiKeyGuard {
     const key = request.headers['x-api-key'] as string | undefined;
     const caller = key === undefined ? undefined : this.keyring.verify(key);
     if (caller) return caller;
-    if (key?.includes(',') && sentTwice(request.raw.rawHeaders)) {
-      throw new TelemetryError('invalid_request', 'Send the x-api-key header once.');
-    }
     if (key) this.failedKeys.add(request.ip, key);
     throw new TelemetryError('invalid_key', 'Send a valid API key in the x-api-key header.');
   }
 }
-
-const sentTwice = (rawHeaders: readonly string[]): boolean =>
-  rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'x-api-key').length > 1;

@@ -34,6 +34,12 @@ const preflightHeaders = (methods: readonly string[]): Record<string, string> =>
 const waitsForContinue = ({ httpVersion, headers: { expect = '' } }: IncomingMessage): boolean =>
   httpVersion === '1.1' && /\b100-continue\b/i.test(expect);
 
+function hostHeaders({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') count++;
+  return count;
+}
+
 /** 499 when nobody was left to be told a status. */
 function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply): number {
   if (sent) return statusCode;
@@ -55,8 +61,9 @@ export class Arrival {
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     this.watch(request, reply);
     try {
-      if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-        throw new TelemetryError('invalid_request', 'Send a Host header.');
+      const hosts = hostHeaders(request.raw);
+      if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
+        throw new TelemetryError('invalid_request', 'Send one Host header.');
       }
       if (request.is404) return this.#strayed(request, reply);
       this.#admit(request, reply);

@@ -67,6 +67,9 @@ function failureOf(error: ParserError): TelemetryError {
     if (beginsWithLongUrl(error.rawPacket)) return new TelemetryError('uri_too_long', 'Shorten the URL to less than 16 KiB.');
     return new TelemetryError('headers_too_large', 'Send fewer and shorter headers: 16 KiB in all.');
   }
+  if (error.code === 'HPE_INVALID_URL') {
+    return new TelemetryError('invalid_request', 'Percent-encode what is not ASCII in the URL, and blanks: %C3%A9 for an é.');
+  }
   return new TelemetryError('invalid_request', 'Send a well-formed HTTP/1.1 request.');
 }
 

@@ -141,7 +141,7 @@ describe('who is let in', () => {
     ['/things/1', {}, 401, 'invalid_key'],
     ['/things/1', { 'x-api-key': 'hw_short' }, 401, 'invalid_key'],
     ['/things/1?x-api-key=KEY&api_key=KEY', { cookie: 'x-api-key=KEY', authorization: 'Bearer KEY' }, 401, 'invalid_key'],
-    ['/things/1', { 'x-api-key': ['KEY', 'KEY'] }, 400, 'invalid_request'],
+    ['/things/1', { 'x-api-key': ['KEY', 'KEY'] }, 401, 'invalid_key'],
     ['/things/1', { 'x-api-key': 'KEY' }, 200, undefined],
     ['/unpaid/admin', { 'x-api-key': 'KEY' }, 403, 'missing_scope'],
     ['/unpaid/write', { 'x-api-key': 'KEY' }, 200, undefined],
@@ -419,10 +419,17 @@ describe('what is no HTTP request', () => {
     expect(top).toContain(`x-request-id: ${String(problem['request_id'])}`);
   });
 
-  it('a request without a host is refused', async () => {
-    expect(await raw((socket) => socket.write(head('GET /open HTTP/1.1', 'connection: close')))).toMatch(
+  it.each([[[]], [['host: a', 'HOST: a']], [['host: a', 'x: y', 'host: b']]])('a request with the hosts %j is refused', async (hosts) => {
+    expect(await raw((socket) => socket.write(head('GET /open HTTP/1.1', ...hosts, 'connection: close')))).toMatch(
       /^HTTP.1.1 400 [^]*"invalid_request"/,
     );
+  });
+
+  it('a URL with raw UTF-8 is refused with the advice to percent-encode it', async () => {
+    for (const url of ['/things/é', '/open?metrics=ü', '/😀']) {
+      const all = await raw((socket) => socket.write(head(`GET ${url} HTTP/1.1`, 'host: h', 'connection: close')));
+      expect(all).toMatch(/^HTTP.1.1 400 [^]*"detail":"[^"]*[Pp]ercent-encode/);
+    }
   });
 
   it.each(['http://[', '*', 'http:///things'])('the URL %s is refused', async (url) => {

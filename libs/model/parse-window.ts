@@ -10,7 +10,8 @@ export interface WindowParameters {
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const longestMs = 36_525 * unitMs['d']!;
+/** The calendar begins with the year 1. */
+const earliestMs = Date.parse('0001-01-01T00:00:00Z');
 
 /**
  * The window that a query asks for: `last` beats `start` and `end`, and nothing means the last hour. A relative window ends with the
@@ -28,17 +29,21 @@ export function parseWindow({ last, start, end }: WindowParameters, nowMs: numbe
 }
 
 function lastWindow(last: string, nowMs: number): Window {
-  const match = /^(\d{1,8})([mhd])$/.exec(last);
+  const match = /^(\d+)([mhd])$/.exec(last);
   const sizeMs = match ? Number(match[1]) * unitMs[match[2]!]! : 0;
   if (sizeMs === 0) throw invalid('Let last be a whole number above 0 and one of m, h, d: last=15m, last=6h, last=7d.');
-  if (sizeMs > longestMs) throw invalid('Let last be at most 36525d, a hundred years.');
-  return { startMs: nowMs + 1 - sizeMs, endMs: nowMs + 1 };
+  const startMs = nowMs + 1 - sizeMs;
+  if (startMs < earliestMs) throw invalid('Let last reach back to the year 1 at most.');
+  return { startMs, endMs: nowMs + 1 };
 }
 
 function instant(name: string, text: string): number {
-  const ms = isoTimeMs(text);
+  const ms = isoTimeMs(withoutForm(text));
   if (ms === undefined) throw invalid(`Let ${name} be an ISO 8601 time such as 2026-01-31T12:00:00Z; in a URL, write + as %2B.`);
   return ms;
 }
+
+/** A form writes a blank as a plus and reads a plus as a blank: behind the date stands the one, before an offset the other. */
+const withoutForm = (text: string): string => text.replace(/^([^Tt +]+)[ +](?=\d)/, '$1T').replace(/ (?=\d{2}:?(?:\d{2})?$)/, '+');
 
 const invalid = (detail: string): TelemetryError => new TelemetryError('invalid_window', detail);

@@ -59,12 +59,12 @@ export const authentication: Section = (stage) => {
       expect(answer.text).not.toContain(stage().own.key);
     });
 
-    it('two x-api-key headers are a malformed request', async () => {
+    it('two x-api-key headers are no valid key', async () => {
       const key = `x-api-key: ${stage().own.key}`;
       const answer = await rawExchange(stage().urls.api, (socket) =>
         socket.write(rawRequest('GET /v1/sources HTTP/1.1', ['host: a', key, key, 'connection: close'])),
       );
-      problem(answer, 400, 'invalid_request');
+      problem(answer, 401, 'invalid_key');
     });
   });
 

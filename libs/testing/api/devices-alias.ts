@@ -19,6 +19,20 @@ export const devicesAlias: Section = (stage) => {
       }
     });
 
+    it('OPTIONS is answered and not redirected', async () => {
+      for (const path of ['/v1/devices', '/v1/devices/a/metrics']) {
+        const { status, headers } = await stage().bare({ method: 'OPTIONS', path, headers: { origin: 'https://x.example' } });
+        expect([status, headers['location'], headers['access-control-allow-origin']]).toEqual([204, undefined, '*']);
+      }
+    });
+
+    it.each(['/v1/devices/a/metrics/stream', '/v1/devices/a%2Bb/logs/stream?metrics=a'])(
+      '%s, a live stream, has no alias',
+      async (path) => {
+        problem(await stage().bare({ path }), 404, 'unknown_route');
+      },
+    );
+
     it('a body is not looked at', async () => {
       const headers = { 'content-type': 'text/plain' };
       const answer = await stage().bare({ method: 'POST', path: '/v1/devices/a/commands', headers, body: '{' });

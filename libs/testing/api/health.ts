@@ -14,6 +14,8 @@ export const health: Section = (stage) => {
       expect(answer.status).toBe(200);
       // A probe that sends a bad key is a probe all the same.
       expect((await stage().bare({ path, headers: { 'x-api-key': 'nonsense' } }, stage().urls[app])).status).toBe(200);
+      const odd = { path, headers: { 'content-type': 'text/plain', 'content-encoding': 'br' }, body: '{' };
+      expect((await stage().bare(odd, stage().urls[app])).status).toBe(200);
     });
 
     it('/metrics is not on a public port', async () => {

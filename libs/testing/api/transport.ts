@@ -56,6 +56,8 @@ export const transport: Section = (stage) => {
     it.each([
       ['what is not HTTP', '\u0016\u0003\u0001 hello\r\n\r\n'],
       ['no host', 'GET /v1/sources HTTP/1.1\r\nconnection: close\r\n\r\n'],
+      ['two hosts', 'GET /v1/sources HTTP/1.1\r\nhost: a\r\nhost: a\r\nconnection: close\r\n\r\n'],
+      ['raw UTF-8 in the URL', 'GET /v1/sources/é HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'],
       ['a method in lower case', 'get /v1/sources HTTP/1.1\r\nhost: a\r\n\r\n'],
     ])('%s', async (_, text) => {
       problem(await raw(text), 400, 'invalid_request');

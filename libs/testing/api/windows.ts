@@ -71,6 +71,14 @@ export const windows: Section = (stage) => {
       ['with half an hour of offset', 'start=2024-01-01T05:30:00%2B05:30&end=2024-01-01T05:35:00%2B05:30', inside],
       ['start and end with different offsets', 'start=2024-01-01T01:00:00%2B01:00&end=2024-01-01T00:05:00Z', inside],
       ['without an offset', 'start=2024-01-01T00:00:00&end=2024-01-01T00:05:00', inside],
+      ['in the basic form', 'start=20240101T000000Z&end=20240101T000500Z', inside],
+      ['with hours alone', 'start=2024-01-01T00&end=2024-01-01T00:05', inside],
+      ['as week dates', 'start=2024-W01-1T00:00Z&end=2024W011T0005Z', inside],
+      ['as ordinal dates', 'start=2024-001&end=2024001T0005', inside],
+      ['with a blank for the T, as forms write it', 'start=2024-01-01+00:00:00&end=2024-01-01%2000:05:00', inside],
+      ['with a plus that came as a blank', 'start=2024-01-01T02:00%2002:00&end=2024-01-01T02:05+02:00', inside],
+      ['with 20 decimals', `start=2024-01-01T00:00:00.${'0'.repeat(20)}&end=2024-01-01T00:05:00,${'0'.repeat(20)}Z`, inside],
+      ['in encoded parameters', '%73tart=2024-01-01T00:00Z&en%64=2024-01-01T00:05Z', inside],
       ['without an offset, with milliseconds', 'start=2024-01-01T00:00:00.000&end=2024-01-01T00:05:00.000', inside],
     ])('%s', async (_, window, expected) => {
       await stage().reads<QueryJson>(id(), `/metrics/query?interval=raw&${window}`, ({ series }) =>
@@ -81,6 +89,10 @@ export const windows: Section = (stage) => {
       );
       // A bucket belongs to the window when its start does: what lies behind the window's end in the last one counts too.
       await stage().finds<FleetJson>(fleet(window), ({ sources }) => expect(sources.map(({ source_id }) => source_id)).toEqual([id()]));
+    });
+
+    it('last reaches as far back as the calendar', async () => {
+      await stage().reads<EntryJson[]>(id(), '/logs?last=700000d', (entries) => expect(entries).toHaveLength(times.length));
     });
 
     it('§4.8 rule 1: last beats start and end, with no error, on every windowed endpoint', async () => {
