@@ -297,9 +297,7 @@ describeOnKafka('a log in Kafka', () => {
           ['o/b', true],
         ]),
       );
-      expect(await deadLetters.redrive(sources, 1)).toMatchObject({ redriven: 1, left: 0 });
-      await consumer.has(4);
-      expect(consumer.records[3]!.key).toBe('o/a');
+      expect(await deadLetters.redrive(sources, 1)).toEqual({ redriven: 0, left: 0, before: true });
       expect(await deadLetters.redrive(sources, 4)).toMatchObject({ redriven: 0, left: 0 });
     });
   });
