@@ -61,7 +61,7 @@ describeOnServers('QuestDB as a series store', () => {
     const visible = (): Promise<void> => store.checkpoint();
     return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
   };
-  seriesStoreContract(subject, 2, true);
+  seriesStoreContract(subject, 2);
 });
 
 describeOnServers('QuestDB as an event store', () => {

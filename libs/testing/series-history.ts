@@ -47,11 +47,8 @@ const tagSets: readonly Tags[] = [
   { a: '1', b: '2' },
 ];
 
-/**
- * A random history whose records stand at `firstOffset` and after it.
- * @param tagged false for one whose points have no tags.
- */
-export function aSeriesHistory(random: Random, orgId: string, firstOffset: number, tagged = true): SeriesHistory {
+/** A random history whose records stand at `firstOffset` and after it. */
+export function aSeriesHistory(random: Random, orgId: string, firstOffset: number): SeriesHistory {
   const sourceIds = ['s1', 'S2', 's.3', 's10'].slice(0, random.whole(1, 4));
   const metrics = ['motor.rpm', 'a', '\u{1F600}', '\uFFFD', 'motor.rpm2'].slice(0, random.whole(1, 5));
   const clock = new Map(sourceIds.map((id) => [id, random.pick(clocks)]));
@@ -65,7 +62,7 @@ export function aSeriesHistory(random: Random, orgId: string, firstOffset: numbe
     const timestampMs = Float64Array.from({ length }, (_, point) => clock.get(sourceId)!(random, begin + point));
     const value = Float64Array.from({ length }, (_, point) => gauge.get(metric)!(random, begin + point));
     if (length > 0) times.push(timestampMs[0]!);
-    return { metric, tags: tagged ? random.pick(tagSets) : {}, timestampMs, value };
+    return { metric, tags: random.pick(tagSets), timestampMs, value };
   };
   const batches = Array.from({ length: random.whole(1, 40) }, (): PointBatch => {
     const sourceId = random.pick(sourceIds);

@@ -68,9 +68,8 @@ function tagged(name: string, value: string): Tags {
 /**
  * Every promise of `SeriesStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
- * @param tagsTell false for an adapter that does not keep points apart by their tags yet.
  */
-export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, tagsTell = false): void {
+export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8): void {
   let subject: SeriesStoreUnderTest;
   let store: SeriesStore;
   let org = '';
@@ -422,7 +421,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
     });
   });
 
-  (tagsTell ? describe : describe.skip)('points that differ in tags only', () => {
+  describe('points that differ in tags only', () => {
     /** Every way from a body to the disk. */
     const settle = [() => Promise.resolve(), () => store.checkpoint(), async () => (await crash(), undefined)];
     const found = async (): Promise<unknown> => ({
@@ -620,7 +619,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       async () => {
         for (let at = 0; at < histories; at++) {
           const random = new Random(seed + at);
-          const history = aSeriesHistory(random, `${org}-${at}`, offset, tagsTell);
+          const history = aSeriesHistory(random, `${org}-${at}`, offset);
           offset += history.records.length;
           await live(history, random, subject.store, crash, visible);
         }

@@ -6,5 +6,5 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
   apiSuite(async () => {
     const deployment = await ClusterDeployment.start({ replicas: twoOfEach });
     return { urls: deployment.urls, keys: deployment.keys, close: () => deployment.stop() };
-  }, true);
+  });
 });

@@ -24,4 +24,4 @@ async function embedded(): Promise<Target> {
 }
 
 const { API_URL: api } = process.env;
-apiSuite(() => (api ? Promise.resolve(fromEnvironment(api)) : embedded()), true);
+apiSuite(() => (api ? Promise.resolve(fromEnvironment(api)) : embedded()));

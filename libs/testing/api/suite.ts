@@ -16,11 +16,8 @@ import { timestamps } from './timestamps.js';
 import { transport } from './transport.js';
 import { windows } from './windows.js';
 
-/**
- * The wire contract, asked over HTTP and nothing else: whatever has the address, it must answer alike.
- * @param tagsTell false for a deployment that does not keep metric points apart by their tags yet.
- */
-export function apiSuite(open: () => Promise<Target>, tagsTell = false): void {
+/** The wire contract, asked over HTTP and nothing else: whatever has the address, it must answer alike. */
+export function apiSuite(open: () => Promise<Target>): void {
   let target: Target;
   let stage: Stage;
   beforeAll(async () => {
@@ -39,7 +36,7 @@ export function apiSuite(open: () => Promise<Target>, tagsTell = false): void {
     windows,
     historicalQuery,
     rowCaps,
-    ...(tagsTell ? [tags] : []),
+    tags,
     logs,
     sources,
     devicesAlias,

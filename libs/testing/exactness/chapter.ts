@@ -21,12 +21,9 @@ const crashMs = 150_000;
 const quiet: readonly How[] = ['in turn', 'at once'];
 const breaking: readonly How[] = ['crash after', 'restart after', 'crash during', 'crash during'];
 
-/**
- * Tells a chapter to a deployment and asks for everything in the middle, at the end, and after the projections were made again.
- * @param tagsTell false for a deployment that does not keep metric points apart by their tags yet.
- */
-export async function tell(chapter: Chapter, deployment: Deployment, tagsTell: boolean): Promise<void> {
-  await new Teller(chapter, deployment, tagsTell).tell();
+/** Tells a chapter to a deployment and asks for everything in the middle, at the end, and after the projections were made again. */
+export async function tell(chapter: Chapter, deployment: Deployment): Promise<void> {
+  await new Teller(chapter, deployment).tell();
 }
 
 class Teller {
@@ -40,9 +37,8 @@ class Teller {
   constructor(
     { seed, nowMs, histories, interruptions }: Chapter,
     private readonly deployment: Deployment,
-    tagsTell: boolean,
   ) {
-    this.#worlds = [new World(tagsTell), new World(tagsTell)];
+    this.#worlds = [new World(), new World()];
     this.#random = new Random(seed);
     this.#prefix = `x${seed}-${nowMs.toString(36)}`;
     this.#clients = [

@@ -1,4 +1,4 @@
 import { EmbeddedDeployment } from '../embedded-deployment.js';
 import { exactnessSuite } from './suite.js';
 
-exactnessSuite(() => EmbeddedDeployment.start(), 300, true);
+exactnessSuite(() => EmbeddedDeployment.start());

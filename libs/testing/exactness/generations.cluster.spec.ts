@@ -28,7 +28,7 @@ interface FoundJson {
 
 describeOnServers(`projections that are made again beside the live ones: GENERATIONS_SEED=${seed} npm run jest -- generations`, () => {
   const random = new Random(seed);
-  const world = new World(true);
+  const world = new World();
   let deployment: ClusterDeployment;
   let config: Config;
   let client: ApiClient;

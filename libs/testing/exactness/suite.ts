@@ -29,15 +29,12 @@ function groups(all: readonly Chapter[]): (readonly Chapter[])[] {
   return Array.from({ length: Math.ceil(all.length / atOnce) }, (_, at) => all.slice(at * atOnce, (at + 1) * atOnce));
 }
 
-/**
- * Every answer about so many random histories equals a brute-force fold over the points that were accepted.
- * @param tagsTell false for deployments that do not keep metric points apart by their tags yet.
- */
-export function exactnessSuite(start: () => Promise<Deployment>, histories = 300, tagsTell = false): void {
+/** Every answer about so many random histories equals a brute-force fold over the points that were accepted. */
+export function exactnessSuite(start: () => Promise<Deployment>, histories = 300): void {
   async function failure(chapter: Chapter): Promise<string | undefined> {
     const deployment = await start();
     try {
-      await tell(chapter, deployment, tagsTell);
+      await tell(chapter, deployment);
       return undefined;
     } catch (error) {
       return `${command([chapter])}\n${(error as Error).stack}`;

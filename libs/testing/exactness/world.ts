@@ -41,9 +41,6 @@ export class SourceWorld {
 export class World {
   readonly sources = new Map<string, SourceWorld>();
 
-  /** @param tagsTell false for a service that does not keep metric points apart by their tags yet. */
-  constructor(private readonly tagsTell = false) {}
-
   /** Takes a body that was accepted; bodies of one source must come in the order in which they were acknowledged. */
   accept(body: SentBody): void {
     const ordinals = new Map<string, number>();
@@ -52,7 +49,7 @@ export class World {
       const source = this.#source(sourceId);
       const timestampMs = timeOf(point.timestamp)!;
       if (point.class !== 'event') {
-        const tags = this.tagsTell ? tagsText(point.tags ?? {}) : '';
+        const tags = tagsText(point.tags ?? {});
         source.addMetric(point.metric, { timestampMs, tags, value: point.value as number });
       } else {
         const entry = { timestampMs, metric: point.metric, value: stored(point.value), tags: point.tags ?? {} };
