@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from '#edge';
 
-const probe = { method: 'get', tag: 'About', access: { key: false } } as const;
+const probe = { method: 'get', tag: 'About', access: { key: false, body: false } } as const;
 const live = { 200: { description: 'The process answers.', schema: z.object({ status: z.literal('ok') }) } };
 const ready = z.object({
   status: z.literal('ready'),
