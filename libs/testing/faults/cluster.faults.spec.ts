@@ -9,6 +9,7 @@ import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
 import { durations, isLong, rowMs } from './durations.js';
 import { importDays } from './import-days.js';
+import { makeAgainBesideNewSources } from './new-sources.js';
 import { appendPoison, poisonsBeside } from './poison.js';
 import { refusedInVain, type Row } from './rows.js';
 import { Stage } from './stage.js';
@@ -120,7 +121,10 @@ const rows: Readonly<Record<string, Row>> = {
     },
   },
 
-  ...(isLong && { 'a body with 10,000 points in 10,000 days': { mayRefuse: [], fault: importDays } }),
+  ...(isLong && {
+    'a body with 10,000 points in 10,000 days': { mayRefuse: [], fault: importDays },
+    'generations that are made while new sources appear': { mayRefuse: [], fault: makeAgainBesideNewSources },
+  }),
 
   // The last: what it held is gone.
   'a registry that is gone for good, and restarts of all roles without it': {

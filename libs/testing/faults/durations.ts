@@ -19,4 +19,4 @@ export type Durations = { readonly [Name in keyof typeof table]: number };
 export const durations = Object.fromEntries(Object.entries(table).map(([name, of]) => [name, of[column]])) as Durations;
 
 /** For one row. */
-export const rowMs = isLong ? 900_000 : 180_000;
+export const rowMs = isLong ? 3_600_000 : 180_000;
