@@ -11,9 +11,9 @@ export interface Pinned {
   readonly value: string;
   /** Whether another value keeps our promises too; any does when left out. */
   readonly fits?: (is: string) => boolean;
-  /** What a value that does not fit comes to, as the end of a sentence. */
+  /** What happens with a value that does not fit, as the end of a sentence. */
   readonly price?: string;
-  /** The price is paid unseen, in records: no role starts with it. */
+  /** Set where another value would lose records without any error: no role starts with such a value. */
   readonly losesRecords?: true;
 }
 

@@ -1,5 +1,4 @@
 import type { Row } from './sql.js';
-import type { Tables } from './tables.js';
 
 /**
  * In what the tables of a generation may differ from those that are made today: a generation keeps the tables that it was made with, until
@@ -18,8 +17,11 @@ export interface Layout {
 /** Of tables that are made today. */
 export const newest: Layout = { tagsAreKeys: true, arrivalsAreKeys: true };
 
-/** Sees from the tables how they were made. Rejects `store_unavailable`, also when they are missing. */
-export async function layoutOf(ask: Ask, tables: Tables): Promise<Layout> {
+/**
+ * Reads from the tables of a generation how they were made. Rejects `store_unavailable`, also when they are missing.
+ * @param tables names of the generation's tables of points and of events.
+ */
+export async function layoutOf(ask: Ask, tables: { readonly points: string; readonly events: string }): Promise<Layout> {
   const isKey = async (table: string, column: string): Promise<boolean> =>
     (await columnsOf(ask, table)).some(({ name, isKey: is }) => name === column && is);
   return { tagsAreKeys: await isKey(tables.points, 'tags'), arrivalsAreKeys: await isKey(tables.events, 'received') };

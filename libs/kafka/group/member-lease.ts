@@ -42,7 +42,7 @@ export class MemberLease implements Lease {
     return running;
   }
 
-  /** Whether nothing is under way any more that began under this lease, or it has had all the time that it gets. */
+  /** Whether every effect that began under this lease has ended, or has had all the time that it gets. */
   get isQuiet(): boolean {
     return this.#underWay.size === 0 || performance.now() - this.#lostMs > effectMs + endMs;
   }
