@@ -32,8 +32,11 @@ export class ServerProcess implements Target {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  static embedded(): Promise<ServerProcess> {
-    return ServerProcess.#started('bench', () => [here('../../apps/embedded/main.js')]);
+  static async embedded(): Promise<ServerProcess> {
+    const server = await ServerProcess.#started('bench', () => [here('../../apps/embedded/main.js')]);
+    // The first key is printed once the service is ready, perhaps after it has said so to others.
+    await until(() => Promise.resolve(server.key !== ''), 5_000);
+    return server;
   }
 
   static floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
