@@ -11,6 +11,11 @@ export interface Lease {
    * Left out where nobody else ever gets the partitions.
    */
   during?<T>(effect: (goesOn: () => boolean) => Promise<T>): Promise<T>;
+  /**
+   * Gives the right back at once, because what was given under this lease can no longer become an effect: what is not committed comes again
+   * under another lease, here or elsewhere. Left out where nobody else ever gets the partitions.
+   */
+  giveUp?(): void;
 }
 
 /** Runs an effect that takes a while under a lease: see `Lease.during`. */

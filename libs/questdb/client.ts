@@ -1,5 +1,5 @@
 import { Sender } from '@questdb/nodejs-client';
-import { NotAccepted } from './line-sink.js';
+import { NotAccepted, Refused } from './line-sink.js';
 
 const patienceMs = 15_000;
 
@@ -35,7 +35,7 @@ export class Client {
     } catch (cause) {
       this.#sender = undefined;
       void sender.close().catch(() => undefined);
-      throw new NotAccepted('unknown', `QuestDB's client failed: ${(cause as Error).message}`, { cause });
+      throw failureOf(cause as Error);
     }
   }
 
@@ -44,6 +44,13 @@ export class Client {
     this.#sender = undefined;
     await sender?.close();
   }
+}
+
+/** The client tells the status of an answer in the text of its error only, and nothing of what the answer says. */
+function failureOf(cause: Error): NotAccepted {
+  return /statusCode=400\b/.test(cause.message)
+    ? new Refused(undefined, 'QuestDB answers 400: a row does not fit its table', { cause })
+    : new NotAccepted('unknown', `QuestDB's client failed: ${cause.message}`, { cause });
 }
 
 /** A flush may never settle. */

@@ -1,5 +1,5 @@
 import { type Lease, TelemetryError } from '#model';
-import { NotAccepted, type LineSink } from './line-sink.js';
+import { NotAccepted, Refused, type LineSink } from './line-sink.js';
 import type { Figures } from './figures.js';
 import type { Outage } from './outage.js';
 import { Signal } from './signal.js';
@@ -33,6 +33,11 @@ export class Delivery {
     private readonly changed: Signal,
   ) {}
 
+  /** Whether nothing is sent any more. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /** Sends nothing any more. @param cause what went wrong, if that is why. */
   end(cause?: unknown): void {
     this.#ended ??= { cause };
@@ -46,7 +51,7 @@ export class Delivery {
     if (!this.lease.held()) throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
   }
 
-  /** Resolves when the body is accepted. Rejects once its rows are to be dropped, and when `giveUp` throws. */
+  /** Resolves when the body is accepted. Rejects `Refused`, once its rows are to be dropped, and when `giveUp` throws. */
   send(body: Uint8Array, giveUp?: () => void): Promise<void> {
     return this.untilItWorks(() => this.way.sink.send(body, this.lease), giveUp);
   }
@@ -75,8 +80,9 @@ export class Delivery {
         return;
       } catch (cause) {
         this.check();
-        outage.began(cause);
         figures.failures++;
+        if (cause instanceof Refused) throw cause;
+        outage.began(cause);
         this.#uncertain ||= cause instanceof NotAccepted && cause.outcome === 'unknown';
         giveUp();
       }

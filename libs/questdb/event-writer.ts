@@ -4,7 +4,7 @@ import type { Placed } from '#stores';
 import type { Client } from './client.js';
 import type { Layout } from './layout.js';
 import { Delivery, type Way } from './delivery.js';
-import type { LineSink } from './line-sink.js';
+import { type LineSink, Refused } from './line-sink.js';
 import { Signal } from './signal.js';
 
 /** Of one commit, unless one record has more. */
@@ -50,7 +50,7 @@ export class EventWriter {
     return this.#heldBytes;
   }
 
-  /** Resolves when readers see the events. Rejects `store_unavailable`, and an Error for events that the store cannot hold. */
+  /** Resolves when readers see the events. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     const values = batches.map(({ value }) => value);
     for (const batch of values) check(batch);
@@ -82,14 +82,20 @@ export class EventWriter {
     while (this.#waiting.length > 0) {
       const group = this.#waiting;
       this.#waiting = [];
-      try {
-        await this.#commit(group.flatMap(({ batches }) => batches));
-        for (const { written } of group) written.resolve();
-      } catch (cause) {
-        for (const { written } of group) written.reject(cause);
-      }
+      await this.#write(group);
       this.#heldBytes -= group.reduce((sum, { bytes }) => sum + bytes, 0);
       this.#changed.ring();
+    }
+  }
+
+  /** A row that is refused is the fault of one call, which is found by sending each by itself. */
+  async #write(group: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#commit(group.flatMap(({ batches }) => batches));
+      for (const { written } of group) written.resolve();
+    } catch (cause) {
+      if (cause instanceof Refused && group.length > 1) for (const one of group) await this.#write([one]);
+      else for (const { written } of group) written.reject(cause);
     }
   }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { during, type Lease } from '#model';
-import { NotAccepted, type LineSink } from './line-sink.js';
+import { NotAccepted, Refused, type LineSink } from './line-sink.js';
 
 /** What an operator is told of: an answer that takes longer. */
 const slowMs = 5000;
@@ -69,7 +69,7 @@ export class HttpSink implements LineSink {
     }, lookMs);
     try {
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];
-      if (answer.statusCode !== 204) throw new NotAccepted('none', `QuestDB answers ${answer.statusCode}: ${await text(answer)}`);
+      if (answer.statusCode !== 204) throw failureOf(answer.statusCode!, await text(answer));
       answer.resume();
     } catch (cause) {
       // Also after a refusal: it may have come while the body was being sent, the rest of which nobody reads.
@@ -134,8 +134,15 @@ function write(sending: ClientRequest, body: Uint8Array, goesOn: () => boolean, 
   });
 }
 
+/** An answer that blames the body is JSON that names a line, counted from 1. */
+function failureOf(status: number, said: string): NotAccepted {
+  const why = `QuestDB answers ${status}: ${said.slice(0, 500)}`;
+  const line = status === 400 ? /"line"\s*:\s*(\d+)/.exec(said)?.[1] : undefined;
+  return line === undefined ? new NotAccepted('none', why) : new Refused(Number(line) - 1, why);
+}
+
 async function text(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString().slice(0, 500);
+  return Buffer.concat(chunks).toString();
 }

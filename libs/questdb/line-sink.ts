@@ -10,7 +10,7 @@ export interface LineSink {
   send(body: Uint8Array, lease: Lease): Promise<void>;
 }
 
-/** A body that was not acknowledged. */
+/** A body that was not acknowledged: for want of something, unless it is `Refused`. */
 export class NotAccepted extends Error {
   override readonly name = 'NotAccepted';
 
@@ -21,5 +21,17 @@ export class NotAccepted extends Error {
     options?: ErrorOptions,
   ) {
     super(why, options);
+  }
+}
+
+/** A body that QuestDB will never take, because of one of its rows. Nothing of it is stored. */
+export class Refused extends NotAccepted {
+  /** @param row of the body, counted from 0; undefined when it is not told. */
+  constructor(
+    readonly row: number | undefined,
+    why: string,
+    options?: ErrorOptions,
+  ) {
+    super('none', why, options);
   }
 }

@@ -16,6 +16,16 @@ describe('symbols of a line', () => {
   });
 });
 
+it('The symbols of a row of points are found, whatever stands in the rows before it', () => {
+  const table = Buffer.from('t');
+  const lines = new Lines(8);
+  // The bytes of this value are eight ends of lines.
+  const newlines = Buffer.alloc(8, '\n').readDoubleLE();
+  const rows = ['m', 'a b', 'two\nlines', '\\', '\u{1F600}é'].map((metric) => symbolsText({ metric }));
+  for (const symbols of rows) lines.point(table, Buffer.from(symbols), newlines, 1);
+  expect(rows.map((_, row) => lines.symbolsOfPoint(table, row))).toEqual(rows);
+});
+
 describe('Lines', () => {
   const table = Buffer.from('t');
   const symbols = Buffer.from(',a=b');

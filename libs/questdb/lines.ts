@@ -1,6 +1,7 @@
 const special = /[ ,=\\\n\r]/g;
 const space = ' '.charCodeAt(0);
 const newline = '\n'.charCodeAt(0);
+const backslash = '\\'.charCodeAt(0);
 const zero = '0'.charCodeAt(0);
 /** What stands before the bytes of a double. */
 const doubleField = (name: string): Buffer => Buffer.from(`${name}==\x10`, 'latin1');
@@ -75,6 +76,17 @@ export class Lines {
     this.#bytes.set(other.bytes, this.#end);
     this.#end += other.length;
     this.rows += other.rows;
+  }
+
+  /** The symbols of a row of points, as `symbolsText` writes them. @param row counted from 0. */
+  symbolsOfPoint(table: Buffer, row: number): string {
+    for (let [at, from] = [0, 0]; ; at++) {
+      let end = from + table.length;
+      while (this.#bytes[end] !== space) end += this.#bytes[end] === backslash ? 2 : 1;
+      if (at === row) return this.#bytes.toString('utf8', from + table.length, end);
+      // The eight bytes of the value may be anything, also the end of a line.
+      from = this.#bytes.indexOf(newline, end + valueField.length + 8) + 1;
+    }
   }
 
   #begin(table: Buffer, symbols: Buffer, more: number): void {

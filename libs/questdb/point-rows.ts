@@ -2,8 +2,10 @@ import type { Lease } from '#model';
 import { Delivery, type Way } from './delivery.js';
 import { dueAfter } from './flush-times.js';
 import { type LatePart, LateRows } from './late-rows.js';
+import { Refused } from './line-sink.js';
 import { Lines } from './lines.js';
-import type { NameRows } from './name-rows.js';
+import type { NameRows, SeriesName } from './name-rows.js';
+import { RefusedRow } from './refused-row.js';
 import type { Series, TagSet } from './series-names.js';
 import { Signal } from './signal.js';
 
@@ -44,11 +46,17 @@ export class PointRows {
     private readonly names: NameRows,
     lease: Lease,
     partitionMs: number,
+    /** Called when what is held can no longer be written though nobody has ended this: at a `RefusedRow`, or want of memory. */
+    lost: (cause: unknown) => void,
   ) {
     this.#late = new LateRows(partitionMs);
     this.#table = Buffer.from(way.tables[0]!);
     this.#delivery = new Delivery(way, lease, this.#changed);
-    this.#running = this.#run().catch((cause: unknown) => this.#delivery.end(cause));
+    this.#running = this.#run().catch((cause: unknown) => {
+      if (this.#delivery.ended) return;
+      this.#delivery.end(cause);
+      lost(cause);
+    });
   }
 
   /** What is held, bytes. */
@@ -94,6 +102,17 @@ export class PointRows {
     } finally {
       this.#draining--;
     }
+  }
+
+  /**
+   * Sends rows and the names of their series by themselves, behind all that was added before, without adding them. Rejects `RefusedRow`, and `store_unavailable` when
+   * an answer is not foreseeable.
+   */
+  async probe(lines: Lines, names: readonly SeriesName[]): Promise<void> {
+    const giveUp = (): void => this.way.outage.check();
+    await this.drained();
+    await this.names.probe(names, this.#delivery, giveUp);
+    await this.#send(lines, giveUp);
   }
 
   /** Drops what is held. Resolves when nothing is under way any more. */
@@ -148,8 +167,8 @@ export class PointRows {
     this.#underWayBytes = live.length + lines.length;
     const beganMs = performance.now();
     await this.names.write(this.#delivery);
-    if (live.rows > 0) await this.#delivery.send(live.bytes);
-    if (lines.rows > 0) await this.#delivery.send(lines.bytes);
+    if (live.rows > 0) await this.#send(live);
+    if (lines.rows > 0) await this.#send(lines);
     const sentMs = performance.now();
     await this.#delivery.visible();
     const applyMs = performance.now() - sentMs;
@@ -159,6 +178,14 @@ export class PointRows {
     this.#underWay = undefined;
     if (live.length <= mostSpareBytes) this.#spare = cleared(live);
     this.#underWayBytes = 0;
+  }
+
+  async #send(lines: Lines, giveUp?: () => void): Promise<void> {
+    try {
+      await this.#delivery.send(lines.bytes, giveUp);
+    } catch (cause) {
+      throw cause instanceof Refused ? new RefusedRow(lines.symbolsOfPoint(this.#table, cause.row ?? 0), cause) : cause;
+    }
   }
 
   #count(live: number, late: number, applyMs: number): void {

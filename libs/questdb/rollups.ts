@@ -3,6 +3,7 @@ import { bucketStartMs, clampedSum, type Lease, TelemetryError } from '#model';
 import { Delivery, type Way } from './delivery.js';
 import { KnownRows } from './known-rows.js';
 import { levels, type Level, mayOverflow } from './levels.js';
+import { Refused } from './line-sink.js';
 import { Lines, type Bucket } from './lines.js';
 import { OpenWindows } from './open-windows.js';
 import { Recompute, type SeriesBucket } from './recompute.js';
@@ -244,7 +245,13 @@ export class Rollups {
     if (rows.length === 0) return;
     const lines = new Lines(rows.length * 160);
     for (const { series, bucket } of rows) lines.bucket(table, series.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
-    await this.#delivery.send(lines.bytes, this.#giveUp);
+    try {
+      await this.#delivery.send(lines.bytes, this.#giveUp);
+    } catch (cause) {
+      // No record is to blame for a row that was folded here: the next checkpoint tries again, and the operator is told.
+      if (cause instanceof Refused) this.way.outage.began(cause);
+      throw cause;
+    }
     this.way.figures.rows.rollups += rows.length;
   }
 }

@@ -2,8 +2,10 @@ import { getHeapStatistics } from 'node:v8';
 import type { Lease, PointBatch, RollupInterval, Window } from '#model';
 import { TelemetryError } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import { RefusedRow } from './refused-row.js';
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
+import { Suspects } from './suspects.js';
 
 /**
  * Of the series and sets of tags that a writer remembers. Two writers, of the generation that readers use and of one that is made beside
@@ -16,6 +18,7 @@ export class QuestDbSeriesStore implements SeriesStore {
   #writer: SeriesWriter | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #ended = false;
+  readonly #suspects = new Suspects();
 
   constructor(
     private readonly parts: WriterParts,
@@ -41,6 +44,9 @@ export class QuestDbSeriesStore implements SeriesStore {
   /**
    * Readers see the points after the next flush: a second later, some seconds when they are late. After a crash everything since the last
    * commit comes again in order; until it has, readers may see an older value of a point than before.
+   *
+   * A row that QuestDB refuses for good is met only when it is sent, together with others. Then the lease is given up, and when the records
+   * come again each of that row's source is tried by itself: the one that is refused rejects with a `RefusedRow`.
    */
   write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void> {
     return this.#inTurn(async () => {
@@ -48,6 +54,7 @@ export class QuestDbSeriesStore implements SeriesStore {
         // A call that comes too late must not end the writer of the lease that is held.
         if (!lease.held()) return;
         const writer = await this.#writerUnder(lease);
+        if (this.#suspects.has(batch.value.orgId, batch.value.sourceId)) await writer.probe(batch);
         await writer.write(batch);
       }
     });
@@ -100,7 +107,12 @@ export class QuestDbSeriesStore implements SeriesStore {
     const taken = writer?.lease === lease ? writer.taken : new Map<number, number>();
     if (writer?.lease === lease) await writer.checkpoint();
     await writer?.end();
-    return (this.#writer = new SeriesWriter(this.parts, layout, lease, taken));
+    return (this.#writer = new SeriesWriter(this.parts, layout, lease, taken, (cause) => this.#lost(lease, cause)));
+  }
+
+  #lost(lease: Lease, cause: unknown): void {
+    if (cause instanceof RefusedRow) this.#suspects.add(cause.symbols);
+    lease.giveUp?.();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,9 +1,10 @@
-import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun } from '#model';
+import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun, tagsKey } from '#model';
 import type { Placed } from '#stores';
 import { checkedTimes, type Times } from './check-batch.js';
 import type { Client } from './client.js';
 import type { Way } from './delivery.js';
 import type { Layout } from './layout.js';
+import { Lines, symbolsText } from './lines.js';
 import { NameRows } from './name-rows.js';
 import { PointRows } from './point-rows.js';
 import { Rollups } from './rollups.js';
@@ -29,6 +30,7 @@ export interface WriterParts {
 
 /** Writes what came under one lease. */
 export class SeriesWriter {
+  readonly #table: Buffer;
   readonly #names: SeriesNames;
   readonly #nameRows: NameRows;
   readonly #points: PointRows;
@@ -41,11 +43,14 @@ export class SeriesWriter {
     readonly lease: Lease,
     /** The last offset that was taken, by partition. */
     readonly taken: Map<number, number>,
+    /** Called when what was taken can no longer be written, and not because somebody has ended this. */
+    lost: (cause: unknown) => void,
   ) {
     const { tables, sql, partitioning, points, rollups } = parts;
+    this.#table = Buffer.from(tables.points);
     this.#names = new SeriesNames(tagsAreKeys);
     this.#nameRows = new NameRows(parts.client, tables.metrics);
-    this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points);
+    this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points, lost);
     this.#rollups = new Rollups(rollups, { sql, tables, names: this.#names, partitioning }, lease);
   }
 
@@ -64,9 +69,23 @@ export class SeriesWriter {
     return this.#names.bytes;
   }
 
+  /** Resolves when QuestDB accepts the points of a batch that is not taken yet. Rejects `RefusedRow`. */
+  async probe({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
+    if (this.#hasTaken(partition, offset)) return;
+    checkedTimes(value);
+    const { orgId, sourceId, series } = value;
+    const lines = new Lines(1 << 12);
+    for (const { metric, tags, timestampMs, value: values } of series) {
+      const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric, tags: tagsKey(tags) }));
+      for (let at = 0; at < values.length; at++) lines.point(this.#table, symbols, values[at]!, timestampMs[at]!);
+    }
+    const names = series.map(({ metric }) => ({ org: orgId, source: sourceId, metric }));
+    if (lines.rows > 0) await this.#points.probe(lines, names);
+  }
+
   /** Takes a batch as a whole or not at all. */
   async write({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
-    if (offset <= (this.taken.get(partition) ?? -1)) return;
+    if (this.#hasTaken(partition, offset)) return;
     const times = checkedTimes(value);
     await this.#points.room();
     if (this.#rollups.full) await this.checkpoint();
@@ -95,6 +114,10 @@ export class SeriesWriter {
     this.#rollups.end();
     await this.#points.end();
     await this.#settling.catch(() => undefined);
+  }
+
+  #hasTaken(partition: number, offset: number): boolean {
+    return offset <= (this.taken.get(partition) ?? -1);
   }
 
   #take({ orgId, sourceId }: PointBatch, source: Source, { metric, tags, timestampMs, value }: SeriesRun, live: Times): void {

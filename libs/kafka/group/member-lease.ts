@@ -57,6 +57,11 @@ export class MemberLease implements Lease {
     if (sentMs > this.#heard.monotonicMs) this.#heard = new Moment(sentMs);
   }
 
+  /** The member sees it at its next look, and joins the group anew. */
+  giveUp(): void {
+    this.lose();
+  }
+
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;
