@@ -6,8 +6,8 @@ const t = 1_700_000_000_000;
 const column = (...values: number[]): Float64Array => Float64Array.from(values);
 const manyTags = (count: number): Tags => Object.fromEntries(Array.from({ length: count }, (_, at) => [`tag${at}`, 'x']));
 
-const pointsWith = (run: Partial<SeriesRun>, sourceId = 's'): PointBatch => ({
-  orgId: 'o',
+const pointsWith = (run: Partial<SeriesRun>, sourceId = 's', orgId = 'o'): PointBatch => ({
+  orgId,
   sourceId,
   receivedMs: t,
   series: [
@@ -15,8 +15,8 @@ const pointsWith = (run: Partial<SeriesRun>, sourceId = 's'): PointBatch => ({
     { metric: 'm', tags: {}, timestampMs: column(t, t + 1), value: column(1, 2), ...run },
   ],
 });
-const eventsWith = (event: Partial<DeviceEvent>, sourceId = 's'): EventBatch => ({
-  orgId: 'o',
+const eventsWith = (event: Partial<DeviceEvent>, sourceId = 's', orgId = 'o'): EventBatch => ({
+  orgId,
   sourceId,
   receivedMs: t,
   origin: 'source',
@@ -33,6 +33,18 @@ const inBoth: [what: string, fields: { metric?: string; tags?: Tags }, sourceId:
   ['a tag too many', { tags: manyTags(17) }, 's', 'a point has more than 16 tags'],
   ['a long tag', { tags: { key: 'é'.repeat(129) } }, 's', 'a tag has more than 256 bytes'],
 ];
+
+describe('a batch of an organization whose id', () => {
+  it.each([
+    ['is a name', 'org_1', undefined],
+    ['has a slash', 'a/b', 'the organization id is not one'],
+    ['has NUL', 'a\0b', 'the organization id is not one'],
+    ['is empty', '', 'the organization id is not one'],
+    ['is long', 'é'.repeat(129), 'the organization id is not one'],
+  ])('%s', (_, orgId, flaw) => {
+    expect([flawOfPoints(pointsWith({}, 's', orgId)), flawOfEvents(eventsWith({}, 's', orgId))]).toEqual([flaw, flaw]);
+  });
+});
 
 describe('a batch of points', () => {
   it.each([

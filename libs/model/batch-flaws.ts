@@ -1,18 +1,24 @@
 import { maxEventValueBytes } from './event-value.js';
-import { isMetric, isSourceId } from './names.js';
+import { isMetric, isOrgId, isSourceId } from './names.js';
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
 import { maxTagBytes, maxTags, noTags } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
 import { fitsUtf8 } from './utf8.js';
 
 /** What breaks the rules of ingest in a batch that may not have come through it, in words for the operator; undefined if nothing does. */
-export function flawOfPoints({ sourceId, series }: PointBatch): string | undefined {
-  return isSourceId(sourceId) ? firstFlaw(series, flawOfRun) : 'the source id is not one';
+export function flawOfPoints({ orgId, sourceId, series }: PointBatch): string | undefined {
+  return flawOfSource({ orgId, sourceId }) ?? firstFlaw(series, flawOfRun);
 }
 
 /** As `flawOfPoints`. */
-export function flawOfEvents({ sourceId, events }: EventBatch): string | undefined {
-  return isSourceId(sourceId) ? firstFlaw(events, flawOfEvent) : 'the source id is not one';
+export function flawOfEvents({ orgId, sourceId, events }: EventBatch): string | undefined {
+  return flawOfSource({ orgId, sourceId }) ?? firstFlaw(events, flawOfEvent);
+}
+
+/** As `flawOfPoints`, of what names a source. */
+export function flawOfSource({ orgId, sourceId }: { readonly orgId: string; readonly sourceId: string }): string | undefined {
+  if (!isOrgId(orgId)) return 'the organization id is not one';
+  return isSourceId(sourceId) ? undefined : 'the source id is not one';
 }
 
 function flawOfRun({ metric, tags, timestampMs, value }: SeriesRun): string | undefined {

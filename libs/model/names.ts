@@ -9,6 +9,9 @@ export function isSourceId(value: unknown): value is string {
   return typeof value === 'string' && sourceIdPattern.test(value);
 }
 
+/** Without a slash, so that the key of a source, `org/source`, has one reading. */
+export const isOrgId = (value: string): boolean => value !== '' && !/[/\0]/.test(value) && fitsUtf8(value, maxNameBytes);
+
 /** Any Unicode of 1 to 256 bytes but NUL and lone surrogates. */
 export function isMetric(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && fitsUtf8(value, maxNameBytes) && !value.includes('\0') && value.isWellFormed();

@@ -2,6 +2,7 @@ import type { AnyTopic, Topic } from '#log';
 import {
   flawOfEvents,
   flawOfPoints,
+  flawOfSource,
   type ApiKey,
   type EventBatch,
   type Gateway,
@@ -37,6 +38,7 @@ export const sources: Topic<Source> = {
   name: 'sources.v1',
   schema: 'source',
   key: sourceKey,
+  flaw: flawOfSource,
   cleanup: 'compact',
   // What is known of a source is still true, and its next point brings the rest.
   unreadable: 'skipped',
@@ -47,6 +49,7 @@ export const presence: Topic<Presence> = {
   name: 'presence.v1',
   schema: 'presence',
   key: (of) => `${sourceKey(of)}/${of.connectionId}`,
+  flaw: flawOfSource,
   cleanup: 'compact',
   // A connection that is told of once lives as long as its gateway is heard.
   unreadable: 'skipped',
