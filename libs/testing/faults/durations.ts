@@ -12,6 +12,7 @@ const table = {
   frozenMs: [13_000, 30_000],
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
+  generations: [2, 20],
 } satisfies Record<string, readonly [short: number, long: number]>;
 
 export type Durations = { readonly [Name in keyof typeof table]: number };
@@ -19,4 +20,4 @@ export type Durations = { readonly [Name in keyof typeof table]: number };
 export const durations = Object.fromEntries(Object.entries(table).map(([name, of]) => [name, of[column]])) as Durations;
 
 /** For one row. */
-export const rowMs = isLong ? 3_600_000 : 180_000;
+export const rowMs = isLong ? 3_600_000 : 420_000;

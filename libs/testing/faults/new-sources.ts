@@ -8,6 +8,7 @@ import { verifySource } from '../exactness/verify.js';
 import { World, type SentBody } from '../exactness/world.js';
 import { ApiClient } from '../http/client.js';
 import { Random } from '../random.js';
+import { durations } from './durations.js';
 import type { Stage } from './stage.js';
 
 const dayMs = 86_400_000;
@@ -20,7 +21,6 @@ const sizes = [
 /** So many new sources in one request, each of which has seen some days. */
 const together = 10;
 const everyMs = 500;
-const rounds = 20;
 const patienceMs = 120_000;
 /** QuestDB's dictionaries begin with so many places, and names are overlooked once most are taken. */
 const atLeast = 300;
@@ -42,7 +42,7 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
     world.accept(body);
   };
   for (let first = 0; first < atLeast; first += together) await appear();
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
     const appearing = (async () => {
       while (!over.signal.aborted) {
