@@ -1,3 +1,4 @@
+import type { Difference } from '#stores';
 import { command } from './command.js';
 import { counted } from './counted.js';
 import { dataFlag, offline, shownProgress } from './data-folder.js';
@@ -33,16 +34,6 @@ export const body = command({
     return inFolder(data, json, io);
   },
 });
-
-interface Difference {
-  readonly what: string;
-  readonly orgId?: string;
-  readonly sourceId?: string;
-  readonly metric?: string;
-  readonly timestampMs?: number;
-  readonly expected: string;
-  readonly found: string;
-}
 
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
   const [{ verify }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);

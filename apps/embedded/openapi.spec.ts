@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { createHttpApp, Keyring, maxBodyBytes, Readiness, type Access, type Operation } from '#edge';
 import { checkSourceId, errorCases, flawCases } from '#model';
 import { HealthController } from '#runtime';
-import { EVENT_STORE, SERIES_STORE } from '#stores';
+import { GENERATIONS } from '#stores';
 import { MemoryLog, MemoryModule } from '#testing';
 import { ControlModule } from '../control/control.module.js';
 import { errorPage, type ExplainedCode } from '../control/error-page.js';
@@ -20,7 +20,7 @@ const byRoute = (a: readonly unknown[], b: readonly unknown[]): number => (Strin
 const implied = new Set(['HEAD', 'OPTIONS']);
 
 async function createApp(): Promise<NestFastifyApplication> {
-  const stores = [SERIES_STORE, EVENT_STORE].map((provide) => ({ provide, useValue: {} }));
+  const stores = [{ provide: GENERATIONS, useValue: {} }];
   return createHttpApp({
     module: class Role {},
     imports: [

@@ -49,7 +49,7 @@ describe('the processors of a process', () => {
       { provide: CHECKPOINT_MS, useValue: 60_000 },
       { provide: RECORD_LOG, useValue: storage.log },
       { provide: VIEWS, useValue: storage.views },
-      { provide: GENERATIONS, useValue: onlyGeneration(storage.series, storage.events) },
+      { provide: GENERATIONS, useValue: onlyGeneration(storage) },
       Readiness,
       Metrics,
     ];

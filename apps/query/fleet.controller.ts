@@ -2,7 +2,7 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import type { z } from 'zod';
 import { CallerParam, CLOCK, type Clock } from '#edge';
 import { automaticInterval, maxRows, parseWindow, type Caller } from '#model';
-import { SERIES_STORE, type SeriesStore } from '#stores';
+import { GENERATIONS, type Generations } from '#stores';
 import { Fleet } from './fleet.js';
 import { fleetQuery, QueryParameters } from './parameters.js';
 import { fleetJson } from './series-json.js';
@@ -12,7 +12,7 @@ import { timely } from './timely.js';
 export class FleetController {
   constructor(
     private readonly fleet: Fleet,
-    @Inject(SERIES_STORE) private readonly store: SeriesStore,
+    @Inject(GENERATIONS) private readonly generations: Generations,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -30,7 +30,8 @@ export class FleetController {
   ): Promise<Buffer> {
     const window = parseWindow(times, this.clock());
     const interval = automaticInterval(window, '1m');
-    const answer = await timely(this.store.fleet({ orgId, metric, window, interval, limit: maxRows }));
+    const { series } = this.generations.live();
+    const answer = await timely(series.fleet({ orgId, metric, window, interval, limit: maxRows }));
     return fleetJson({ metric, interval, online: this.fleet.online(orgId), answer });
   }
 }

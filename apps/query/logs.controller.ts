@@ -2,7 +2,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import type { z } from 'zod';
 import { CallerParam, CLOCK, type Clock } from '#edge';
 import { parseWindow, type Caller, type LogEntry } from '#model';
-import { EVENT_STORE, type EventStore } from '#stores';
+import { GENERATIONS, type Generations } from '#stores';
 import { logsQuery, QueryParameters, SourceId } from './parameters.js';
 import { timely } from './timely.js';
 
@@ -11,7 +11,7 @@ const defaultLimit = 1000;
 @Controller('v1/sources/:source_id/logs')
 export class LogsController {
   constructor(
-    @Inject(EVENT_STORE) private readonly store: EventStore,
+    @Inject(GENERATIONS) private readonly generations: Generations,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -21,10 +21,11 @@ export class LogsController {
     @SourceId() sourceId: string,
     @QueryParameters(logsQuery) { tail, name, limit = defaultLimit, ...times }: z.output<typeof logsQuery>,
   ): Promise<unknown> {
+    const { events } = this.generations.live();
     const entries =
       tail === undefined
-        ? this.store.window(orgId, sourceId, parseWindow(times, this.clock()), limit, name)
-        : this.store.tail(orgId, sourceId, tail, name);
+        ? events.window(orgId, sourceId, parseWindow(times, this.clock()), limit, name)
+        : events.tail(orgId, sourceId, tail, name);
     return (await timely(entries)).map(logEntry);
   }
 }

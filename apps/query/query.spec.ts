@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, Keyring, MONOTONIC_CLOCK } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
-import { type BucketColumns, EVENT_STORE, SERIES_STORE, type EventStore, type SeriesStore } from '#stores';
+import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type SeriesStore, type Stores } from '#stores';
 import { MemoryLog, MemoryModule } from '#testing';
 import { gateways, presence, sources } from '#topics';
 import { QueryModule } from './query.module.js';
@@ -84,8 +84,7 @@ let url: string;
 
 beforeAll(async () => {
   const provided = [
-    { provide: SERIES_STORE, useValue: store },
-    { provide: EVENT_STORE, useValue: store },
+    { provide: GENERATIONS, useValue: onlyGeneration({ series: store, events: store } as unknown as Stores) },
     { provide: MONOTONIC_CLOCK, useValue: () => monotonicMs },
   ];
   const stores = { module: class Stores {}, global: true, providers: provided, exports: provided };

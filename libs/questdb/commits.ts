@@ -1,11 +1,9 @@
 import { TelemetryError } from '#model';
-import type { Patience, Sql } from './sql.js';
+import { type Patience, UnfitStore } from '#stores';
+import type { Sql } from './sql.js';
 
 /** What QuestDB must do with rows before it says that it has them: `sync` is to have the disk keep them. */
 export type CommitMode = 'sync' | 'any';
-
-/** QuestDB may lose what it says that it has: a sentence that says what to do. */
-export class UnsafeCommits extends Error {}
 
 const property = 'cairo.commit.mode';
 const againMs = 1000;
@@ -45,11 +43,11 @@ export class Commits {
     if (!this.#isSafe) throw new TelemetryError('store_unavailable', this.#whyNot!, { retryAfterS: 5 });
   }
 
-  /** `check` for an operator's command. Rejects UnsafeCommits, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
+  /** `check` for an operator's command. Rejects UnfitStore, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
   async ensure(patience?: Patience): Promise<void> {
     if (this.#isSafe) return;
     this.#hear(await this.sql.patientRows<Parameter>(question, [], patience));
-    if (!this.#isSafe) throw new UnsafeCommits(this.#whyNot);
+    if (!this.#isSafe) throw new UnfitStore(this.#whyNot);
   }
 
   #hear(rows: readonly Parameter[]): void {

@@ -1,18 +1,16 @@
+import { type Patience, UnfitStore } from '#stores';
 import { type Ask, columnsOf, layoutOf } from './layout.js';
-import type { Patience, Row, Sql } from './sql.js';
+import type { Row, Sql } from './sql.js';
 import { creating, type Partitioning, type Tables, type Wanted, wantedTables } from './tables.js';
 
-/** A table that is there is not as we would make it: a sentence that says what to do. */
-export class TableMismatch extends Error {}
-
-/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and TableMismatch. */
+/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and UnfitStore. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
   await sql.run(creating(tables, by), patience);
   const ask = <R extends Row>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
   const layout = await layoutOf(ask, tables);
   const differences: string[] = [];
   for (const wanted of wantedTables(tables, by, layout)) differences.push(...differencesOf(await found(ask, wanted.table), wanted));
-  if (differences.length > 0) throw new TableMismatch(differences.join('\n'));
+  if (differences.length > 0) throw new UnfitStore(differences.join('\n'));
 }
 
 type Found = Omit<Wanted, 'table'>;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { compareUtf8, forever, type PointBatch } from '#model';
-import type { Placed } from '#stores';
+import { type Placed, UnfitStore } from '#stores';
 import {
   describeOnServers,
   eventStoreContract,
@@ -12,7 +12,6 @@ import {
   type SeriesStoreUnderTest,
   sharedQuestDb,
 } from '#testing';
-import { TableMismatch } from './ensure-tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
 import type { Partitioning } from './tables.js';
@@ -25,12 +24,12 @@ const everything = { startMs: 0, endMs: 1e15 };
 
 async function open(generation: number): Promise<QuestDb> {
   const db = openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning: 'MONTH' });
-  await db.ensureTables(generation);
+  await db.ensure(generation);
   return db;
 }
 
 async function dropAndClose(db: QuestDb, generation: number): Promise<void> {
-  await db.dropTables(generation);
+  await db.drop(generation);
   await db.close();
 }
 
@@ -56,7 +55,7 @@ function patient<T extends object>(store: T): T {
 describeOnServers('QuestDB as a series store', () => {
   const subject = async (): Promise<SeriesStoreUnderTest> => {
     const db = await open(seriesTables);
-    const store = patient(db.series(seriesTables));
+    const store = patient(db.open(seriesTables).series);
     // What is not live is in the rollups after a checkpoint.
     const visible = (): Promise<void> => store.checkpoint();
     return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
@@ -67,7 +66,11 @@ describeOnServers('QuestDB as a series store', () => {
 describeOnServers('QuestDB as an event store', () => {
   const subject = async (): Promise<EventStoreUnderTest> => {
     const db = await open(eventTables);
-    return { store: patient(db.events(eventTables)), crash: () => db.crash().then(subject), close: () => dropAndClose(db, eventTables) };
+    return {
+      store: patient(db.open(eventTables).events),
+      crash: () => db.crash().then(subject),
+      close: () => dropAndClose(db, eventTables),
+    };
   };
   eventStoreContract(subject, 5);
 });
@@ -87,14 +90,14 @@ describeOnServers('A series in QuestDB', () => {
       timestampMs: Float64Array.of(now),
       value: Float64Array.of(at),
     }));
-    const store = db.series(nameTables);
+    const store = db.open(nameTables).series;
     await store.write([{ partition: 0, offset: 0, value: { orgId: 'o', sourceId: 's', receivedMs: now, series } }], forever);
     await store.flush();
     await expect(store.metricNames('o', 's')).resolves.toEqual(metrics.toSorted(compareUtf8));
     const values = new Map(await store.latest('o', 's', everything));
     expect(metrics.map((metric) => values.get(metric))).toEqual(metrics.map((_, at) => at));
     const kept: string[] = [];
-    for await (const { table, row } of db.dump(nameTables)) if (table === 'points') kept.push(row[4] as string);
+    for await (const { what, row } of db.rows(nameTables)) if (what === 'raw') kept.push(row[4] as string);
     expect(kept.toSorted()).toEqual(series.map(({ tags }) => JSON.stringify(Object.entries(tags))).toSorted());
   });
 });
@@ -129,12 +132,12 @@ describeOnServers('A point without tags', () => {
 describeOnServers('Generations of QuestDB', () => {
   it('are forgotten when three others were asked for since', async () => {
     const db = openQuestDb({ ...sharedQuestDb(), clock: () => now });
-    const [first, second] = [db.series(1), db.series(2)];
-    db.series(3);
-    expect(db.series(1)).toBe(first);
-    db.series(4);
-    expect(db.series(1)).toBe(first);
-    expect(db.series(2)).not.toBe(second);
+    const [first, second] = [db.open(1).series, db.open(2).series];
+    db.open(3);
+    expect(db.open(1).series).toBe(first);
+    db.open(4);
+    expect(db.open(1).series).toBe(first);
+    expect(db.open(2).series).not.toBe(second);
     await expect(second.checkpoint()).rejects.toMatchObject({ code: 'store_unavailable' });
     await db.close();
   });
@@ -143,8 +146,8 @@ describeOnServers('Generations of QuestDB', () => {
 describeOnServers('A generation whose tables are gone', () => {
   it('fails soon while another one goes on, holds up nobody, and is no trouble once its lease is lost', async () => {
     const db = await open(goneTables);
-    await db.ensureTables(goneTables + 1);
-    const [gone, other] = [db.series(goneTables), db.series(goneTables + 1)];
+    await db.ensure(goneTables + 1);
+    const [gone, other] = [db.open(goneTables).series, db.open(goneTables + 1).series];
     const series = [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(now), value: Float64Array.of(1) }];
     const record = (offset: number): Placed<PointBatch> => ({
       partition: 0,
@@ -154,7 +157,7 @@ describeOnServers('A generation whose tables are gone', () => {
     let held = true;
     await gone.write([record(0)], { held: () => held });
     await gone.checkpoint();
-    await db.dropTables(goneTables);
+    await db.drop(goneTables);
     await gone.write([record(1)], { held: () => held });
 
     const progress = { failed: false };
@@ -168,7 +171,7 @@ describeOnServers('A generation whose tables are gone', () => {
     expect(db.health()).toMatch(/./);
     held = false;
     expect(db.health()).toBeUndefined();
-    await db.dropTables(goneTables + 1);
+    await db.drop(goneTables + 1);
     await db.close();
   });
 });
@@ -190,7 +193,7 @@ describeOnServers('Tables that are there', () => {
   const ensured = async (partitioning: Partitioning): Promise<void> => {
     const db = openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning });
     try {
-      await db.ensureTables(generation);
+      await db.ensure(generation);
     } finally {
       await db.close();
     }
@@ -229,7 +232,7 @@ describeOnServers('Tables that are there', () => {
     await sql.run(changes);
     await sql.rows(`SELECT wait_wal_table('${points}')`);
     const error = await ensured(partitioning).catch((cause: unknown) => cause);
-    expect(error).toBeInstanceOf(TableMismatch);
+    expect(error).toBeInstanceOf(UnfitStore);
     const told = (error as Error).message.split('\n');
     expect(told).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
     for (const sentence of told) expect(sentence).toContain('run `headwater rebuild`, which makes new tables.');
@@ -259,7 +262,7 @@ describeOnServers('A record that QuestDB would change in silence', () => {
       aRecord({ series: [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(now), value: Float64Array.of() }] }),
     ],
   ])('is refused as a whole: %s', async (_, record) => {
-    const store = db.series(oddTables);
+    const store = db.open(oddTables).series;
     await expect(store.write([record], forever)).rejects.toThrow(/^a (point|run|batch) /);
     await store.flush();
     await expect(store.latest('o', 's', everything)).resolves.toEqual([]);

@@ -1,10 +1,8 @@
-import type { Metric } from '#model';
-import type { EventStore, SeriesStore } from '#stores';
+import type { GenerationStore, SeriesStore, Stores } from '#stores';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
-import { compare, type Compared } from './compare.js';
 import type { Way } from './delivery.js';
-import { dump, type DumpedRow, type Moment } from './dump.js';
+import { dump } from './dump.js';
 import { ensureTables } from './ensure-tables.js';
 import { EventReads } from './event-reads.js';
 import { QuestDbEventStore } from './event-store.js';
@@ -17,7 +15,7 @@ import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
-import { Sql, type Patience } from './sql.js';
+import { Sql } from './sql.js';
 import { type Partitioning, rollupTables, type Tables, tablesOf, viewing } from './tables.js';
 import { Visibility } from './visibility.js';
 
@@ -34,42 +32,9 @@ export interface QuestDbOptions {
   readonly commit?: CommitMode;
 }
 
-/** The projections in QuestDB. Several generations may be there; readers and writers choose one. */
-export interface QuestDb {
-  /** The same object for the same generation, while it is one of the three that were asked for last. */
-  series(generation: number): SettledSeriesStore;
-  events(generation: number): EventStore;
-  /**
-   * Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, at once when QuestDB
-   * refuses, and after some seconds, or as told, of silence; TableMismatch when a table that is there is not as any version makes it;
-   * UnsafeCommits when QuestDB may lose what it accepts.
-   */
-  ensureTables(generation: number, patience?: Patience): Promise<void>;
-  /**
-   * What readers and writers of a generation have to do without because an earlier version made its tables, in sentences for the
-   * operator. Rejects `store_unavailable`.
-   */
-  shortcomings(generation: number): Promise<readonly string[]>;
-  dropTables(generation: number): Promise<void>;
-  /** Makes people's SQL see this generation. */
-  replaceViews(generation: number): Promise<void>;
-  /** All rows of a generation, table by table, in an order that depends on nothing else. What was written must be checkpointed. */
-  dump(generation: number): AsyncIterable<DumpedRow>;
-  /**
-   * Holds a generation against one that is right, in the order of a dump, however many rows there are.
-   *
-   * @param at only at this moment.
-   */
-  compare(right: number, other: number, at?: Moment): AsyncIterable<Compared>;
-  /** Why rows do not come through, in words for the operator; undefined while they do. */
-  health(): string | undefined;
-  /** Why writers wait until QuestDB is started in another way, or can be asked how; undefined when they need not. */
-  whyNotWritten(): string | undefined;
-  readonly metrics: readonly Metric[];
-  /** Takes no more. What was not checkpointed is only in the log. */
-  close(): Promise<void>;
-  /** Ends where it stands, as the death of the process would. For tests. */
-  crash(): Promise<void>;
+/** The projections in QuestDB. */
+export interface QuestDb extends GenerationStore {
+  open(generation: number): Stores & { readonly series: SettledSeriesStore };
 }
 
 /** A series store that can be told to show what it took. */
@@ -78,7 +43,7 @@ export interface SettledSeriesStore extends SeriesStore {
   flush(): Promise<void>;
 }
 
-interface Generation {
+interface Generation extends Stores {
   readonly series: QuestDbSeriesStore;
   readonly events: QuestDbEventStore;
   readonly layout: () => Promise<Layout>;
@@ -152,23 +117,20 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const [trouble] = [...generations.values()].flatMap(({ series, events }) => series.trouble ?? events.trouble ?? []);
     return trouble ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
   };
-  async function* dumpOf(generation: number, at?: Moment): AsyncGenerator<DumpedRow> {
-    yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
-  }
   const all = (tables: Tables): string[] => Object.values(tables) as string[];
 
   return {
-    series: (generation) => generationOf(generation).series,
-    events: (generation) => generationOf(generation).events,
-    ensureTables: async (generation, patience) => {
+    open: generationOf,
+    ensure: async (generation, patience) => {
       await commits.ensure(patience);
       await ensureTables(writing, tablesOf(generation), partitioning, patience);
     },
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
-    dropTables: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
-    replaceViews: async (generation) => writing.run(viewing(tablesOf(generation), await generationOf(generation).layout())),
-    dump: (generation) => dumpOf(generation),
-    compare: (right, other, at) => compare(dumpOf(right, at), dumpOf(other, at)),
+    publish: async (generation) => writing.run(viewing(tablesOf(generation), await generationOf(generation).layout())),
+    drop: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
+    async *rows(generation, at) {
+      yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
+    },
     health: whyNot,
     whyNotWritten: () => commits.whyNot,
     metrics: metricsOf(figures, visibility, () => generations.values()),

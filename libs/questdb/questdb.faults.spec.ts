@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { forever, type PointBatch, rollupIntervals } from '#model';
-import type { Placed } from '#stores';
+import { type Placed, UnfitStore } from '#stores';
 import { describeOnOwnServers, eventually, ownQuestDb, until } from '#testing';
-import { UnsafeCommits } from './commits.js';
 import type { Partitioning } from './tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
@@ -30,7 +29,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
   /** Each test has tables of its own, in one server that it leaves running. */
   async function open(partitioning: Partitioning): Promise<void> {
     db = openQuestDb({ ...server, clock: Date.now, partitioning });
-    await db.ensureTables(++generation);
+    await db.ensure(++generation);
   }
 
   const write = (orgId: string, value: number, ...timestampMs: readonly number[]): Promise<void> => {
@@ -42,17 +41,19 @@ describeOnOwnServers('QuestDB in trouble', () => {
     };
     const batch: PointBatch = { orgId, sourceId: 's', receivedMs: Date.now(), series: [run] };
     const placed: Placed<PointBatch> = { partition: 0, offset: offset++, value: batch };
-    return db.series(generation).write([placed], forever);
+    return db.open(generation).series.write([placed], forever);
   };
   const values = async (orgId: string): Promise<number[]> => {
-    const { series } = await db.series(generation).raw({ orgId, sourceId: 's', metrics: undefined, window: everything, limit: 10_000 });
+    const { series } = await db
+      .open(generation)
+      .series.raw({ orgId, sourceId: 's', metrics: undefined, window: everything, limit: 10_000 });
     return Array.from(series[0]?.value ?? []);
   };
   const counts = async (orgId: string): Promise<number[]> =>
     Promise.all(
       rollupIntervals.map(async (interval) => {
         const query = { orgId, sourceId: 's', metrics: undefined, window: everything, limit: 20_000, interval };
-        const { series } = await db.series(generation).buckets(query);
+        const { series } = await db.open(generation).series.buckets(query);
         return series[0]!.count.reduce((sum, count) => sum + count, 0);
       }),
     );
@@ -67,8 +68,8 @@ describeOnOwnServers('QuestDB in trouble', () => {
         for (let at = 0; at < writes; at++) {
           await write('o', at, startMs + at * 1000);
           await db
-            .series(generation)
-            .flush()
+            .open(generation)
+            .series.flush()
             .catch(() => undefined);
           if (at === 20) void server.server.kill('SIGKILL');
         }
@@ -82,7 +83,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       await until('the operator is told', () => db.health() !== undefined);
       await server.server.start();
       await writing;
-      await eventually(() => db.series(generation).checkpoint());
+      await eventually(() => db.open(generation).series.checkpoint());
       expect(await eventually(() => values('o'))).toEqual(Array.from({ length: writes }, (_, at) => at));
       expect(await eventually(() => counts('o'))).toEqual(rollupIntervals.map(() => writes));
       expect(db.health()).toBeUndefined();
@@ -98,8 +99,8 @@ describeOnOwnServers('QuestDB in trouble', () => {
       for (let at = 0; at < 4; at++) {
         await write('o', 2 * at, now);
         const flushed = db
-          .series(generation)
-          .flush()
+          .open(generation)
+          .series.flush()
           .catch(() => undefined);
         await server.server.kill('SIGSTOP');
         await write('o', 2 * at + 1, now);
@@ -111,7 +112,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
         );
         await server.server.kill('SIGCONT');
         await flushed;
-        await eventually(() => db.series(generation).checkpoint());
+        await eventually(() => db.open(generation).series.checkpoint());
         expect(await eventually(() => values('o'))).toEqual([2 * at + 1]);
       }
     },
@@ -124,12 +125,12 @@ describeOnOwnServers('QuestDB in trouble', () => {
       await open('DAY');
       const sql = new Sql(server.pgUrl);
       await write('o', 1, Date.now());
-      await db.series(generation).flush();
+      await db.open(generation).series.flush();
       await sql.run([`ALTER TABLE points_g${generation} SUSPEND WAL`]);
       await write('o', 2, Date.now() + 1000);
       const flushed = db
-        .series(generation)
-        .flush()
+        .open(generation)
+        .series.flush()
         .catch(() => undefined);
       await until('the operator is told', () => db.health()?.includes(`suspended the table points_g${generation}`) ?? false);
       await flushed;
@@ -147,11 +148,11 @@ describeOnOwnServers('QuestDB in trouble', () => {
       server = await ownQuestDb({ QDB_CAIRO_WAL_APPLY_ENABLED: 'false', QDB_SHARED_NETWORK_WORKER_COUNT: '2' });
       try {
         await open('DAY');
-        await db.ensureTables(generation + 1);
+        await db.ensure(generation + 1);
         for (const _ of ['in one', 'in the next']) {
           await write('o', 1, Date.now());
-          db.series(generation++)
-            .flush()
+          db.open(generation++)
+            .series.flush()
             .catch(() => undefined);
         }
         const sql = new Sql(server.pgUrl);
@@ -177,9 +178,9 @@ describeOnOwnServers('QuestDB in trouble', () => {
       try {
         server = unsafe;
         await expect(open('DAY')).rejects.toThrow(/cairo\.commit\.mode is nosync\. Start it with QDB_CAIRO_COMMIT_MODE=sync/);
-        await expect(db.ensureTables(generation)).rejects.toBeInstanceOf(UnsafeCommits);
+        await expect(db.ensure(generation)).rejects.toBeInstanceOf(UnfitStore);
         const agreed = openQuestDb({ ...server, clock: Date.now, commit: 'any' });
-        await agreed.ensureTables(generation);
+        await agreed.ensure(generation);
         expect(agreed.whyNotWritten()).toBeUndefined();
         await expect(write('o', 1, Date.now())).rejects.toMatchObject({ code: 'store_unavailable' });
         expect(db.whyNotWritten()).toContain('HEADWATER_QUESTDB_COMMIT=any');
@@ -189,9 +190,9 @@ describeOnOwnServers('QuestDB in trouble', () => {
         await until('it is not known while there is no answer', () => db.whyNotWritten()?.startsWith('QuestDB does not say') ?? false);
         server = await ownQuestDb({}, { ports: portsOf(unsafe) });
         await until('it may be written to', () => db.whyNotWritten() === undefined);
-        await db.ensureTables(generation);
+        await db.ensure(generation);
         await eventually(() => write('o', 1, Date.now()));
-        await db.series(generation).checkpoint();
+        await db.open(generation).series.checkpoint();
         await expect(values('o')).resolves.toEqual([1]);
         await db.close();
         await server.stop();
@@ -210,7 +211,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       const days = Array.from({ length: 10_000 }, (_, day) => day * dayMs + 1);
       await write('importer', 1, ...days);
       const progress = { done: false };
-      const imported = eventually(() => db.series(generation).checkpoint(), 3 * longMs).finally(() => (progress.done = true));
+      const imported = eventually(() => db.open(generation).series.checkpoint(), 3 * longMs).finally(() => (progress.done = true));
       let seen = 0;
       while (!progress.done) {
         const value = ++seen;
@@ -218,7 +219,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
         await eventually(async () => expect((await values('other')).at(-1)).toBe(value));
       }
       await imported;
-      await db.series(generation).checkpoint();
+      await db.open(generation).series.checkpoint();
       await expect(counts('importer')).resolves.toEqual(rollupIntervals.map(() => 10_000));
       await expect(counts('other')).resolves.toEqual(rollupIntervals.map(() => seen));
       expect(seen).toBeGreaterThan(1);

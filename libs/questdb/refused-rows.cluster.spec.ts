@@ -37,8 +37,8 @@ const ofPoints: Way = {
   processor: ({ db, generation }) => ({
     group: 'series',
     inputs: [points],
-    process: (records, lease) => db.series(generation).write(placed(records as StreamRecord<PointBatch>[]), lease),
-    checkpoint: () => db.series(generation).checkpoint(),
+    process: (records, lease) => db.open(generation).series.write(placed(records as StreamRecord<PointBatch>[]), lease),
+    checkpoint: () => db.open(generation).series.checkpoint(),
   }),
   append: ({ log }, minute, isBad) => {
     const timestampMs = Float64Array.of(start + 60_000 * minute);
@@ -47,8 +47,8 @@ const ofPoints: Way = {
   },
   found: async ({ db, generation }) => {
     const query = { orgId: 'o', sourceId: 's', metrics: ['m'], window: everything, limit: 1000 };
-    const { series } = await db.series(generation).raw(query);
-    const { series: buckets } = await db.series(generation).buckets({ ...query, interval: '1m' });
+    const { series } = await db.open(generation).series.raw(query);
+    const { series: buckets } = await db.open(generation).series.buckets({ ...query, interval: '1m' });
     return [[...series[0]!.value], [...buckets[0]!.min]];
   },
 };
@@ -58,8 +58,8 @@ const ofEvents: Way = {
   processor: ({ db, generation }) => ({
     group: 'events',
     inputs: [events],
-    process: (records) => db.events(generation).write(placed(records as StreamRecord<EventBatch>[])),
-    checkpoint: () => db.events(generation).checkpoint(),
+    process: (records) => db.open(generation).events.write(placed(records as StreamRecord<EventBatch>[])),
+    checkpoint: () => db.open(generation).events.checkpoint(),
   }),
   append: ({ log }, minute, isBad) => {
     const event = { metric: 'm', value: isBad ? 'two' : letter(minute), isJson: false, tags: noTags, place: 0, ordinal: 0 };
@@ -67,7 +67,7 @@ const ofEvents: Way = {
     return log.append([entry(events, { ...batch, events: [{ ...event, timestampMs: start + 60_000 * minute }] })]);
   },
   found: async ({ db, generation }) => {
-    const entries = await db.events(generation).window('o', 's', everything, 1000);
+    const entries = await db.open(generation).events.window('o', 's', everything, 1000);
     const values = entries.map(({ value }) => letters.indexOf(value));
     return [values, values];
   },

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError, Pool } from 'pg';
 import { TelemetryError } from '#model';
+import type { Patience } from '#stores';
 
 export type Value = string | number | null;
 export type Row = readonly unknown[];
@@ -18,12 +19,6 @@ const mostWaiting = 1000;
 const busyMs = 100;
 const slowMs = 60_000;
 
-/** How long what an operator waits for is tried while there is no answer. */
-export interface Patience {
-  readonly ms: number;
-  /** Is called after each attempt without an answer. */
-  readonly silent: () => void;
-}
 const patience: Patience = { ms: 10_000, silent: () => undefined };
 
 /** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#edge';
+import type { GenerationStore } from '#stores';
 import { StartError } from './config.js';
 import type { Config } from './settings.js';
 
 /** The log of a cluster, open. */
 export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
-type QuestDb = ReturnType<(typeof import('#questdb'))['openQuestDb']>;
 
 /** Hears what an operator should know. */
 export type Report = (message: string) => void;
@@ -14,7 +14,7 @@ export type Report = (message: string) => void;
 /** What stands behind the ports of a role. */
 export interface Adapters {
   readonly kafka: Kafka;
-  readonly questDb: QuestDb;
+  readonly stores: GenerationStore;
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise
   }
 }
 
-export async function openStores(config: Config, clock: Clock): Promise<QuestDb> {
+export async function openStores(config: Config, clock: Clock): Promise<GenerationStore> {
   const { openQuestDb } = await import('#questdb');
   const { questDbUrl: httpUrl, questDbPg: pgUrl, questDbCommit: commit, partitioning } = config;
   return openQuestDb({ httpUrl, pgUrl, clock, partitioning, commit });
@@ -78,13 +78,13 @@ export async function openAdapters(config: Config, report: Report, patienceMs = 
     await kafka.close();
     return asStartError(cause);
   }
-  const questDb = await openStores(config, Date.now);
+  const stores = await openStores(config, Date.now);
   return {
     kafka,
-    questDb,
+    stores,
     close: async () => {
       await kafka.close();
-      await questDb.close();
+      await stores.close();
     },
   };
 }

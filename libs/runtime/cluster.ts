@@ -1,6 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { RECORD_LOG, VIEWS } from '#log';
-import { EVENT_STORE, GENERATIONS, SERIES_STORE } from '#stores';
+import { GENERATIONS } from '#stores';
 import { projections } from '#topics';
 import { asStartError, openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
@@ -31,30 +31,26 @@ export function cluster(role: Role): Backend {
           crash: () => kafka.crash(),
         };
 
-      const questDb = await openStores(config, clock);
-      const generations = new LiveGenerations(kafka.views.open(projections), questDb);
-      const endTelling = tellShortcomings(generations, questDb, report);
-      const whyNotWritten = (): string | undefined => (storesOf[role] === 'write' ? questDb.whyNotWritten() : undefined);
+      const stores = await openStores(config, clock);
+      const generations = new LiveGenerations(kafka.views.open(projections), stores);
+      const endTelling = tellShortcomings(generations, stores, report);
+      const whyNotWritten = (): string | undefined => (storesOf[role] === 'write' ? stores.whyNotWritten() : undefined);
       // Asked for the first time now, so that an answer is there soon.
       whyNotWritten();
-      providers.push(
-        { provide: SERIES_STORE, useValue: generations.series },
-        { provide: EVENT_STORE, useValue: generations.events },
-        { provide: GENERATIONS, useValue: generations },
-      );
+      providers.push({ provide: GENERATIONS, useValue: generations });
       return {
         providers,
-        metrics: [...kafka.metrics, ...questDb.metrics],
-        checks: [() => kafka.health(), () => questDb.health(), whyNotWritten, () => generations.whyNot()],
+        metrics: [...kafka.metrics, ...stores.metrics],
+        checks: [() => kafka.health(), () => stores.health(), whyNotWritten, () => generations.whyNot()],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
           endTelling();
           await kafka.close();
-          await questDb.close();
+          await stores.close();
         },
         crash: async () => {
           endTelling();
-          await Promise.all([kafka.crash(), questDb.crash()]);
+          await Promise.all([kafka.crash(), stores.crash()]);
         },
       };
     },

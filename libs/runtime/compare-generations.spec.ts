@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Compared } from '#stores';
 import { compareGenerations } from './compare-generations.js';
-
-type Compared = Parameters<typeof compareGenerations>[0] extends (at?: never) => AsyncIterable<infer C> ? C : never;
 
 /** A row at a time: what the other generation says at the first look, the second, the third; the last for ever. The right one says 0. */
 type Row = readonly number[];
@@ -11,8 +10,8 @@ function looksAt(rows: readonly Row[]): { readonly found: ReturnType<typeof comp
   async function* compare(at?: { readonly timestampMs: number }): AsyncGenerator<Compared> {
     for (const [timestampMs, says] of at ? [[at.timestampMs, rows[at.timestampMs]!] as const] : rows.entries()) {
       const value = says[Math.min(look, says.length - 1)]!;
-      const place = { what: 'raw', orgId: 'o', sourceId: 's', metric: 'm', timestampMs, place: `${timestampMs}` } as const;
-      yield { table: 'points', timestampMs, difference: value === 0 ? undefined : { ...place, expected: '0', found: `${value}` } };
+      const point = { what: 'raw', orgId: 'o', sourceId: 's', metric: 'm', timestampMs, key: `${timestampMs}` } as const;
+      yield { what: 'raw', timestampMs, difference: value === 0 ? undefined : { ...point, expected: '0', found: `${value}` } };
     }
   }
   const taken = (): Promise<void> => Promise.resolve(void look++);

@@ -1,5 +1,6 @@
 import { Keyring } from '#edge';
 import { TelemetryError } from '#model';
+import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
 import { StartError } from './config.js';
@@ -41,14 +42,14 @@ export function initDataPlane(
   patienceMs = serversMs,
 ): Promise<string | undefined> {
   const work = async (adapters: Adapters): Promise<string | undefined> => {
-    const { kafka, questDb } = adapters;
+    const { kafka, stores } = adapters;
     const known = await recorded(adapters);
     // Which tables readers use stands in a record that cannot be read.
     if (!known) refuseUnreadable(kafka.views);
     const { live, building } = known ?? { live: generation, building: null };
-    for (const needed of [live, building]) if (needed !== null) await makeTables(questDb, needed, report, patienceMs);
-    for (const sentence of await questDb.shortcomings(live)) report(sentence);
-    await questDb.replaceViews(live);
+    for (const needed of [live, building]) if (needed !== null) await ensureStore(stores, needed, report, patienceMs);
+    for (const sentence of await stores.shortcomings(live)) report(sentence);
+    await stores.publish(live);
     if (!known) await moveGenerations(kafka.log, { live, building, highest: live });
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);
     await keyring.ready();
@@ -58,14 +59,14 @@ export function initDataPlane(
   return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));
 }
 
-async function makeTables(questDb: Adapters['questDb'], generation: number, report: Report, ms: number): Promise<void> {
+async function ensureStore(stores: GenerationStore, generation: number, report: Report, ms: number): Promise<void> {
   let told = false;
   const silent = (): void => {
     if (!told) report('QuestDB does not answer yet');
     told = true;
   };
   try {
-    await questDb.ensureTables(generation, { ms, silent });
+    await stores.ensure(generation, { ms, silent });
   } catch (error) {
     if (!(error instanceof TelemetryError)) throw error;
     const { message, cause } = error;
@@ -133,16 +134,16 @@ async function agreedDeletions({ kafka }: Adapters, { told }: GenerationWatcher,
 }
 
 async function compared(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<Comparison> {
-  const { kafka, questDb } = adapters;
+  const { kafka, stores } = adapters;
   const { live, next } = beside;
   // Now that the next generation has read the log: what is deleted from now on is in both.
   const start = await logStart(kafka);
   const gone = await deletedInWords(kafka, start);
-  for (const sentence of await questDb.shortcomings(live)) watcher.told(sentence);
+  for (const sentence of await stores.shortcomings(live)) watcher.told(sentence);
   if (gone !== undefined) watcher.told(`Only what the log still holds is compared: Kafka has deleted records (${gone}).`);
   watcher.told('Comparing what they made with what readers use.');
   return compareGenerations(
-    (at) => questDb.compare(next, live, at),
+    (at) => compare(stores.rows(next, at), stores.rows(live, at)),
     () => taken(adapters, beside, [live, next], watcher),
     (difference) => mayBeDeletion(start, difference),
   ).catch(async (cause: unknown) => {
@@ -172,13 +173,8 @@ async function withAdapters<T>(
   try {
     return await work(adapters);
   } catch (cause) {
-    return await mismatchAsStartError(cause);
+    throw cause instanceof UnfitStore ? new StartError(cause.message, { cause }) : cause;
   } finally {
     await adapters.close();
   }
-}
-
-async function mismatchAsStartError(cause: unknown): Promise<never> {
-  const { TableMismatch, UnsafeCommits } = await import('#questdb');
-  throw cause instanceof TableMismatch || cause instanceof UnsafeCommits ? new StartError(cause.message, { cause }) : cause;
 }

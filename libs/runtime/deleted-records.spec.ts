@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { partitionOf } from '#log';
+import type { Difference } from '#stores';
 import { events, points } from '#topics';
 import { mayBeDeletion } from './deleted-records.js';
 
@@ -9,7 +10,7 @@ const lows = (at: number): number[] => Array.from({ length: points.partitions },
 const none = lows(-1);
 
 describe('a difference', () => {
-  it.each([
+  it.each<[string, Difference['what'], string, string, string, boolean]>([
     ['that only the store has', 'raw', 'cut', 'nothing', 'value 1', true],
     ['of a bucket that sums up more', '1h', 'cut', 'count 1', 'count 2', true],
     ['of an event that came before too', 'events', 'cut', 'a, place 2', 'a, place 1', true],
@@ -31,7 +32,8 @@ describe('a difference', () => {
       [points.name, none],
       [events.name, lows(cut)],
     ]);
-    const of = (what: string): boolean => mayBeDeletion(start, { what, orgId: 'o', sourceId: 'cut', expected: 'nothing', found: 'x' });
+    const of = (what: Difference['what']): boolean =>
+      mayBeDeletion(start, { what, orgId: 'o', sourceId: 'cut', expected: 'nothing', found: 'x' });
     expect([of('raw'), of('1d'), of('metric names'), of('events')]).toEqual([false, false, false, true]);
   });
 });

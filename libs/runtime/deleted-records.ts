@@ -1,4 +1,5 @@
 import { partitionOf } from '#log';
+import type { Difference } from '#stores';
 import { sourceKey } from '#topics';
 import type { Adapters, Kafka } from './adapters.js';
 import { StartError } from './config.js';
@@ -34,21 +35,12 @@ export async function deletedInWords({ groups }: Kafka, start: LogStart): Promis
 
 const counted = (records: number): string => `${records.toLocaleString('en')} ${records === 1 ? 'record' : 'records'}`;
 
-/** A difference between two generations, as far as it matters here. */
-interface Difference {
-  readonly what: string;
-  readonly orgId: string;
-  readonly sourceId: string;
-  readonly expected: string;
-  readonly found: string;
-}
-
 /**
  * Whether deleted records may explain a difference between a generation that is made from the rest of the log (expected) and the live one
  * (found). They explain what only the live one has, and anything that sums records up. They never explain a row that the live one lacks, nor
  * another value of a point: the newest record of a point is deleted last.
  */
-export function mayBeDeletion(start: LogStart, { what, orgId, sourceId, expected, found }: Difference): boolean {
+export function mayBeDeletion(start: LogStart, { what, orgId = '', sourceId = '', expected, found }: Difference): boolean {
   const topic = projected.find(({ name }) => (name === 'events') === (what === 'events'))!.topic;
   const lows = start.get(topic.name)!;
   if (lows[partitionOf(Buffer.from(sourceKey({ orgId, sourceId })), topic.partitions)] === 0) return false;

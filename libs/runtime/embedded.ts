@@ -1,5 +1,5 @@
 import { RECORD_LOG, VIEWS } from '#log';
-import { EVENT_STORE, GENERATIONS, onlyGeneration, SERIES_STORE } from '#stores';
+import { GENERATIONS, onlyGeneration } from '#stores';
 import type { Backend } from './backend.js';
 import { StartError } from './config.js';
 
@@ -18,9 +18,7 @@ export const embedded: Backend = {
       providers: [
         { provide: RECORD_LOG, useValue: storage.log },
         { provide: VIEWS, useValue: storage.views },
-        { provide: EVENT_STORE, useValue: storage.events },
-        { provide: SERIES_STORE, useValue: storage.series },
-        { provide: GENERATIONS, useValue: onlyGeneration(storage.series, storage.events) },
+        { provide: GENERATIONS, useValue: onlyGeneration(storage) },
       ],
       metrics: [],
       checks: [],

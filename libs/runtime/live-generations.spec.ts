@@ -35,10 +35,7 @@ describe('generations that follow projections.v1', () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-generations-'));
     log = await openStorage(join(folder, 'log'));
     for (const number of [1, 2]) stores.set(number, await openStorage(join(folder, `${number}`)));
-    generations = new LiveGenerations(log.views.open(projections), {
-      series: (number) => stores.get(number)!.series,
-      events: (number) => stores.get(number)!.events,
-    });
+    generations = new LiveGenerations(log.views.open(projections), { open: (number) => stores.get(number)! });
   });
   afterEach(async () => {
     for (const app of apps.splice(0)) await app.close();
@@ -81,8 +78,7 @@ describe('generations that follow projections.v1', () => {
   it('there is none before the first record: nothing runs but what has no generation, and reads are refused', async () => {
     const app = await start();
     expect(await groups(app)).toEqual(['sources']);
-    await expect(generations.series.metricNames('o', 'a')).rejects.toMatchObject({ code: 'store_unavailable' });
-    await expect(generations.events.tail('o', 'a', 1)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(() => generations.live()).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
   it('a second one is made beside the first from the whole log, readers move when it is told, and the first stops', async () => {
@@ -101,8 +97,8 @@ describe('generations that follow projections.v1', () => {
     await move(2, null);
     await eventually(async () => expect(await groups(app)).toEqual(['events.g2', 'series.g2', 'sources']));
     await log.log.append(records('c'));
-    await eventually(async () => expect(await generations.series.metricNames('o', 'c')).toEqual(['m']));
-    await eventually(async () => expect(await generations.events.tail('o', 'c', 1)).toHaveLength(1));
+    await eventually(async () => expect(await generations.live().series.metricNames('o', 'c')).toEqual(['m']));
+    await eventually(async () => expect(await generations.live().events.tail('o', 'c', 1)).toHaveLength(1));
     expect(await held(1)).toEqual(['ab', 'ab']);
   });
 

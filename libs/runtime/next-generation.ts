@@ -42,12 +42,12 @@ export async function recorded({ kafka }: Adapters): Promise<Projection | undefi
  * Rejects StartError when there are no projections.
  */
 export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, deletions: DeletionWatch | undefined): Promise<Beside> {
-  const { kafka, questDb } = adapters;
+  const { kafka, stores } = adapters;
   const known = await recorded(adapters);
   if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
   const { live } = known;
   const next = known.building ?? Math.max(known.highest, live, ...(await numbersUsed(adapters))) + 1;
-  await questDb.ensureTables(next);
+  await stores.ensure(next);
   if (known.building === null) await moveGenerations(kafka.log, { live, building: next, highest: next });
   watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
   return { live, next, deletions };
@@ -94,10 +94,10 @@ export async function taken(
 
 /** Moves readers to the next generation and drops the one that they used. */
 export async function moveReaders(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
-  const { kafka, questDb } = adapters;
+  const { kafka, stores } = adapters;
   await checkBeside(adapters, beside);
   await beside.deletions?.check(adapters);
-  await questDb.replaceViews(beside.next);
+  await stores.publish(beside.next);
   await moveGenerations(kafka.log, { live: beside.next, building: null, highest: beside.next });
   watcher.told(`Readers use generation ${beside.next} now.`);
   await pause(watcher.leaveMs ?? mostLeaveMs);
@@ -134,13 +134,13 @@ async function writersGone({ kafka }: Adapters, generation: number): Promise<voi
  * processor that was stuck has made something again. What the log names by now stays: another command may have gone on with it.
  */
 async function dropUnused(adapters: Adapters, left: number): Promise<void> {
-  const { kafka, questDb } = adapters;
+  const { kafka, stores } = adapters;
   const numbers = new Set([left, ...(await numbersUsed(adapters))]);
   // Afterwards: a generation has a group only once it is named.
   const known = await recorded(adapters);
   for (const number of numbers) {
     if (number === known?.live || number === known?.building) continue;
-    await questDb.dropTables(number);
+    await stores.drop(number);
     // Last: it is by their groups that the next command finds tables that are left.
     await Promise.all(projected.map(({ name }) => kafka.groups.delete(name + suffixOf(number))));
   }

@@ -1,12 +1,8 @@
+import type { GenerationStore } from '#stores';
 import type { Report } from './adapters.js';
 import type { LiveGenerations } from './live-generations.js';
 
 const againMs = 1000;
-
-/** Stores that know what a generation has to do without because an earlier version made its tables: sentences for the operator. */
-interface Generations {
-  shortcomings(generation: number): Promise<readonly string[]>;
-}
 
 /**
  * Reports what the generation that readers use has to do without: at the start, and again when readers are moved. The store may be away
@@ -14,7 +10,7 @@ interface Generations {
  */
 export function tellShortcomings(
   generations: Pick<LiveGenerations, 'ready' | 'current' | 'changes'>,
-  stores: Generations,
+  stores: Pick<GenerationStore, 'shortcomings'>,
   report: Report,
 ): () => void {
   let told: number | undefined;

@@ -1,8 +1,6 @@
 import type { EventBatch, LogEntry, Window } from '#model';
 import type { Placed } from './series-store.js';
 
-export const EVENT_STORE = Symbol('EventStore');
-
 /**
  * Events by source. An event is identified by (org, source, metric, time, value, tags, ordinal), so one that comes again changes
  * nothing. Entries are ordered by (time, receive time, place in the body, metric, digest of the rest), so that events of one millisecond come

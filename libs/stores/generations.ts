@@ -3,18 +3,24 @@ import type { SeriesStore } from './series-store.js';
 
 export const GENERATIONS = Symbol('Generations');
 
-/** One copy of what is projected into stores, and who keeps it. */
-export interface Generation {
-  /** What the names of its consumer groups end with, for example `.g2`; empty where there is one for good. */
-  readonly suffix: string;
+/** What is projected from the log. */
+export interface Stores {
   readonly series: SeriesStore;
   readonly events: EventStore;
 }
 
-/** The generations to keep up to date. */
+/** One copy of what is projected, and who keeps it. */
+export interface Generation extends Stores {
+  /** What the names of its consumer groups end with, for example `.g2`; empty where there is one for good. */
+  readonly suffix: string;
+}
+
+/** The generations to read from and to keep up to date. */
 export interface Generations {
-  /** Resolves when `wanted` knows what there was when this was opened; that is no change. */
+  /** Resolves when it is known which generations there were when this was opened; `changes` does not report these. */
   readonly ready: Promise<void>;
+  /** The one that readers see now: ask once for each request. Throws `store_unavailable` until there is a first one. */
+  live(): Stores;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
   /** Calls `listener` after what is wanted has changed. Returns how to end that. */
@@ -22,7 +28,7 @@ export interface Generations {
 }
 
 /** One generation for good. */
-export function onlyGeneration(series: SeriesStore, events: EventStore): Generations {
-  const wanted = [{ suffix: '', series, events }];
-  return { ready: Promise.resolve(), wanted: () => wanted, changes: () => () => {} };
+export function onlyGeneration({ series, events }: Stores): Generations {
+  const only = { suffix: '', series, events };
+  return { ready: Promise.resolve(), live: () => only, wanted: () => [only], changes: () => () => {} };
 }

@@ -1,7 +1,5 @@
 import type { Lease, PointBatch, RollupInterval, Window } from '#model';
 
-export const SERIES_STORE = Symbol('SeriesStore');
-
 /** A batch with its place in the log; stores drop what they hold already. */
 export interface Placed<V> {
   readonly partition: number;

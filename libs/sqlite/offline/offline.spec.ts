@@ -10,12 +10,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry } from '#log';
 import { rollupIntervals } from '#model';
+import type { Difference } from '#stores';
 import { aSeriesHistory, anEventHistory, Random } from '#testing';
 import { events, points } from '#topics';
 import { processorsOf } from '../../../apps/processors/processors-of.js';
 import { openStorage } from '../storage.js';
 import { catchUp } from './catch-up.js';
-import type { Difference } from './findings.js';
 import { rebuild } from './rebuild.js';
 import { verify, type Verification } from './verify.js';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError, type Source } from '#model';
+import type { Difference } from '#stores';
 import { events, points, sourceKey, sources } from '#topics';
 import { storeFileName } from '../fitting-store.js';
 import { storeFailure } from '../store-failure.js';
@@ -11,7 +12,7 @@ import { countRecords, slicesOf, type Census, type Slice, type SourceCensus } fr
 import { compareEvents } from './compare-events.js';
 import { compareSeries } from './compare-series.js';
 import { damagedPlaces } from './damage.js';
-import { Findings, type Difference } from './findings.js';
+import { Findings } from './findings.js';
 import { foldSlice } from './fold-slice.js';
 import { logPieces, type Progress } from './log-pieces.js';
 import type { ProcessorsOf } from './rebuild.js';

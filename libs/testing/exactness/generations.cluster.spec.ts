@@ -19,7 +19,7 @@ const patienceMs = 360_000;
 const quietMs = Date.UTC(2001, 0, 3, 4, 5);
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-type Row = readonly [table: string, ...cells: readonly unknown[]];
+type Row = readonly [what: string, ...cells: readonly unknown[]];
 interface FoundJson {
   readonly differences: number;
   readonly repaired: boolean;
@@ -96,7 +96,7 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
   async function dump(generation: number): Promise<Row[]> {
     const stores = await openStores(config, Date.now);
     const rows: Row[] = [];
-    for await (const { table, row } of stores.dump(generation)) rows.push([table, ...row]);
+    for await (const { what, row } of stores.rows(generation)) rows.push([what, ...row]);
     await stores.close();
     return rows;
   }
@@ -227,10 +227,11 @@ describeOnServers(`projections that are made again beside the live ones: GENERAT
 
 /** What must be equal to the bit; and of each bucket its avg and how near it must be. */
 function apart(rows: readonly Row[]): [exact: Row[], averages: [avg: number, slack: number][]] {
-  const buckets = rows.filter(([table]) => table.startsWith('rollup'));
+  const isBucket = ([what]: Row): boolean => ['1m', '1h', '1d'].includes(what);
+  const buckets = rows.filter(isBucket);
   const averages = buckets.map((row): [number, number] => {
     const [min, max, sum, count] = row.slice(5) as [number, number, number, number];
     return [sum / count, 1e-9 * Math.max(Math.abs(min), Math.abs(max))];
   });
-  return [rows.map((row) => (row[0].startsWith('rollup') ? [row[0], ...row.slice(1).with(6, null)] : row)), averages];
+  return [rows.map((row) => (isBucket(row) ? [row[0], ...row.slice(1).with(6, null)] : row)), averages];
 }

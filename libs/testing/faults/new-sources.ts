@@ -14,9 +14,9 @@ import type { Stage } from './stage.js';
 const dayMs = 86_400_000;
 const prefix = 'new-';
 const sizes = [
-  ['rollup1m', 60_000],
-  ['rollup1h', 3_600_000],
-  ['rollup1d', dayMs],
+  ['1m', 60_000],
+  ['1h', 3_600_000],
+  ['1d', dayMs],
 ] as const;
 /** So many new sources in one request, each of which has seen some days. */
 const together = 10;
@@ -84,11 +84,11 @@ async function rowsOfLive(config: Config): Promise<string[]> {
   });
   const stores = await openStores(config, Date.now);
   const lines: string[] = [];
-  for await (const { table, row } of stores.dump(live)) {
+  for await (const { what, row } of stores.rows(live)) {
     const [timeMs, , source, metric, ...rest] = row;
-    if (!source?.startsWith(prefix) || table === 'metrics') continue;
+    if (!source?.startsWith(prefix) || what === 'metric names') continue;
     const [min, max, , count] = rest;
-    lines.push([table, source, metric, timeMs, ...(table === 'points' ? rest.slice(1) : [min, max, count])].join(' '));
+    lines.push([what, source, metric, timeMs, ...(what === 'raw' ? rest.slice(1) : [min, max, count])].join(' '));
   }
   await stores.close();
   return lines.sort();
@@ -99,11 +99,11 @@ function rowsToldOf(world: World): string[] {
   for (const [source, { series }] of world.sources) {
     for (const [metric, points] of series) {
       const all = [...points.values()];
-      for (const { timestampMs, value } of all) lines.push(['points', source, metric, timestampMs, value].join(' '));
-      for (const [table, sizeMs] of sizes) {
+      for (const { timestampMs, value } of all) lines.push(['raw', source, metric, timestampMs, value].join(' '));
+      for (const [what, sizeMs] of sizes) {
         for (const [startMs, its] of Map.groupBy(all, ({ timestampMs }) => timestampMs - (timestampMs % sizeMs))) {
           const values = its.map(({ value }) => value);
-          lines.push([table, source, metric, startMs, Math.min(...values), Math.max(...values), values.length].join(' '));
+          lines.push([what, source, metric, startMs, Math.min(...values), Math.max(...values), values.length].join(' '));
         }
       }
     }

@@ -1,26 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
-import { compare, type Compared } from './compare.js';
-import type { DumpedRow } from './dump.js';
+import { compare, type Compared, type StoredRow } from './compare.js';
 
 const t = Date.UTC(2001, 1, 3);
 const ab = '[["a","b"]]';
-const point = (source: string, ...cells: unknown[]): DumpedRow => ({ table: 'points', row: [t, 'o', source, 'm', ...cells] });
-const hour = (...cells: unknown[]): DumpedRow => ({ table: 'rollup1h', row: [t, 'o', 's', 'm', ...cells] });
-const event = (...cells: unknown[]): DumpedRow => ({ table: 'events', row: [t, 'o', 's', 'm', ...cells] });
-const name = (metric: string): DumpedRow => ({ table: 'metrics', row: [0, 'o', 's', metric, 1] });
+const point = (source: string, ...cells: unknown[]): StoredRow => ({ what: 'raw', row: [t, 'o', source, 'm', ...cells] });
+const hour = (...cells: unknown[]): StoredRow => ({ what: '1h', row: [t, 'o', 's', 'm', ...cells] });
+const event = (...cells: unknown[]): StoredRow => ({ what: 'events', row: [t, 'o', 's', 'm', ...cells] });
+const name = (metric: string): StoredRow => ({ what: 'metric names', row: [0, 'o', 's', metric, 1] });
 
-async function* rows(all: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
+async function* rows(all: readonly StoredRow[]): AsyncGenerator<StoredRow> {
   yield* all;
 }
 
-async function visits(expected: readonly DumpedRow[], found: readonly DumpedRow[]): Promise<Compared[]> {
+async function visits(expected: readonly StoredRow[], found: readonly StoredRow[]): Promise<Compared[]> {
   const visited: Compared[] = [];
   for await (const one of compare(rows(expected), rows(found))) visited.push(one);
   return visited;
 }
 
-describe('rows of two dumps', () => {
-  it.each<[string, DumpedRow, DumpedRow]>([
+describe('rows of two generations', () => {
+  it.each<[string, StoredRow, StoredRow]>([
     ['a point', point('s', null, 1.5), point('s', null, 1.5)],
     ['a bucket whose sum was made in another order', hour(1, 2, 3, 2), hour(1, 2, 3.000000001, 2)],
     ['a bucket whose sum left the doubles', hour(1e308, 1e308, 1.7e308, 4), hour(1e308, 1e308, 1.7e308, 4)],
@@ -28,10 +27,10 @@ describe('rows of two dumps', () => {
     ['an event of tables that know no receive times', event('d', 'open', '', 5, 3), event('d', 'open', '', null, 2)],
     ['a name', name('m'), name('m')],
   ])('say the same: %s', async (_, expected, found) => {
-    expect(await visits([expected], [found])).toMatchObject([{ table: expected.table, difference: undefined }]);
+    expect(await visits([expected], [found])).toMatchObject([{ what: expected.what, difference: undefined }]);
   });
 
-  it.each<[string, DumpedRow[], DumpedRow[], [string, string][]]>([
+  it.each<[string, StoredRow[], StoredRow[], [string, string][]]>([
     ['another value', [point('s', null, 1)], [point('s', null, 2)], [['value 1', 'value 2']]],
     [
       'another value with these tags',
@@ -99,11 +98,11 @@ describe('rows of two dumps', () => {
       ],
     ],
     ['a name too many', [], [name('m')], [['nothing', 'the name']]],
-    ['a table that ends sooner', [point('s', null, 1), name('m')], [name('m')], [['value 1', 'nothing']]],
-    ['a row of nobody', [], [{ table: 'points', row: [t, null, null, null, null, 1] }], [['nothing', 'value 1']]],
+    ['a kind that ends sooner', [point('s', null, 1), name('m')], [name('m')], [['value 1', 'nothing']]],
+    ['a row of nobody', [], [{ what: 'raw', row: [t, null, null, null, null, 1] }], [['nothing', 'value 1']]],
   ])('differ: %s', async (_, expected, found, told) => {
     const differences = (await visits(expected, found)).flatMap(({ difference }) => difference ?? []);
     expect(differences.map((one) => [one.expected, one.found])).toEqual(told);
-    expect(new Set(differences.map(({ place }) => place)).size).toBe(told.length);
+    expect(new Set(differences.map(({ key }) => key)).size).toBe(told.length);
   });
 });

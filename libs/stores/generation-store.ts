@@ -1,0 +1,48 @@
+import type { Metric } from '#model';
+import type { Moment, StoredRow } from './compare.js';
+import type { Stores } from './generations.js';
+
+/** How long a command of an operator's goes on asking a store that does not answer. */
+export interface Patience {
+  readonly ms: number;
+  /** Called after each attempt without an answer. */
+  readonly silent: () => void;
+}
+
+/** A store that cannot be used as it is set up or as its tables are made: sentences that say what the operator can do. */
+export class UnfitStore extends Error {}
+
+/**
+ * A database that several processes write and read, and that holds generations of the projections side by side. A generation is a number;
+ * the log says which one readers see.
+ */
+export interface GenerationStore {
+  /** Asks the database nothing. The same object for the same number, while that is one of the three that were asked for last. */
+  open(generation: number): Stores;
+  /**
+   * Makes what the generation lacks; what an earlier version has made stays as it is. Rejects `store_unavailable`, at once when the database
+   * refuses, and after `patience` of silence (some seconds unless told otherwise); UnfitStore when the operator has to change something.
+   */
+  ensure(generation: number, patience?: Patience): Promise<void>;
+  /** What readers and writers of a generation lack because an earlier version made it, as sentences. Rejects `store_unavailable`. */
+  shortcomings(generation: number): Promise<readonly string[]>;
+  /** Makes people's SQL see this generation. */
+  publish(generation: number): Promise<void>;
+  drop(generation: number): Promise<void>;
+  /**
+   * Every row that was checkpointed, in the order of `compareRows`; of an event that came in several bodies only the row with the least
+   * (receive time, place).
+   *
+   * @param at only the rows of this moment.
+   */
+  rows(generation: number, at?: Moment): AsyncGenerator<StoredRow>;
+  /** Why rows do not come through, in words for the operator; undefined while they do. */
+  health(): string | undefined;
+  /** Why nothing may be written until the operator changes something, or until the database can be asked; undefined when it may. */
+  whyNotWritten(): string | undefined;
+  readonly metrics: readonly Metric[];
+  /** Takes no more. What was not checkpointed is only in the log. */
+  close(): Promise<void>;
+  /** Ends where it stands, as the death of the process would. For tests. */
+  crash(): Promise<void>;
+}
