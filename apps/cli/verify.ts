@@ -36,8 +36,8 @@ export const body = command({
 });
 
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
-  const [{ verify }, { processorsOf }] = await Promise.all([import('#sqlite'), import('../processors/processors-of.js')]);
-  const found = await offline(data, () => verify(data, processorsOf, { onProgress: shownProgress(io) }));
+  const [{ verify }, { projectorsOf }] = await Promise.all([import('#sqlite'), import('../processors/projectors-of.js')]);
+  const found = await offline(data, () => verify(data, projectorsOf, { onProgress: shownProgress(io) }));
   const { sources, series, rows, events, warnings, unreadable, differences } = found;
   await show(found, { sources, series, rows, events, warnings, unreadable, differences }, json, io);
   io.note(

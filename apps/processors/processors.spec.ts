@@ -10,7 +10,7 @@ import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { GENERATIONS, onlyGeneration, type SeriesStore } from '#stores';
 import { eventually } from '#testing';
-import { events, points, sources } from '#topics';
+import { events, groups, points, sources } from '#topics';
 import { ProcessorsModule } from './processors.module.js';
 
 const t = 1_700_000_000_000;
@@ -141,6 +141,11 @@ describe('the processors of a process', () => {
     storage = await openStorage(folder);
     app = await start();
     await ready();
+  });
+
+  it('are those that the registry gives to this role', async () => {
+    const own = groups.filter(({ role }) => role === 'processors').map(({ name }) => name);
+    expect(Object.keys(await figure('headwater_group_lag_records')).toSorted()).toEqual(own.toSorted());
   });
 
   it('project what is appended later', async () => {

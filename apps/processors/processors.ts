@@ -3,7 +3,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplica
 import { Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
 import { GENERATIONS, type Generations } from '#stores';
-import { projectorsOf } from './processors-of.js';
+import { projectorsOf } from './projectors-of.js';
 import { runnerMetrics } from './runner-metrics.js';
 import { SourceTracker } from './source-tracker.js';
 
@@ -82,7 +82,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   /** By group: of so many generations, and what has none. */
   #wanted(generations = Infinity): ReadonlyMap<string, Processor> {
     const projectors = this.generations.wanted().slice(0, generations).flatMap(projectorsOf);
-    return new Map([...projectors, this.sources].map((processor) => [processor.group, processor]));
+    return new Map([...projectors, this.sources].map((processor) => [processor.group.name, processor]));
   }
 
   async #start(group: string, processor: Processor): Promise<void> {

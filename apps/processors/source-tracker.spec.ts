@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, type StreamRecord, type Topic } from '#log';
+import { deliver, entry, type StreamRecord, type Topic } from '#log';
 import { forever, type Lease, type EventBatch, type PointBatch, type Source } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually } from '#testing';
@@ -43,14 +43,14 @@ describe('SourceTracker', () => {
   const shown = (sourceId: string): Source | undefined => storage.views.open(sources).get(`o/${sourceId}`);
 
   it('writes a new source at once', async () => {
-    await new SourceTracker(storage.log, storage.views).process([aPoint('a', t), anEvent('b', t + 1)], forever);
+    await deliver(new SourceTracker(storage.log, storage.views), [aPoint('a', t), anEvent('b', t + 1)], forever);
     await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1)]));
   });
 
   it('holds newer times until the checkpoint and then writes the newest of each source', async () => {
     const tracker = new SourceTracker(storage.log, storage.views);
-    await tracker.process([aPoint('a', t), aPoint('b', t)], forever);
-    await tracker.process([aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)], forever);
+    await deliver(tracker, [aPoint('a', t), aPoint('b', t)], forever);
+    await deliver(tracker, [aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)], forever);
     await tracker.checkpoint();
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3)));
     expect(written).toHaveLength(3);
@@ -58,8 +58,8 @@ describe('SourceTracker', () => {
 
   it('writes newer times without a checkpoint too', async () => {
     const tracker = new SourceTracker(storage.log, storage.views);
-    await tracker.process([aPoint('a', t)], forever);
-    await tracker.process([aPoint('a', t + 5)], forever);
+    await deliver(tracker, [aPoint('a', t)], forever);
+    await deliver(tracker, [aPoint('a', t + 5)], forever);
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 5)));
   });
 
@@ -70,12 +70,12 @@ describe('SourceTracker', () => {
     const tracker = new SourceTracker(storage.log, storage.views);
     let held = true;
     const lease: Lease = { held: () => held };
-    await tracker.process([aPoint('a', t)], lease);
-    await tracker.process([aPoint('a', t + 5)], lease);
+    await deliver(tracker, [aPoint('a', t)], lease);
+    await deliver(tracker, [aPoint('a', t + 5)], lease);
     held = false;
     if (isAgain) {
       await storage.log.append([entry(sources, aSource('a', t, t + 9))]);
-      await tracker.process([aPoint('a', t + 7)], forever);
+      await deliver(tracker, [aPoint('a', t + 7)], forever);
     }
     await tracker.checkpoint();
     await storage.views.open(sources).caughtUp();
@@ -84,9 +84,9 @@ describe('SourceTracker', () => {
 
   it('does not count what the service wrote itself', async () => {
     const tracker = new SourceTracker(storage.log, storage.views);
-    await tracker.process([anEvent('a', t, 'service')], forever);
+    await deliver(tracker, [anEvent('a', t, 'service')], forever);
     await tracker.checkpoint();
-    await tracker.process([aPoint('b', t)], forever);
+    await deliver(tracker, [aPoint('b', t)], forever);
     await eventually(() => expect(written).toEqual([aSource('b', t, t)]));
   });
 
@@ -103,17 +103,17 @@ describe('SourceTracker', () => {
     const seen: (Source | null)[] = [];
     await storage.views.open(sources).ready;
     storage.views.open(sources).changes(({ value }) => seen.push(value));
-    for (const receivedMs of received) await tracker.process([aPoint('a', receivedMs)], forever);
+    for (const receivedMs of received) await deliver(tracker, [aPoint('a', receivedMs)], forever);
     await tracker.checkpoint();
-    await tracker.process([aPoint('end', t)], forever);
+    await deliver(tracker, [aPoint('end', t)], forever);
     await eventually(() => expect(seen.at(-1)).toEqual(aSource('end', t, t)));
     expect(seen.slice(0, -1)).toEqual(expected ? [expected] : []);
   });
 
   it('tries again at the next checkpoint when the log could not be written', async () => {
     const tracker = new SourceTracker(storage.log, storage.views);
-    await tracker.process([aPoint('a', t)], forever);
-    await tracker.process([aPoint('a', t + 1)], forever);
+    await deliver(tracker, [aPoint('a', t)], forever);
+    await deliver(tracker, [aPoint('a', t + 1)], forever);
     const append = storage.log.append.bind(storage.log);
     let failures = 1;
     storage.log.append = (entries) => (failures-- > 0 ? Promise.reject(new Error('full')) : append(entries));

@@ -1,16 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { entry, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
+import { entry, on, RECORD_LOG, VIEWS, type Processor, type RecordLog, type StreamRecord, type View, type Views } from '#log';
 import { during, type EventBatch, type Lease, type PointBatch, type Source } from '#model';
-import { events, points, sources } from '#topics';
+import { events, points, sources, sourcesGroup } from '#topics';
+
+type Heard = Pick<PointBatch | EventBatch, 'orgId' | 'sourceId' | 'receivedMs'>;
 
 const writePauseMs = 5_000;
 const mostUnwritten = 10_000;
 
 /** Keeps when each source was first and last heard: a new one is written at once, newer times of all others every five seconds. */
 @Injectable()
-export class SourceTracker implements Processor<PointBatch | EventBatch> {
-  readonly group = 'sources';
-  readonly inputs = [points, events];
+export class SourceTracker implements Processor {
+  readonly group = sourcesGroup;
+  readonly inputs = [
+    on(points, (records, lease) => this.#hear(records, lease, () => true)),
+    on(events, (records, lease) => this.#hear(records, lease, ({ origin }) => origin === 'source')),
+  ];
   readonly #view: View<Source>;
   #lease: Lease | undefined;
   /** The view shows what was written before the lease. */
@@ -29,17 +34,17 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
     this.#view = views.open(sources);
   }
 
-  async process(records: readonly StreamRecord<PointBatch | EventBatch>[], lease: Lease): Promise<void> {
+  checkpoint(): Promise<void> {
+    return this.#write();
+  }
+
+  async #hear<V extends Heard>(records: readonly StreamRecord<V>[], lease: Lease, isBySource: (value: V) => boolean): Promise<void> {
     if (lease !== this.#lease) this.#begin(lease);
     await this.#shown;
     let isNew = false;
-    for (const { key, value } of records) if (value && bySource(value)) isNew = this.#hear(key, value) || isNew;
+    for (const { key, value } of records) if (value && isBySource(value)) isNew = this.#note(key, value) || isNew;
     if (isNew || this.#unwritten.size > mostUnwritten) await this.#write();
     else if (this.#unwritten.size > 0) this.#timer ??= setTimeout(() => void this.#write().catch(() => {}), writePauseMs);
-  }
-
-  checkpoint(): Promise<void> {
-    return this.#write();
   }
 
   /** Other members may have written since the last lease: what they wrote counts, and what is held here comes again. */
@@ -52,7 +57,7 @@ export class SourceTracker implements Processor<PointBatch | EventBatch> {
   }
 
   /** Whether the source was never heard before. */
-  #hear(key: string, { orgId, sourceId, receivedMs }: PointBatch | EventBatch): boolean {
+  #note(key: string, { orgId, sourceId, receivedMs }: Heard): boolean {
     const known = this.#unwritten.get(key) ?? this.#written.get(key) ?? this.#view.get(key);
     if (covers(known, { firstReceivedMs: receivedMs, lastReceivedMs: receivedMs })) return false;
     const firstReceivedMs = Math.min(receivedMs, known?.firstReceivedMs ?? Infinity);
@@ -86,5 +91,3 @@ const covers = (
   known: Source | undefined,
   { firstReceivedMs, lastReceivedMs }: Pick<Source, 'firstReceivedMs' | 'lastReceivedMs'>,
 ): boolean => known !== undefined && known.firstReceivedMs <= firstReceivedMs && lastReceivedMs <= known.lastReceivedMs;
-
-const bySource = (batch: PointBatch | EventBatch): boolean => !('origin' in batch) || batch.origin === 'source';

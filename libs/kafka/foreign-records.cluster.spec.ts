@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { entry, Runner, type Entry } from '#log';
+import { entry, on, Runner, type Entry } from '#log';
 import type { Source } from '#model';
 import { describeOnKafka, LogConsumer, until } from '#testing';
-import { sources } from '#topics';
+import { sources, sourcesGroup } from '#topics';
 import { Asker } from './asker.js';
 import { newClient, type Client } from './client.js';
 import { kafkajs } from './kafkajs.js';
@@ -66,9 +66,8 @@ describeOnKafka('a log that others write into', () => {
     await append('b');
     const processed: string[] = [];
     const processor = {
-      group: 'g',
-      inputs: [topic],
-      process: async (records: readonly { readonly key: string }[]) => void processed.push(...records.map(({ key }) => key)),
+      group: { ...sourcesGroup, name: 'g', inputs: [topic] },
+      inputs: [on(topic, async (records) => void processed.push(...records.map(({ key }) => key)))],
       checkpoint: () => Promise.resolve(),
     };
     const runner = new Runner(kafka.log, processor, { checkpointMs: 1e6, report: (message) => reports.push(message) });

@@ -1,16 +1,60 @@
 import type { Lease } from '#model';
-import type { AnyTopic, StreamRecord } from './topic.js';
+import type { AnyTopic, StreamRecord, Topic } from './topic.js';
 
-/** A consumer group with one sentence of work. Its effects are idempotent: a record may come twice. */
-export interface Processor<V = unknown> {
-  /** Name of the consumer group. */
-  readonly group: string;
+/** A consumer group as data: what it reads and writes, and what may be done with it. Its `Processor` is the code. */
+export interface Group {
+  /** In Kafka the group id, behind the prefix. */
+  readonly name: string;
+  /** Partition n of all of them is with one member. */
   readonly inputs: readonly AnyTopic[];
+  /** The topics that it appends to. */
+  readonly outputs: readonly AnyTopic[];
   /**
-   * Resolves when the next batch of these partitions may come; what the processor holds in memory is bounded. It drops what it holds of
-   * a lost lease instead of making an effect of it.
+   * A projector has no effect but its store: rebuild and verify may run it at any time. A reactor appends to the log or speaks to the world:
+   * rebuild and verify never run it.
    */
-  process(records: readonly StreamRecord<V>[], lease: Lease): Promise<void>;
+  readonly kind: 'projector' | 'reactor';
+  /** The role whose processes run it. */
+  readonly role: string;
+  /** Where it begins in a partition of which it has committed nothing. */
+  readonly from: 'beginning' | 'end';
+  /** Whether an operator may move it back. Not where its effects must not happen twice, such as messages to people. */
+  readonly mayReplay: boolean;
+  /** Whether each generation of the stores has such a group of its own. */
+  readonly perGeneration: boolean;
+}
+
+/** The group of one generation. @param suffix of that generation, for example `.g2`; empty where there is one generation for good. */
+export const ofGeneration = (group: Group, suffix: string): Group => ({ ...group, name: group.name + suffix });
+
+/** Resolves when the next batch of these partitions may come. What it holds of a lost lease it drops instead of making an effect of it. */
+export type Take<V> = (records: readonly StreamRecord<V>[], lease: Lease) => Promise<void>;
+
+/** One input of a processor: see `on`. */
+export interface Input {
+  readonly topic: AnyTopic;
+  readonly take: Take<unknown>;
+}
+
+/** Says what becomes of the records of a topic. */
+export const on = <V>(topic: Topic<V>, take: Take<V>): Input => ({ topic, take: take as Take<unknown> });
+
+/** The work of a consumer group. Its effects are idempotent: a record may come twice. What it holds in memory is bounded. */
+export interface Processor {
+  readonly group: Group;
+  /** One for each input of the group. */
+  readonly inputs: readonly Input[];
   /** Resolves when the effects of everything processed before the call are durable and visible. */
   checkpoint(): Promise<void>;
+}
+
+/** Gives each input of a processor its records among `records`, one input after the other. Other records are left out. */
+export async function deliver({ inputs }: Processor, records: readonly StreamRecord[], lease: Lease): Promise<void> {
+  for (const { topic, take } of inputs) {
+    const isOurs = (record: StreamRecord): boolean => record.topic.name === topic.name;
+    // A batch of one topic, which nearly all are, is handed on as it is.
+    const its = records.every(isOurs) ? records : records.filter(isOurs);
+    if (its.length > 0) await take(its, lease);
+    if (its === records) return;
+  }
 }

@@ -31,6 +31,11 @@ export interface Unreadable {
 export interface ConsumerOptions {
   readonly group: string;
   readonly topics: readonly AnyTopic[];
+  /**
+   * Where a group begins in a partition of which it has committed nothing; the beginning when left out. With `end` everything comes that is
+   * appended after the group has joined for the first time, even while it has no members.
+   */
+  readonly from?: 'beginning' | 'end';
   readonly handler: BatchHandler;
   /** Takes what the codec refused; the partition goes on once it resolves. */
   readonly unreadable: (record: Unreadable, lease: Lease) => Promise<void>;
@@ -68,7 +73,7 @@ export interface RecordLog {
   encoded(record: StreamRecord): Uint8Array;
 
   /**
-   * Delivers every record from the group's offsets on (at first: from the beginning), at least once, and holds a bounded number of bytes
+   * Delivers every record from the group's offsets on (at first: as `from` says), at least once, and holds a bounded number of bytes
    * for a handler that is slow. Resolves when the group has joined.
    */
   consume(options: ConsumerOptions): Promise<Subscription>;

@@ -1,6 +1,6 @@
 import { forever, type Lease, TelemetryError } from '#model';
 import { attemptsHeader, attemptsOf } from './dead-letter.js';
-import type { Processor } from './processor.js';
+import { deliver, type Group, type Processor } from './processor.js';
 import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
 import type { Headers, StreamRecord } from './topic.js';
 
@@ -52,13 +52,21 @@ export class Runner {
     private readonly log: RecordLog,
     private readonly processor: Processor,
     private readonly options: RunnerOptions,
-  ) {}
+  ) {
+    const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
+    if (left) throw new Error(`the processor of group ${this.#group.name} does not take ${left.name}`);
+  }
+
+  get #group(): Group {
+    return this.processor.group;
+  }
 
   /** Resolves when the group has joined. */
   async start(): Promise<void> {
     this.#subscription = await this.log.consume({
-      group: this.processor.group,
-      topics: this.processor.inputs,
+      group: this.#group.name,
+      topics: this.#group.inputs,
+      from: this.#group.from,
       handler: (records, lease) => this.#run(lease, () => this.#take(records, lease)),
       unreadable: (record, lease) => this.#run(lease, () => this.#refuse(record, lease)),
       stopped: (error) => this.#stopped(error),
@@ -161,7 +169,7 @@ export class Runner {
 
   async #process(records: readonly StreamRecord[], lease: Lease): Promise<void> {
     try {
-      await this.processor.process(records, lease);
+      await deliver(this.processor, records, lease);
       this.#counts.processed += records.length;
     } catch (error) {
       this.#failed('a batch failed', error, lease);
@@ -179,7 +187,7 @@ export class Runner {
   }
 
   async #park(place: Place, { key, headers }: Parked, bytes: Uint8Array, error: unknown, lease: Lease): Promise<void> {
-    const { group } = this.processor;
+    const { name: group } = this.#group;
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const { topic, partition, offset } = place;
     const from = { topic, partition: `${partition}`, offset: `${offset}` };
@@ -202,12 +210,12 @@ export class Runner {
   #failed(what: string, error: unknown, lease: Lease): void {
     if (!lease.held()) return;
     this.#counts.failures++;
-    this.options.report(`group ${this.processor.group}: ${what}`, error);
+    this.options.report(`group ${this.#group.name}: ${what}`, error);
   }
 
   #stopped(error: Error): void {
     this.#stoppedBy = error;
-    this.options.report(`group ${this.processor.group} has stopped: the log cannot be read any further`, error);
+    this.options.report(`group ${this.#group.name} has stopped: the log cannot be read any further`, error);
   }
 }
 

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { openKafka, type KafkaStorage } from '#kafka';
-import { entry, Runner, type Processor, type StreamRecord } from '#log';
-import { noTags, type EventBatch, type PointBatch } from '#model';
+import { entry, Runner, type Processor } from '#log';
+import { noTags } from '#model';
 import { describeOnServers, LogConsumer, ownGenerations, serverEnvironment, sharedQuestDb, until } from '#testing';
 import { events, points } from '#topics';
+import { eventProjector } from '../../apps/processors/event-projector.js';
+import { seriesProjector } from '../../apps/processors/series-projector.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
 import { creating, tablesOf } from './tables.js';
@@ -29,17 +31,9 @@ interface Way {
   readonly found: (part: Part) => Promise<readonly unknown[]>;
 }
 
-const placed = <V>(records: readonly StreamRecord<V>[]): { partition: number; offset: number; value: V }[] =>
-  records.map(({ partition, offset, value }) => ({ partition, offset, value: value! }));
-
 const ofPoints: Way = {
   topic: points,
-  processor: ({ db, generation }) => ({
-    group: 'series',
-    inputs: [points],
-    process: (records, lease) => db.open(generation).series.write(placed(records as StreamRecord<PointBatch>[]), lease),
-    checkpoint: () => db.open(generation).series.checkpoint(),
-  }),
+  processor: ({ db, generation }) => seriesProjector({ suffix: '', series: db.open(generation).series }),
   append: ({ log }, minute, isBad) => {
     const timestampMs = Float64Array.of(start + 60_000 * minute);
     const run = { metric: 'm', tags: isBad ? { core: '1' } : noTags, timestampMs, value: Float64Array.of(minute) };
@@ -55,12 +49,7 @@ const ofPoints: Way = {
 
 const ofEvents: Way = {
   topic: events,
-  processor: ({ db, generation }) => ({
-    group: 'events',
-    inputs: [events],
-    process: (records) => db.open(generation).events.write(placed(records as StreamRecord<EventBatch>[])),
-    checkpoint: () => db.open(generation).events.checkpoint(),
-  }),
+  processor: ({ db, generation }) => eventProjector({ suffix: '', events: db.open(generation).events }),
   append: ({ log }, minute, isBad) => {
     const event = { metric: 'm', value: isBad ? 'two' : letter(minute), isJson: false, tags: noTags, place: 0, ordinal: 0 };
     const batch = { orgId: 'o', sourceId: 's', receivedMs: start, origin: 'source' as const };

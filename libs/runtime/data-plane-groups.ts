@@ -1,4 +1,5 @@
-import { topics } from '#topics';
+import { withoutGeneration } from '#log';
+import { groups as registry, topics } from '#topics';
 import { withLog, type Kafka } from './adapters.js';
 import { StartError } from './config.js';
 import type { Config } from './settings.js';
@@ -50,6 +51,8 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
   return withLog(config, async ({ groups }) => {
     const names = await groups.names();
     if (!names.includes(group)) throw new StartError(`There is no group ${group}: there are ${names.join(', ') || 'none'}.`);
+    const whyNot = whyNotReplayed(group);
+    if (whyNot) throw new StartError(whyNot);
     const read = await ownTopics(groups, group);
     for (const topic of read) {
       await groups.move(group, topic, from).catch((cause: unknown) => {
@@ -62,6 +65,13 @@ export function replayGroup(config: Config, group: string, from: Start): Promise
     const cut = read.filter((_, at) => [...ends[at]!.values()].flat().some(({ low }) => low > 0));
     return { topics: read, cut };
   });
+}
+
+/** Why a group is never moved back, as a sentence; undefined when it may be. */
+export function whyNotReplayed(group: string, known = registry): string | undefined {
+  const found = known.find(({ name }) => name === withoutGeneration(group));
+  if (found?.mayReplay ?? true) return undefined;
+  return `The group ${group} is never moved back: what it has done already, such as sending a message, would be done again.`;
 }
 
 /** Others may keep offsets in the same Kafka. */

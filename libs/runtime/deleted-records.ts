@@ -1,9 +1,8 @@
 import { partitionOf } from '#log';
 import type { Difference } from '#stores';
-import { sourceKey } from '#topics';
+import { events, groupsPerGeneration, points, sourceKey } from '#topics';
 import type { Adapters, Kafka } from './adapters.js';
 import { StartError } from './config.js';
-import { projected } from './projected.js';
 
 /** Kafka has deleted records that a new generation would lack, or the generation did not get them in time. */
 export class RecordsDeleted extends StartError {}
@@ -12,9 +11,10 @@ export class RecordsDeleted extends StartError {}
 export type LogStart = ReadonlyMap<string, readonly number[]>;
 
 export async function logStart({ groups }: Kafka): Promise<LogStart> {
-  const starts = projected.map(async ({ topic }) => {
-    const [extents] = (await groups.ends([topic.name])).values();
-    return [topic.name, extents!.map(({ low }) => low)] as const;
+  const names = new Set(groupsPerGeneration.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
+  const starts = Array.from(names, async (name) => {
+    const [extents] = (await groups.ends([name])).values();
+    return [name, extents!.map(({ low }) => low)] as const;
   });
   return new Map(await Promise.all(starts));
 }
@@ -41,7 +41,7 @@ const counted = (records: number): string => `${records.toLocaleString('en')} ${
  * another value of a point: the newest record of a point is deleted last.
  */
 export function mayBeDeletion(start: LogStart, { what, orgId = '', sourceId = '', expected, found }: Difference): boolean {
-  const topic = projected.find(({ name }) => (name === 'events') === (what === 'events'))!.topic;
+  const topic = what === 'events' ? events : points;
   const lows = start.get(topic.name)!;
   if (lows[partitionOf(Buffer.from(sourceKey({ orgId, sourceId })), topic.partitions)] === 0) return false;
   if (found === 'nothing') return false;

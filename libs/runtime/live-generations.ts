@@ -1,7 +1,7 @@
-import { entry, type RecordLog, type View } from '#log';
+import { entry, ofGeneration, withoutGeneration, type Group, type RecordLog, type View } from '#log';
 import { TelemetryError, type Projection } from '#model';
 import type { Generation, Generations, GenerationStore, Stores } from '#stores';
-import { projections } from '#topics';
+import { groupsPerGeneration, projections } from '#topics';
 
 /** The name of the projection that points, rollups and events are together. */
 export const telemetry = 'telemetry';
@@ -48,6 +48,18 @@ export class LiveGenerations implements Generations {
 
 /** What the names of a generation's consumer groups end with. */
 export const suffixOf = (generation: number): string => `.g${generation}`;
+
+/** The consumer groups of a generation, in the order of `groupsPerGeneration`. */
+export const groupsOf = (generation: number): readonly Group[] =>
+  groupsPerGeneration.map((group) => ofGeneration(group, suffixOf(generation)));
+
+/** The generation that a consumer group belongs to, by its name; undefined for any other group. */
+export function generationOf(group: string): number | undefined {
+  const name = withoutGeneration(group);
+  return group !== name && groupsPerGeneration.some((one) => one.name === name)
+    ? Number(group.slice(name.length + '.g'.length))
+    : undefined;
+}
 
 /** Resolves once every role is going to see it. */
 export function moveGenerations(log: RecordLog, next: Omit<Projection, 'projection'>): Promise<void> {

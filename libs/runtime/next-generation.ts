@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Projection } from '#model';
-import { projections } from '#topics';
+import { groupsPerGeneration, projections } from '#topics';
 import type { Adapters, Report } from './adapters.js';
 import { StartError } from './config.js';
 import type { DeletionWatch } from './deleted-records.js';
-import { moveGenerations, suffixOf, telemetry } from './live-generations.js';
-import { projected } from './projected.js';
+import { generationOf, groupsOf, moveGenerations, telemetry } from './live-generations.js';
 
 export interface GenerationWatcher {
   readonly told: Report;
@@ -70,12 +69,12 @@ export async function taken(
   { lags }: GenerationWatcher,
 ): Promise<void> {
   const { groups } = adapters.kafka;
-  const ends = await Promise.all(projected.map(({ topic }) => groups.ends([topic.name])));
+  const ends = await Promise.all(groupsPerGeneration.map(({ inputs }) => groups.ends(inputs.map(({ name }) => name))));
   const left = async (): Promise<number> => {
     await beside.deletions?.check(adapters);
     const each = generations.flatMap((generation) =>
-      projected.map(async ({ name }, at) => {
-        const progress = await groups.progress(name + suffixOf(generation), ends[at]!);
+      groupsOf(generation).map(async ({ name }, at) => {
+        const progress = await groups.progress(name, ends[at]!);
         if (generation === beside.next)
           for (const { topic, partition, offset } of progress) beside.deletions?.saw(topic, partition, offset);
         return progress.reduce((sum, { lag }) => sum + lag, 0);
@@ -124,7 +123,7 @@ export async function checkBeside(adapters: Adapters, { live, next }: Beside): P
 /** Resolves when no processor writes into a generation any more; one that is stuck is not waited for. */
 async function writersGone({ kafka }: Adapters, generation: number): Promise<void> {
   for (const endMs = performance.now() + mostLeaveMs; performance.now() < endMs; await pause(lookMs)) {
-    const members = await Promise.all(projected.map(({ name }) => kafka.groups.members(name + suffixOf(generation))));
+    const members = await Promise.all(groupsOf(generation).map(({ name }) => kafka.groups.members(name)));
     if (members.every((count) => count === 0)) return;
   }
 }
@@ -142,12 +141,11 @@ async function dropUnused(adapters: Adapters, left: number): Promise<void> {
     if (number === known?.live || number === known?.building) continue;
     await stores.drop(number);
     // Last: it is by their groups that the next command finds tables that are left.
-    await Promise.all(projected.map(({ name }) => kafka.groups.delete(name + suffixOf(number))));
+    await Promise.all(groupsOf(number).map(({ name }) => kafka.groups.delete(name)));
   }
 }
 
 /** The generations that have groups. A record of a version that did not know `highest` names only two. */
 async function numbersUsed({ kafka }: Adapters): Promise<readonly number[]> {
-  const names = (await kafka.groups.names()).flatMap((group) => /^(?:series|events)\.g(\d+)$/.exec(group)?.[1] ?? []);
-  return [...new Set(names.map(Number))];
+  return [...new Set((await kafka.groups.names()).flatMap((name) => generationOf(name) ?? []))];
 }

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { entry, Runner, type Processor } from '#log';
+import { entry, on, Runner, type Processor } from '#log';
 import type { SeriesRun } from '#model';
 import { events, points } from '#topics';
-import { processorsOf } from '../../apps/processors/processors-of.js';
+import { processorsOf } from '#testing';
+import { projectorsOf } from '../../apps/processors/projectors-of.js';
 import { catchUp } from './offline/catch-up.js';
 import { rebuild } from './offline/rebuild.js';
 import { openStorage, type OpenedStorage } from './storage.js';
@@ -46,15 +47,15 @@ async function start(dir: string): Promise<{ found: unknown; taken: number; warn
   const storage = await openStorage(dir);
   try {
     let taken = 0;
-    const counting = processorsOf(storage).map((one): Processor => ({
-      group: one.group,
-      inputs: one.inputs,
-      process: (records, lease) => {
-        if (one.group !== 'sources') taken += records.length;
-        return one.process(records, lease);
-      },
-      checkpoint: () => one.checkpoint(),
-    }));
+    const counting = projectorsOf({ ...storage, suffix: '' }).map((one): Processor => {
+      const inputs = one.inputs.map(({ topic, take }) =>
+        on(topic, (records, lease) => {
+          taken += records.length;
+          return take(records, lease);
+        }),
+      );
+      return { ...one, inputs };
+    });
     await catchUp(storage.log, counting);
     return { found: await answers(storage), taken, warnings: storage.warnings };
   } finally {
@@ -97,7 +98,7 @@ describe('a data folder of which a part was restored', () => {
     await restoreLog(older, dir);
     await expect(openStorage(dir)).rejects.toThrow(ahead);
     await expect(openStorage(dir)).rejects.toThrow(ahead);
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     await live(dir, 4, 5);
     await expect(start(dir)).resolves.toMatchObject({ found: both(1, 2, 4, 5), warnings: [] });
   });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordLog, Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
-import { AvroCodec, topics } from '#topics';
+import { AvroCodec, groups, topics } from '#topics';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
@@ -10,7 +10,7 @@ import { SqliteLog } from './log/sqlite-log.js';
 import { SqliteViews } from './log/sqlite-views.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
-import { openStores, storeGroups, type Stores } from './stores.js';
+import { openStores, type Stores } from './stores.js';
 
 /** Everything that is kept, in one data folder. */
 export interface Storage {
@@ -25,9 +25,6 @@ export interface Storage {
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
   crash(): Promise<void>;
 }
-
-/** What processors work with. */
-export type Ports = Pick<Storage, 'log' | 'views' | 'series' | 'events'>;
 
 /** A storage whose log can also be read from the beginning. */
 export type OpenedStorage = Storage & { readonly log: SqliteLog };
@@ -48,10 +45,12 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     const building = fitStore(folder.path, log);
     const stores = await openStores(join(folder.path, storeFileName), log.epochs);
     opened.defer(() => stores.close());
-    log.keepWith(stores.positions, storeGroups);
+    keepPositions(log, stores);
     return {
-      ...portsOf(log, stores),
       log,
+      views: new SqliteViews(log, topics),
+      series: stores.series,
+      events: stores.events,
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
       close: () => opened.disposeAsync(),
       crash: async () => {
@@ -77,6 +76,11 @@ const lostSchemas = (folder: string): string =>
   `The data folder ${folder} has ${logFileName} and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
   'a copy of the folder. Where there is none, a new folder of the version that made this one has the same file.';
 
-export function portsOf(log: SqliteLog, { series, events }: Stores): Ports {
-  return { log, views: new SqliteViews(log, topics), series, events };
+/** Groups whose only effects are in the store have their positions there too: the two cannot be apart. */
+export function keepPositions(log: SqliteLog, { positions }: Stores): void {
+  const projectors = groups.filter(({ kind }) => kind === 'projector');
+  log.keepWith(
+    positions,
+    projectors.map(({ name }) => name),
+  );
 }

@@ -5,9 +5,6 @@ import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from './store-threads.js';
 
-/** The consumer groups whose only effects are in the store: their positions are kept there too. */
-export const storeGroups = ['series', 'events'] as const;
-
 /** The projections in one file. */
 export interface Stores {
   readonly series: SeriesStore;

@@ -52,10 +52,10 @@ export class EmbeddedDeployment implements Deployment {
   /** Rejects when the projections that are about to go differ from the log. */
   async rebuild(): Promise<void> {
     await this.running.stop();
-    const { processorsOf } = await import('../../apps/processors/processors-of.js');
-    const { differences, first } = await verify(this.dataDir, processorsOf);
+    const { projectorsOf } = await import('../../apps/processors/projectors-of.js');
+    const { differences, first } = await verify(this.dataDir, projectorsOf);
     if (differences > 0) throw new Error(`verify finds ${differences} differences: ${JSON.stringify(first.slice(0, 5))}`);
-    await rebuild(this.dataDir, processorsOf);
+    await rebuild(this.dataDir, projectorsOf);
     await this.#start();
   }
 

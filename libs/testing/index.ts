@@ -9,6 +9,7 @@ export * from './nearly-right-bodies.js';
 export * from './questdb-server.js';
 export * from './own-kafka.js';
 export * from './open-way.js';
+export * from './processors-of.js';
 export * from './random.js';
 export * from './record-log.contract.js';
 export * from './runner.contract.js';

@@ -4,6 +4,7 @@ import { until } from './until.js';
 export interface LogConsumerOptions {
   readonly group: string;
   readonly topics: readonly AnyTopic[];
+  readonly from?: 'beginning' | 'end';
   /** Runs before the records count as received; a rejection leaves them out. */
   readonly handler?: BatchHandler;
 }
@@ -16,11 +17,10 @@ export class LogConsumer {
   stoppedBy: Error | undefined;
   #subscription!: Subscription;
 
-  static async join(log: RecordLog, { group, topics, handler }: LogConsumerOptions): Promise<LogConsumer> {
+  static async join(log: RecordLog, { handler, ...options }: LogConsumerOptions): Promise<LogConsumer> {
     const consumer = new LogConsumer();
     consumer.#subscription = await log.consume({
-      group,
-      topics,
+      ...options,
       handler: async (records, lease) => {
         consumer.batches.push(records);
         await handler?.(records, lease);

@@ -294,6 +294,30 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       expect(second.records.map(({ topic }) => topic.name)).toEqual([sources.name]);
     });
 
+    it('that begins at the end gets what is appended after it first joined, even while it has no members', async () => {
+      const [end, begun] = [{ from: 'end' }, [events, sources]] as const;
+      await log.append([saying('s', 1), saying('t', 1)]);
+      await (await join('g', [events], end)).stop();
+      await log.append([saying('s', 2), entry(sources, aSource('s'))]);
+      use(await subject.crash());
+      const second = await join('g', [events], end);
+      await second.has(1);
+      await second.commit();
+      expect(await second.subscription.lag()).toBe(0);
+      await second.stop();
+      await log.append([saying('s', 3), saying('t', 3)]);
+      use(await subject.reopen());
+      const third = await join('g', begun, end);
+      await log.append([entry(sources, aSource('t'))]);
+      await third.has(3);
+      expect(numbers(second.records)).toEqual([2]);
+      expect(third.records.map(({ topic, key }) => `${topic.name} ${key}`).toSorted()).toEqual([
+        `${sources.name} o/t`,
+        `${events.name} o/s`,
+        `${events.name} o/t`,
+      ]);
+    });
+
     it('has a lag of what is appended to its topics and not committed', async () => {
       const consumer = await join('g');
       expect(await consumer.subscription.lag()).toBe(0);

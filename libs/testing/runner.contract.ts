@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, Runner, tombstone, type AnyTopic, type Processor, type RecordLog, type StreamRecord } from '#log';
+import { entry, on, Runner, tombstone, type AnyTopic, type Group, type Processor, type RecordLog, type StreamRecord } from '#log';
 import { type Lease, TelemetryError, type Source } from '#model';
-import { sources } from '#topics';
+import { events, sources, sourcesGroup } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
 import { Random } from './random.js';
@@ -14,16 +14,11 @@ const parkedTopic: AnyTopic = { ...sources, name: `${sources.name}.dlq`, cleanup
 
 /** Holds what it was given in memory and saves it at a checkpoint, as a store would. */
 class Saver implements Processor {
-  group = 'g';
-  readonly inputs = [sources];
+  group: Group = { ...sourcesGroup, name: 'g', inputs: [sources], outputs: [] };
+  readonly inputs = [on(sources, (records) => this.#take(records))];
   /** Source ids in the order of processing. */
   held: string[] = [];
   calls: string[][] = [];
-  process = async (records: readonly StreamRecord[]): Promise<void> => {
-    this.calls.push(ids(records));
-    await this.before(records);
-    this.held.push(...ids(records));
-  };
   before: (records: readonly StreamRecord[]) => Promise<void> = () => Promise.resolve();
   checkpointing: () => Promise<void> = () => Promise.resolve();
 
@@ -33,6 +28,12 @@ class Saver implements Processor {
     const before = [...this.held];
     await this.checkpointing();
     for (const id of before) this.saved.add(id);
+  }
+
+  async #take(records: readonly StreamRecord[]): Promise<void> {
+    this.calls.push(ids(records));
+    await this.before(records);
+    this.held.push(...ids(records));
   }
 }
 
@@ -257,7 +258,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
   describe('a record that was parked', () => {
     const poisoned = (group: string): Saver => {
       const saver = new Saver();
-      saver.group = group;
+      saver.group = { ...saver.group, name: group };
       saver.before = async (records) => {
         if (ids(records).includes('poison')) throw new Error('it makes no sense');
       };
@@ -291,6 +292,12 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       }
       expect((await parked(2)).unreadable.map(({ headers }) => headers['attempts'])).toEqual(['5', '1']);
     });
+  });
+
+  it('does not begin where an input has nobody who takes it', () => {
+    const saver = new Saver();
+    saver.group = { ...saver.group, inputs: [sources, events] };
+    expect(() => new Runner(log, saver, { checkpointMs: 1e6, report: () => {} })).toThrow('does not take telemetry.events.v1');
   });
 
   it('says that a record cannot be parked, and tries again', async () => {

@@ -3,9 +3,9 @@ import type { AvroCodec } from '#topics';
 import type { Asker } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
 import { committedBy, extentsOf, type Extent } from '../offsets.js';
-import { complaint } from '../trouble.js';
+import { complaint, logUnavailable } from '../trouble.js';
 import type { Place } from './assignment.js';
-import { Member } from './member.js';
+import { Member, type CommitStart } from './member.js';
 
 export interface GroupOptions {
   readonly address: KafkaAddress;
@@ -28,7 +28,7 @@ export class GroupSubscription implements Subscription {
 
   constructor(
     private readonly options: GroupOptions,
-    { group, topics, handler, unreadable }: ConsumerOptions,
+    { group, topics, from, handler, unreadable }: ConsumerOptions,
   ) {
     const { address, codec, sessionMs, asker } = options;
     this.#prefix = address.prefix ?? '';
@@ -41,7 +41,7 @@ export class GroupSubscription implements Subscription {
       topics: this.#topics,
       codec,
       sessionMs,
-      startsAt: (places) => this.#startsAt(places),
+      startsAt: (places, commit) => this.#startsAt(places, from === 'end' ? commit : undefined),
       receiver: ({ lease }) => ({
         take: (records) => handler(records, lease),
         unreadable: (record) => unreadable(record, lease),
@@ -90,12 +90,19 @@ export class GroupSubscription implements Subscription {
     return [...this.#topics.keys()];
   }
 
-  async #startsAt(places: readonly Place[]): Promise<(place: Place) => number> {
+  /** @param commitEnd given where the group begins at the end: it commits that first, so that nothing is missed before its own first commit. */
+  async #startsAt(places: readonly Place[], commitEnd?: CommitStart): Promise<(place: Place) => number> {
     if (places.length === 0) return () => 0;
     const [extents, committed] = await this.#offsets();
     const extent = ({ topic, partition }: Place): Extent => extents.get(topic)?.[partition] ?? { low: 0, high: 0 };
-    const wanted = ({ topic, partition }: Place): number => committed.get(topic)?.[partition] ?? 0;
+    const wanted = ({ topic, partition }: Place): number => committed.get(topic)?.[partition] ?? -1;
     const isShrunk = (place: Place): boolean => wanted(place) > extent(place).high;
+    const fresh = commitEnd ? places.filter((place) => wanted(place) < 0) : [];
+    if (fresh.length > 0) {
+      await commitEnd!(fresh.map((place) => ({ ...place, offset: extent(place).high })));
+      // kafkajs says nothing when it cannot commit yet, so the offsets are read back.
+      return this.#startsAt(places, () => Promise.reject(logUnavailable('The group does not take offsets yet.')));
+    }
     for (const place of places.filter(isShrunk)) this.#tellShrunk(place);
     return (place) => (isShrunk(place) ? extent(place).low : Math.max(extent(place).low, wanted(place)));
   }

@@ -20,12 +20,15 @@ export interface MemberOptions {
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
   /** Offsets to begin with. A rejection is tried again. */
-  readonly startsAt: (places: readonly Place[]) => Promise<(place: Place) => number>;
+  readonly startsAt: (places: readonly Place[], commit: CommitStart) => Promise<(place: Place) => number>;
   /** What to do with the records of one assignment. */
   readonly receiver: (assignment: Assignment) => Receiver;
   /** A partition ends before what was read of it; the member begins anew. */
   readonly shrunk: (place: Place) => void;
 }
+
+/** Commits where partitions begin that were given a moment ago. */
+export type CommitStart = (positions: readonly Position[]) => Promise<void>;
 
 type Commit = (offsets: Offsets) => Promise<void>;
 
@@ -227,7 +230,9 @@ export class Member {
   async #open(session: Session, assignment: Assignment): Promise<void> {
     const { places, ended } = assignment;
     await assignment.before;
-    const startOf = await untilDone(ended, () => this.options.startsAt(places));
+    // In the same tick as the look at `ended`: later, kafkajs would commit in the name of the next assignment.
+    const commit: CommitStart = async (positions) => (ended.aborted ? Promise.reject(givenAway()) : session.commit(positions));
+    const startOf = await untilDone(ended, () => this.options.startsAt(places, commit));
     if (!startOf || ended.aborted) return;
     assignment.open(this.#lanes(session, assignment, startOf));
     for (const place of places) session.consumer.seek({ ...place, offset: String(startOf(place)) });

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Position } from '#log';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
 import { within } from '../trouble.js';
 import { assigner } from './assigner.js';
@@ -86,6 +87,11 @@ export class Session {
   async run(): Promise<void> {
     await this.consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (batch) => this.#take(batch) });
     if (this.#crash) throw this.#crash;
+  }
+
+  /** Commits offsets of partitions that the group has given. Resolves without having done so when the consumer does not run. */
+  async commit(positions: readonly Position[]): Promise<void> {
+    await this.consumer.commitOffsets(positions.map((position) => ({ ...position, offset: String(position.offset) })));
   }
 
   /** Fetches nothing of its topics for now. */

@@ -8,7 +8,7 @@ import { Follower, type Receiver } from './follower.js';
 import type { Opened, ReadRequest } from './log-file.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
-import type { GroupPosition, Keeper } from './positions.js';
+import { everyPartition, type GroupPosition, type Keeper } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
 import { ParkedLetters } from './parked-letters.js';
 import { Tail } from './tail.js';
@@ -101,12 +101,20 @@ export class SqliteLog implements RecordLog, Home {
 
   async consume(options: ConsumerOptions): Promise<GroupSubscription> {
     const keeper = this.#keepers.get(options.group) ?? this.#keeper;
-    const positions = await keeper.of(options.group);
+    const positions = await this.#begin(keeper, options);
     if (this.#groups.has(options.group)) throw new Error(`group ${options.group} has a member already, and here it can have only one`);
     const subscription = new GroupSubscription(this, options, keeper, positions);
     this.#groups.set(options.group, subscription);
     this.#follow(subscription);
     return subscription;
+  }
+
+  /** Whether a group has committed a record, as of now. */
+  async committed(group: string): Promise<(record: StreamRecord) => boolean> {
+    const positions = await (this.#keepers.get(group) ?? this.#keeper).of(group);
+    const next = new Map(positions.map((it) => [`${it.partition} ${it.topic}`, it.next]));
+    const nextOf = (topic: string, partition: number): number => next.get(`${partition} ${topic}`) ?? 0;
+    return ({ topic: { name }, partition, offset }) => offset < Math.max(nextOf(name, everyPartition), nextOf(name, partition));
   }
 
   /** Follows topics from the beginning, without a group. */
@@ -149,6 +157,16 @@ export class SqliteLog implements RecordLog, Home {
     void this.#appender.close(stopping());
     for (const group of this.#groups.values()) group.crash();
     await this.thread.terminate();
+  }
+
+  /** Where a group goes on. That it begins at the end is kept at once: what comes before its first commit is not to be missed. */
+  async #begin(keeper: Keeper, { group, topics, from }: ConsumerOptions): Promise<readonly GroupPosition[]> {
+    const saved = await keeper.of(group);
+    if (from !== 'end') return saved;
+    const fresh = topics.filter(({ name }) => !saved.some(({ topic }) => topic === name));
+    const begun = fresh.map(({ name: topic }) => ({ group, topic, partition: everyPartition, next: this.#head }));
+    if (begun.length > 0) await keeper.move(begun);
+    return [...saved, ...begun];
   }
 
   #follow(one: Following): void {

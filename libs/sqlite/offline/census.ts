@@ -2,11 +2,33 @@ import type { StreamRecord } from '#log';
 import type { EventBatch, PointBatch } from '#model';
 import { points } from '#topics';
 
+/** From the first to the last of some receive times, Unix milliseconds; of none it is empty. */
+export class Span {
+  constructor(
+    public firstMs = Infinity,
+    public lastMs = -Infinity,
+  ) {}
+
+  add(receivedMs: number): void {
+    this.firstMs = Math.min(this.firstMs, receivedMs);
+    this.lastMs = Math.max(this.lastMs, receivedMs);
+  }
+
+  covers({ firstMs, lastMs }: Span): boolean {
+    return this.firstMs <= firstMs && lastMs <= this.lastMs;
+  }
+
+  get words(): string {
+    return this.firstMs === Infinity ? 'never heard' : `heard from ${this.firstMs} to ${this.lastMs}`;
+  }
+}
+
 /** What the log says of one source, in numbers. */
 export class SourceCensus {
-  /** When it was first and last heard itself; Infinity and -Infinity when never. */
-  firstReceivedMs = Infinity;
-  lastReceivedMs = -Infinity;
+  /** When it sent something itself. */
+  readonly heard = new Span();
+  /** As `heard`, of what the group that keeps the sources has committed: the least that its record must say. */
+  readonly tracked = new Span();
   events = 0;
   /** Points of each metric, repeated ones counted each time. */
   readonly points = new Map<string, number>();
@@ -22,7 +44,12 @@ export type Census = ReadonlyMap<string, SourceCensus>;
 export const isPoints = (record: StreamRecord): record is StreamRecord<PointBatch> => record.topic === points;
 export const isEvents = (record: StreamRecord): record is StreamRecord<EventBatch> => record.topic !== points;
 
-export function countRecords(records: readonly StreamRecord[], census: Map<string, SourceCensus>): void {
+/** @param isTracked whether the group that keeps the sources has committed a record. */
+export function countRecords(
+  records: readonly StreamRecord[],
+  isTracked: (record: StreamRecord) => boolean,
+  census: Map<string, SourceCensus>,
+): void {
   for (const record of records) {
     const { orgId, sourceId, receivedMs } = record.value as PointBatch | EventBatch;
     let source = census.get(record.key);
@@ -31,8 +58,8 @@ export function countRecords(records: readonly StreamRecord[], census: Map<strin
       for (const { metric, value } of record.value!.series) source.points.set(metric, (source.points.get(metric) ?? 0) + value.length);
     else if (isEvents(record)) source.events += record.value!.events.length;
     if (isEvents(record) && record.value!.origin === 'service') continue;
-    source.firstReceivedMs = Math.min(source.firstReceivedMs, receivedMs);
-    source.lastReceivedMs = Math.max(source.lastReceivedMs, receivedMs);
+    source.heard.add(receivedMs);
+    if (isTracked(record)) source.tracked.add(receivedMs);
   }
 }
 

@@ -8,12 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { entry } from '#log';
-import { rollupIntervals } from '#model';
+import { entry, on, tombstone } from '#log';
+import { rollupIntervals, type Source } from '#model';
 import type { Difference } from '#stores';
-import { aSeriesHistory, anEventHistory, Random } from '#testing';
-import { events, points } from '#topics';
-import { processorsOf } from '../../../apps/processors/processors-of.js';
+import { aSeriesHistory, anEventHistory, processorsOf, Random } from '#testing';
+import { events, points, seriesGroup, sources } from '#topics';
+import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { openStorage } from '../storage.js';
 import { catchUp } from './catch-up.js';
 import { rebuild } from './rebuild.js';
@@ -86,21 +86,21 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     await cp(original, dir, { recursive: true });
     return dir;
   };
-  const check = (dir: string): Promise<Verification> => verify(dir, processorsOf);
+  const check = (dir: string): Promise<Verification> => verify(dir, projectorsOf);
 
   it('has no differences, and all of it was compared', async () => {
     const { first, ...counts } = await check(await copy());
     expect(first).toEqual([]);
     expect(counts).toMatchObject({ differences: 0, unreadable: 0 });
     expect(Math.min(counts.sources, counts.series, counts.rows, counts.events)).toBeGreaterThan(histories);
-    await expect(verify(await copy(), processorsOf, { mostPoints: 20 })).resolves.toEqual({ ...counts, first });
+    await expect(verify(await copy(), projectorsOf, { mostPoints: 20 })).resolves.toEqual({ ...counts, first });
   });
 
   it('answers the same after a rebuild, and after another', async () => {
     const dir = await copy();
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     await expect(dump(dir)).resolves.toEqual(answers);
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     await expect(dump(dir)).resolves.toEqual(answers);
     await expect(check(dir)).resolves.toMatchObject({ differences: 0 });
   });
@@ -116,18 +116,18 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
       reader = new DatabaseSync(join(dir, 'store.db.rebuilding'));
       reader.exec('BEGIN; SELECT count(*) FROM event');
     };
-    await expect(rebuild(dir, processorsOf, hold)).rejects.toThrow(stands);
+    await expect(rebuild(dir, projectorsOf, hold)).rejects.toThrow(stands);
     reader!.close();
     expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
     await expect(dump(dir)).resolves.toEqual(answers);
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     await expect(dump(dir)).resolves.toEqual(answers);
   });
 
   it('is not rebuilt where the disk has less room than the store takes', async () => {
     const dir = await copy();
     const { size } = await stat(join(dir, 'store.db'));
-    await expect(rebuild(dir, processorsOf, undefined, () => size - 1)).rejects.toThrow(stands);
+    await expect(rebuild(dir, projectorsOf, undefined, () => size - 1)).rejects.toThrow(stands);
     await expect(dump(dir)).resolves.toEqual(answers);
   });
 
@@ -148,7 +148,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     await rm(join(dir, 'store.db'));
     if (instead !== 'nothing') await cp(join(dir, 'log.db'), join(dir, 'store.db-wal'));
     if (instead !== 'nothing') await cp(new URL(import.meta.url).pathname, join(dir, 'store.db'));
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     await expect(dump(dir)).resolves.toEqual(answers);
   });
 
@@ -157,17 +157,12 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     const log = new DatabaseSync(join(dir, 'log.db'));
     log.exec('DELETE FROM position');
     log.close();
-    await rebuild(dir, processorsOf);
+    await rebuild(dir, projectorsOf);
     const storage = await openStorage(dir);
     const taken: unknown[] = [];
-    for (const { group, inputs } of processorsOf(storage)) {
-      const processor = {
-        group,
-        inputs,
-        process: async (records: readonly unknown[]) => void taken.push(...records),
-        checkpoint: async () => {},
-      };
-      await catchUp(storage.log, [processor]);
+    for (const one of projectorsOf({ ...storage, suffix: '' })) {
+      const inputs = one.inputs.map(({ topic }) => on(topic, async (records) => void taken.push(...records)));
+      await catchUp(storage.log, [{ ...one, inputs }]);
     }
     await storage.close();
     expect(taken).toEqual([]);
@@ -176,34 +171,56 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
   it('tells how far a rebuild and a verification have come', async () => {
     const dir = await copy();
     const seen: string[] = [];
-    await rebuild(dir, processorsOf, ({ step, done, total }) => void seen.push(`${step} ${done === total}`));
-    await verify(dir, processorsOf, { onProgress: ({ step, done, total }) => void seen.push(`${step} ${done === total}`) });
+    await rebuild(dir, projectorsOf, ({ step, done, total }) => void seen.push(`${step} ${done === total}`));
+    await verify(dir, projectorsOf, { onProgress: ({ step, done, total }) => void seen.push(`${step} ${done === total}`) });
     expect(new Set(seen.filter((text) => text.endsWith('true')))).toEqual(new Set(['rebuild true', 'count true', 'compare true']));
   });
 
   it('is not touched while a server has it', async () => {
     const dir = await copy();
     const storage = await openStorage(dir);
-    await expect(rebuild(dir, processorsOf)).rejects.toThrow('is in use');
+    await expect(rebuild(dir, projectorsOf)).rejects.toThrow('is in use');
     await expect(check(dir)).rejects.toThrow('is in use');
     await storage.close();
   });
 
-  it('is brought to the end of its log before it is compared', async () => {
+  it('is brought to the end of its log before it is compared, and nothing is appended to the log', async () => {
     const dir = await copy();
     const storage = await openStorage(dir);
     const history = anEventHistory(new Random(seed), 'late');
     await storage.log.append(history.deliveries.map(({ value }) => entry(events, value)));
+    const { head } = storage.log;
     await storage.crash();
     await expect(check(dir)).resolves.toMatchObject({ differences: 0 });
+    await rebuild(dir, projectorsOf);
+    await expect(check(dir)).resolves.toMatchObject({ differences: 0 });
+    const after = await openStorage(dir);
+    expect(after.log.head).toBe(head);
+    await after.close();
+  });
+
+  it.each([
+    ['first heard too late', 1, false],
+    ['first heard too early', -1, false],
+    ['never heard', 0, true],
+  ] as const)('has a difference when a source is said to be %s', async (_, byMs, isGone) => {
+    const dir = await copy();
+    const storage = await openStorage(dir);
+    const view = storage.views.open(sources);
+    await view.ready;
+    const [[key, source]] = [...view.scan('')] as [readonly [string, Source]];
+    const moved = { ...source, firstReceivedMs: source.firstReceivedMs + byMs };
+    await storage.log.append([isGone ? tombstone(sources, key) : entry(sources, moved)]);
+    await storage.close();
+    const { first } = await check(dir);
+    expect(first).toMatchObject([{ what: 'source', sourceId: source.sourceId }]);
   });
 
   it('keeps its old store when the rebuild fails', async () => {
     const dir = await copy();
     const failing = {
-      group: 'failing',
-      inputs: [points],
-      process: () => Promise.reject(new Error('no')),
+      group: seriesGroup,
+      inputs: [on(points, () => Promise.reject(new Error('no')))],
       checkpoint: () => Promise.resolve(),
     };
     await expect(rebuild(dir, () => [failing])).rejects.toThrow('no');
@@ -229,7 +246,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
         await expect(dump(dir)).resolves.toEqual(answers);
       }
       expect(killed).toBeGreaterThan(0);
-      await rebuild(dir, processorsOf);
+      await rebuild(dir, projectorsOf);
       await expect(dump(dir)).resolves.toEqual(answers);
       expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
     },

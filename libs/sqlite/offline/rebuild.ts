@@ -1,17 +1,18 @@
 import { renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AnyTopic, Processor } from '#log';
+import { deliver, type AnyTopic, type Group, type Processor } from '#log';
 import { forever, TelemetryError } from '#model';
+import type { Generation } from '#stores';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
 import { syncFolder } from '../durable-file.js';
 import { everyPartition, type GroupPosition } from '../log/positions.js';
 import { storeFileName } from '../fitting-store.js';
 import { logFileName } from '../log/fault.js';
 import type { SqliteLog } from '../log/sqlite-log.js';
-import { openLog, portsOf, type Ports } from '../storage.js';
+import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore } from '../store-file.js';
-import { openStores, storeGroups } from '../stores.js';
+import { openStores } from '../stores.js';
 import { logPieces, type Progress } from './log-pieces.js';
 
 export interface Rebuilt {
@@ -21,8 +22,8 @@ export interface Rebuilt {
   readonly unreadable: number;
 }
 
-/** Makes the processors whose projections are concerned. */
-export type ProcessorsOf = (ports: Ports) => readonly Processor[];
+/** Makes the projectors of the one generation that a data folder has. A reactor would need the log: none is run here. */
+export type ProjectorsOf = (generation: Generation) => readonly Processor[];
 
 const freshName = `${storeFileName}.rebuilding`;
 
@@ -36,7 +37,7 @@ const freshName = `${storeFileName}.rebuilding`;
  */
 export async function rebuild(
   dir: string,
-  processorsOf: ProcessorsOf,
+  projectorsOf: ProjectorsOf,
   onProgress: (progress: Progress) => void = () => {},
   freeBytes: (folder: string) => number = freeBytesAt,
 ): Promise<Rebuilt> {
@@ -51,7 +52,7 @@ export async function rebuild(
   const free = freeBytes(folder.path);
   if (free < bytes) throw new DataFolderError(tooLittleRoom(folder.path, bytes, free));
   try {
-    const rebuilt = await fill(log, log.head, fresh, processorsOf, onProgress);
+    const rebuilt = await fill(log, log.head, fresh, projectorsOf, onProgress);
     replaceStore(fresh, join(folder.path, storeFileName));
     return rebuilt;
   } catch (cause) {
@@ -85,30 +86,23 @@ async function fill(
   log: SqliteLog,
   end: number,
   file: string,
-  processorsOf: ProcessorsOf,
+  projectorsOf: ProjectorsOf,
   onProgress: (progress: Progress) => void,
 ): Promise<Rebuilt> {
   const stores = await openStores(file, log.epochs);
-  log.keepWith(stores.positions, storeGroups);
+  keepPositions(log, stores);
   try {
-    const groups = processorsOf(portsOf(log, stores));
-    const topics = new Set<AnyTopic>(groups.flatMap(({ inputs }) => inputs));
+    const projectors = projectorsOf({ suffix: '', ...stores });
+    const topics = new Set<AnyTopic>(projectors.flatMap(({ group }) => group.inputs));
     let [records, unreadable] = [0, 0];
     for await (const piece of logPieces(log, [...topics], end)) {
-      await Promise.all(
-        groups.map((one) =>
-          one.process(
-            piece.records.filter(({ topic }) => one.inputs.includes(topic)),
-            forever,
-          ),
-        ),
-      );
+      await Promise.all(projectors.map((one) => deliver(one, piece.records, forever)));
       records += piece.records.length;
       unreadable += piece.unreadable;
       onProgress({ step: 'rebuild', done: piece.next, total: end });
     }
-    for (const one of groups) await one.checkpoint();
-    await log.save(groups.flatMap((one) => positionsAt(one, end)));
+    for (const one of projectors) await one.checkpoint();
+    await log.save(projectors.flatMap(({ group }) => positionsAt(group, end)));
     await stores.close();
     return { records, unreadable };
   } catch (cause) {
@@ -149,6 +143,6 @@ function settleOld(file: string): void {
   }
 }
 
-function positionsAt({ group, inputs }: Processor, next: number): GroupPosition[] {
+function positionsAt({ name: group, inputs }: Group, next: number): GroupPosition[] {
   return inputs.map(({ name: topic }) => ({ group, topic, partition: everyPartition, next }));
 }
