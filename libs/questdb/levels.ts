@@ -9,22 +9,19 @@ export interface Level {
   readonly from: 'points' | 'rollup1m' | 'rollup1h';
   /** Stale windows that lie together in so much time are made in one question. */
   readonly cellMs: number;
-  /** Different windows that are being folded at once, where partitions of the log are not equally far. */
-  readonly mostOpen: number;
+  /** See `RollupLevel`. */
+  readonly maxOpen: number;
 }
 
 const dayMs = intervalMs['1d'];
 
 /** Finest first: each is folded from the one before, the first from the points. */
 export const levels: readonly Level[] = [
-  { interval: '1m', sizeMs: intervalMs['1m'], table: 'rollup1m', from: 'points', cellMs: intervalMs['1h'], mostOpen: 64 },
-  { interval: '1h', sizeMs: intervalMs['1h'], table: 'rollup1h', from: 'rollup1m', cellMs: dayMs, mostOpen: 16 },
-  { interval: '1d', sizeMs: dayMs, table: 'rollup1d', from: 'rollup1h', cellMs: 32 * dayMs, mostOpen: 8 },
+  { interval: '1m', sizeMs: intervalMs['1m'], table: 'rollup1m', from: 'points', cellMs: intervalMs['1h'], maxOpen: 64 },
+  { interval: '1h', sizeMs: intervalMs['1h'], table: 'rollup1h', from: 'rollup1m', cellMs: dayMs, maxOpen: 16 },
+  { interval: '1d', sizeMs: dayMs, table: 'rollup1d', from: 'rollup1h', cellMs: 32 * dayMs, maxOpen: 8 },
 ];
 
 /** SQL for the columns of a bucket over rows of this table: min, max, sum, count. */
 export const foldOf = (from: keyof Tables): string =>
   from === 'points' ? 'min(value), max(value), sum(value), count()' : 'min(min), max(max), sum(sum), sum(count)';
-
-/** Whether a sum of so many such values may have left the range of doubles, here or in a part. */
-export const mayOverflow = (min: number, max: number, count: number): boolean => Math.max(-min, max) * count > Number.MAX_VALUE;

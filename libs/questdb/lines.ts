@@ -1,3 +1,5 @@
+import type { Bucket } from '#rollups';
+
 const special = /[ ,=\\\n\r]/g;
 const space = ' '.charCodeAt(0);
 const newline = '\n'.charCodeAt(0);
@@ -9,15 +11,6 @@ const valueField = doubleField(' value');
 const minField = doubleField(' min');
 const maxField = doubleField(',max');
 const sumField = doubleField(',sum');
-
-/** A row of a rollup, its numbers finite. */
-export interface Bucket {
-  readonly startMs: number;
-  readonly min: number;
-  readonly max: number;
-  readonly sum: number;
-  readonly count: number;
-}
 
 /** Symbols of a line, as they stand behind the table's name. An empty value would be none at all and is left out. */
 export function symbolsText(symbols: Readonly<Record<string, string>>): string {

@@ -1,10 +1,9 @@
 import { tagsKey, type Tags } from '#model';
+import type { Mark } from '#rollups';
 import { symbolsText } from './lines.js';
 
-/** How far a writer has come with points of which one may be another once more. */
-export interface Progress {
-  /** Time of the newest point that was folded. */
-  markMs: number;
+/** How far a writer has come with points that may be the same: those of a series with certain tags. */
+export interface Progress extends Mark {
   /** Newest of the late rows that may still wait, as of `lateRound`. */
   lateThroughMs: number;
   lateRound: number;

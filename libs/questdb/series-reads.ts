@@ -1,6 +1,7 @@
 import { averageOf, bucketStartMs, bucketWindow, compareUtf8, downscale, intervalMs, type RollupInterval, type Window } from '#model';
+import { mayOverflow } from '#rollups';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
-import { foldOf, levels, mayOverflow } from './levels.js';
+import { foldOf, levels } from './levels.js';
 import type { Lookups } from './lookups.js';
 import { chunks } from './questions.js';
 import { type Slices, sqlWindow } from './slices.js';

@@ -1,4 +1,5 @@
 import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun, tagsKey } from '#model';
+import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
 import { checkedTimes, type Times } from './check-batch.js';
 import type { Client } from './client.js';
@@ -7,7 +8,7 @@ import type { Layout } from './layout.js';
 import { Lines, symbolsText } from './lines.js';
 import { NameRows } from './name-rows.js';
 import { PointRows } from './point-rows.js';
-import { Rollups } from './rollups.js';
+import { RollupTables } from './rollup-tables.js';
 import { SeriesNames, type Source } from './series-names.js';
 import type { Sql } from './sql.js';
 import { partitionMs, type Partitioning, type Tables } from './tables.js';
@@ -34,6 +35,7 @@ export class SeriesWriter {
   readonly #names: SeriesNames;
   readonly #nameRows: NameRows;
   readonly #points: PointRows;
+  readonly #rollupTables: RollupTables;
   readonly #rollups: Rollups;
   #settling: Promise<void> = Promise.resolve();
 
@@ -51,7 +53,8 @@ export class SeriesWriter {
     this.#names = new SeriesNames(tagsAreKeys);
     this.#nameRows = new NameRows(parts.client, tables.metrics);
     this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points, lost);
-    this.#rollups = new Rollups(rollups, { sql, tables, names: this.#names, partitioning }, lease);
+    this.#rollupTables = new RollupTables(rollups, { sql, tables, names: this.#names, partitioning }, lease);
+    this.#rollups = new Rollups(this.#rollupTables);
   }
 
   /** What waits and is under way, bytes. */
@@ -111,7 +114,7 @@ export class SeriesWriter {
 
   /** Drops what is held. Resolves when nothing is under way any more. */
   async end(): Promise<void> {
-    this.#rollups.end();
+    this.#rollupTables.end();
     await this.#points.end();
     await this.#settling.catch(() => undefined);
   }
@@ -132,7 +135,7 @@ export class SeriesWriter {
       const time = timestampMs[at]!;
       const isLive = time >= live.firstMs && time <= live.lastMs;
       this.#points.add(series, tagSet, value[at]!, time, !isLive);
-      this.#rollups.add(series, tagSet.progress, time, value[at]!, isLive);
+      this.#rollups.add(series.id, tagSet.progress, time, value[at]!, isLive);
     }
   }
 }

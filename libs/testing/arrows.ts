@@ -15,7 +15,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ['model'],
   topics: ['model', 'log'],
   kafka: ports,
-  questdb: ports,
+  // Exact rollups for a database that keeps points and folds them itself.
+  rollups: ['model'],
+  questdb: [...ports, 'rollups'],
   sqlite: ports,
   edge: ports,
   runtime: [...faces, ...adapters],

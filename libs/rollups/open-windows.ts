@@ -1,16 +1,16 @@
 import { bucketStartMs } from '#model';
-import type { Bucket } from './lines.js';
+import type { Bucket, SeriesBucket } from './bucket.js';
 
 const none = new Float64Array(0);
 const columns = ['startMs', 'count', 'min', 'max', 'sum'] as const;
 
-/** The window of a series is folded here, or stale: its row comes from the raw points. */
+/** A live window is folded in memory; the row of a stale one is made from the stored points. */
 const state = { live: 0, stale: 1 } as const;
 
 /** The one window of each series, of one size, that still grows. Series are numbers from 0 on. */
 export class OpenWindows {
-  /** Windows that are over and whose row is not sent, with their series. */
-  readonly closed: { readonly series: number; readonly bucket: Bucket }[] = [];
+  /** Windows that are over and whose row is not sent yet. */
+  readonly closed: SeriesBucket[] = [];
   /** `-Infinity` where a series has no window yet. */
   startMs = none;
   count = none;
@@ -29,12 +29,12 @@ export class OpenWindows {
     private readonly stale: (series: number, startMs: number) => void,
   ) {}
 
-  /** How many series there are places for. */
+  /** Series up to this number have a place in the columns. */
   get length(): number {
     return this.#state.length;
   }
 
-  /** Makes places for series up to this number. */
+  /** Makes place for series up to this number. */
   reserve(length: number): void {
     if (length > this.length) this.#grow(length);
   }
@@ -58,27 +58,27 @@ export class OpenWindows {
     this.#changed[series] = 1;
   }
 
-  /** The window of this time is not to be folded here any more: as when it has a point that may have come before. */
+  /** Makes the window of this time stale, for example because a point of it may have come before. */
   spoil(series: number, timestampMs: number): void {
     const startMs = bucketStartMs(timestampMs, this.sizeMs);
     if (this.#state[series] === state.live && this.startMs[series] === startMs) this.#state[series] = state.stale;
     this.stale(series, startMs);
   }
 
-  /** Whether this window may be the next one of the series: times only rise. */
+  /** Whether the series may still begin this window: the windows of a series only go forward. */
   mayBegin(series: number, startMs: number): boolean {
     return startMs > this.startMs[series]!;
   }
 
-  /** The window of the series when its row is to be sent, which counts as done then. */
+  /** The series' window if it has changed since its row was sent; from then on it counts as sent. */
   takeChanged(series: number): Bucket | undefined {
     if (this.#changed[series] !== 1) return undefined;
     this.#changed[series] = 0;
     return this.#bucket(series);
   }
 
-  /** Visits windows whose row is to be sent. */
-  *changed(): Generator<{ readonly series: number; readonly bucket: Bucket }> {
+  /** The windows that have changed since their row was sent. */
+  *changed(): Generator<SeriesBucket> {
     yield* this.closed;
     for (let series = 0; series < this.length; series++) {
       if (this.#changed[series] === 1) yield { series, bucket: this.#bucket(series) };
@@ -86,7 +86,7 @@ export class OpenWindows {
   }
 
   #begin(series: number, timestampMs: number): void {
-    // Also one that has become stale meanwhile: until it is made anew, this is the row by which it is known to be there.
+    // Also a window that has become stale: after a crash, only a stored row tells that the window has had points.
     if (this.#changed[series] === 1) this.closed.push({ series, bucket: this.#bucket(series) });
     const startMs = bucketStartMs(timestampMs, this.sizeMs);
     this.startMs[series] = startMs;

@@ -1,5 +1,5 @@
-/** Windows by series and start. */
-export class StaleWindows {
+/** Windows of one size, by the number of their series and their start. */
+export class WindowSet {
   size = 0;
   readonly #starts = new Map<number, Set<number>>();
 
@@ -15,14 +15,14 @@ export class StaleWindows {
     this.size += starts.size - before;
   }
 
-  addAll(other: StaleWindows): void {
+  addAll(other: WindowSet): void {
     for (const [series, starts] of other.bySeries()) for (const startMs of starts) this.add(series, startMs);
   }
 
-  /** Those that are not among the others. */
-  without(others: StaleWindows): StaleWindows {
-    const rest = new StaleWindows();
-    for (const [series, starts] of this.#starts) for (const startMs of starts) if (!others.has(series, startMs)) rest.add(series, startMs);
+  /** The windows of this set that are not in the other one. */
+  without(other: WindowSet): WindowSet {
+    const rest = new WindowSet();
+    for (const [series, starts] of this.#starts) for (const startMs of starts) if (!other.has(series, startMs)) rest.add(series, startMs);
     return rest;
   }
 

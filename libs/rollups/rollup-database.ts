@@ -1,0 +1,38 @@
+import type { SeriesBucket } from './bucket.js';
+import type { WindowSet } from './window-set.js';
+
+/** The stored rows of one window size. A row that is written again replaces the one before. */
+export interface RollupLevel {
+  readonly sizeMs: number;
+  /** Different windows whose rows `Rollups` remembers, for partitions of the log that are not equally far. */
+  readonly maxOpen: number;
+  /** The keys of all series that have a row for this window. Rejects when that cannot be told. */
+  keysWithRow(startMs: number): Promise<Iterable<string>>;
+  /** Folds what readers see of these windows, some at a time, and yields no bucket for a window without points. */
+  fold(windows: WindowSet): AsyncIterable<readonly SeriesBucket[]>;
+  /** Resolves when the database has accepted the rows, of windows that lie near each other. */
+  send(rows: readonly SeriesBucket[]): Promise<void>;
+  /** Resolves when readers see the rows, of windows that may lie anywhere. */
+  sendAnywhere(rows: readonly SeriesBucket[]): Promise<void>;
+  /** Resolves when readers see everything that windows of this size are folded from and that was accepted before the call. */
+  sourceVisible(): Promise<void>;
+  /** The error for windows that have points though `fold` yields nothing for them, however often it is asked. */
+  unanswered(windows: WindowSet): Error;
+}
+
+/**
+ * What `Rollups` needs of a database that keeps points and rollups, for what comes under one lease. Series are numbers from 0 on. Every call
+ * rejects `store_unavailable` once the lease is lost.
+ */
+export interface RollupDatabase {
+  /** Finest first. Windows of each are folded from the rows of the one before, those of the first from the points. */
+  readonly levels: readonly RollupLevel[];
+  /** Numbers below this one are series. */
+  readonly seriesCount: number;
+  /** Text that names a series to every process. */
+  keyOf(series: number): string;
+  /** Resolves when readers see all rows that were sent. */
+  visible(): Promise<void>;
+  /** Throws `store_unavailable` once the lease is lost. */
+  check(): void;
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it } from '@jest/globals';
+import { bucketStartMs, TelemetryError } from '#model';
+import { Random } from '#testing';
+import type { Bucket, SeriesBucket } from './bucket.js';
+import type { RollupDatabase, RollupLevel } from './rollup-database.js';
+import { type Mark, Rollups } from './rollups.js';
+import type { WindowSet } from './window-set.js';
+
+const sizesMs = [60_000, 3_600_000];
+type Point = readonly [series: string, timestampMs: number, value: number];
+const rowKey = (series: string, startMs: number): string => `${series} ${startMs}`;
+
+/** What a database keeps whatever becomes of its writers. */
+class Kept {
+  readonly points = new Map<string, Point>();
+  readonly rows = sizesMs.map(() => new Map<string, Bucket>());
+}
+
+/** One writer of a database: it is cut off after some steps, and the folds of some windows answer nothing. */
+class Writer implements RollupDatabase {
+  readonly levels: readonly RollupLevel[] = sizesMs.map((sizeMs, at) => this.#level(sizeMs, at));
+  readonly #names: string[] = [];
+  readonly #marks: Mark[] = [];
+  #sent: Point[] = [];
+  #accepted: (() => void)[] = [];
+
+  constructor(
+    private readonly kept: Kept,
+    private left: { overlooked: number; steps: number },
+  ) {}
+
+  get seriesCount(): number {
+    return this.#names.length;
+  }
+
+  keyOf(series: number): string {
+    return this.#names[series]!;
+  }
+
+  check(): void {
+    if (this.left.steps <= 0) throw new TelemetryError('store_unavailable', 'cut off');
+  }
+
+  take(rollups: Rollups, [name, timestampMs, value]: Point, live: boolean): void {
+    if (!this.#names.includes(name)) this.#marks[this.#names.push(name) - 1] = { markMs: -Infinity };
+    const series = this.#names.indexOf(name);
+    this.#sent.push([name, timestampMs, value]);
+    rollups.add(series, this.#marks[series]!, timestampMs, value, live);
+  }
+
+  async flush(): Promise<void> {
+    const points = this.#sent;
+    this.#sent = [];
+    await this.#step();
+    for (const point of points) this.kept.points.set(`${point[0]} ${point[1]}`, point);
+  }
+
+  async visible(): Promise<void> {
+    await this.#step();
+    this.showAccepted();
+  }
+
+  showAccepted(): void {
+    for (const show of this.#accepted.splice(0)) show();
+  }
+
+  async #step(): Promise<void> {
+    this.left.steps--;
+    await Promise.resolve();
+    this.check();
+  }
+
+  #level(sizeMs: number, at: number): RollupLevel {
+    const rows = (): Map<string, Bucket> => this.kept.rows[at]!;
+    const send = async (buckets: readonly SeriesBucket[]): Promise<void> => {
+      await this.#step();
+      this.#accepted.push(() => {
+        for (const { series, bucket } of buckets) rows().set(rowKey(this.keyOf(series), bucket.startMs), bucket);
+      });
+    };
+    return {
+      sizeMs,
+      maxOpen: 8,
+      send,
+      sendAnywhere: (buckets) => send(buckets).then(() => this.visible()),
+      sourceVisible: () => this.visible(),
+      keysWithRow: async (startMs) => {
+        await this.#step();
+        return [...rows().keys()].flatMap((key) => (key.endsWith(` ${startMs}`) ? key.split(' ')[0]! : []));
+      },
+      fold: (windows) => this.#fold(sizeMs, at, windows),
+      unanswered: (windows) => new TelemetryError('store_unavailable', `nothing for ${windows.size}`),
+    };
+  }
+
+  async *#fold(sizeMs: number, at: number, windows: WindowSet): AsyncGenerator<SeriesBucket[]> {
+    for (const [series, starts] of windows.bySeries()) {
+      await this.#step();
+      if (this.left.overlooked-- > 0) continue;
+      const its = folded(this.kept, at, this.keyOf(series), sizeMs);
+      yield its.filter(({ startMs }) => starts.has(startMs)).map((bucket) => ({ series, bucket }));
+    }
+  }
+}
+
+/** The buckets of a series from its points, or from the rows of the level before. */
+function folded(kept: Kept, at: number, name: string, sizeMs: number): Bucket[] {
+  const parts: Bucket[] =
+    at === 0
+      ? kept.points
+          .values()
+          .flatMap(([its, startMs, value]) => (its === name ? [{ startMs, min: value, max: value, sum: value, count: 1 }] : []))
+          .toArray()
+      : kept.rows[at - 1]!.entries()
+          .flatMap(([key, bucket]) => (key.startsWith(`${name} `) ? [bucket] : []))
+          .toArray();
+  return [...Map.groupBy(parts, ({ startMs }) => bucketStartMs(startMs, sizeMs))].map(([startMs, those]) => ({
+    startMs,
+    min: Math.min(...those.map(({ min }) => min)),
+    max: Math.max(...those.map(({ max }) => max)),
+    sum: those.reduce((sum, one) => sum + one.sum, 0),
+    count: those.reduce((sum, { count }) => sum + count, 0),
+  }));
+}
+
+/** What a database should have after these points: the last of those of one series and time, and the buckets of all. */
+function byBruteForce(points: readonly Point[]): Kept {
+  const kept = new Kept();
+  for (const point of points) kept.points.set(`${point[0]} ${point[1]}`, point);
+  for (const [at, sizeMs] of sizesMs.entries()) {
+    for (const name of new Set(points.map(([its]) => its)))
+      for (const bucket of folded(kept, 0, name, sizeMs)) kept.rows[at]!.set(rowKey(name, bucket.startMs), bucket);
+  }
+  return kept;
+}
+
+/** Writes points under one writer after the other, from the last checkpoint on, until a checkpoint has all of them. */
+async function project(points: readonly Point[], random: Random): Promise<Kept> {
+  const kept = new Kept();
+  for (let [done, attempt] = [0, 1]; done < points.length; attempt++) {
+    const writer = new Writer(kept, { overlooked: 0, steps: attempt > 30 ? Infinity : random.whole(1, 60) });
+    const rollups = new Rollups(writer);
+    const take = async (at: number): Promise<void> => {
+      const [, timestampMs] = points[at]!;
+      if (random.chance(0.9)) await rollups.know(timestampMs, timestampMs);
+      writer.take(rollups, points[at]!, random.chance(0.9));
+    };
+    try {
+      for (let next = done; next < points.length;) {
+        await take(next++);
+        if (random.chance(0.2)) await writer.flush();
+        if (next < points.length && !random.chance(0.2)) continue;
+        const settled = rollups.settle(() => writer.flush());
+        const reached = next;
+        // Points that come while a checkpoint is under way.
+        while (next < points.length && random.chance(0.5)) writer.take(rollups, points[next++]!, true);
+        await settled;
+        done = reached;
+      }
+    } catch (cause) {
+      if (!(cause instanceof TelemetryError)) throw cause;
+      if (random.chance(0.5)) writer.showAccepted();
+    }
+  }
+  return kept;
+}
+
+describe('Exact rollups in a database that can fold', () => {
+  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+  it(`are what brute force gives, with the writer cut off between any two steps (SEED=${seed})`, async () => {
+    for (let at = 0; at < 200; at++) {
+      const random = new Random(seed + at);
+      let nowMs = 1_700_000_000_000;
+      const points = Array.from({ length: random.whole(1, 60) }, (): Point => {
+        nowMs += random.pick([0, 1000, 20_000, 70_000]);
+        const behindMs = random.chance(0.8) ? 0 : random.pick([1000, 70_000, 5_400_000]);
+        return [random.pick(['a', 'b']), nowMs - behindMs, random.whole(-9, 9)];
+      });
+      expect(await project(points, random)).toEqual(byBruteForce(points));
+    }
+  });
+
+  it('are not done while the database answers nothing for a window that has a point', async () => {
+    const kept = new Kept();
+    const left = { overlooked: 2, steps: Infinity };
+    const writer = new Writer(kept, left);
+    const rollups = new Rollups(writer);
+    writer.take(rollups, ['a', 0, 1], false);
+    await expect(rollups.settle(() => writer.flush())).rejects.toThrow('nothing for 1');
+    left.overlooked = 1;
+    await rollups.settle(() => writer.flush());
+    expect(kept).toEqual(byBruteForce([['a', 0, 1]]));
+  });
+});
