@@ -6,4 +6,5 @@ export * from './processor.js';
 export * from './record-log.js';
 export * from './runner.js';
 export * from './topic.js';
+export * from './until-shown.js';
 export * from './view.js';

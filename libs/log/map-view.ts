@@ -2,6 +2,7 @@ import { TelemetryError } from '#model';
 import { NewestValues } from './newest-values.js';
 import type { Unreadable } from './record-log.js';
 import type { StreamRecord } from './topic.js';
+import { untilShown } from './until-shown.js';
 import type { Change, UnreadableKey, View } from './view.js';
 
 export interface MapViewOptions {
@@ -41,6 +42,10 @@ export class MapView implements View<unknown> {
   changes(listener: (change: Change<unknown>) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  until(key: string, predicate: (value: unknown) => boolean, ms: number): Promise<unknown> {
+    return untilShown(this, key, predicate, ms);
   }
 
   caughtUp(): Promise<void> {

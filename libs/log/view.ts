@@ -19,6 +19,11 @@ export interface View<V> {
    * of each key that differs the listener hears once.
    */
   changes(listener: (change: Change<V>) => void): () => void;
+  /**
+   * Resolves with the value of a key (undefined when it has none) as soon as the view is ready and shows one that fits. Rejects
+   * `log_unavailable` after `ms` milliseconds.
+   */
+  until(key: string, predicate: (value: V | undefined) => boolean, ms: number): Promise<V | undefined>;
   /** Resolves when the view holds all that was in the topic when it was opened. Until then `get` and `scan` may miss keys. */
   readonly ready: Promise<void>;
   /** Resolves when the view holds all that was in the topic at the call. Rejects `log_unavailable` when that takes too long. */

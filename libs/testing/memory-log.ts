@@ -1,7 +1,18 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CLOCK, type Clock } from '#edge';
 import { compareUtf8 } from '#model';
-import { RECORD_LOG, VIEWS, type Change, type Entry, type RecordLog, type Topic, type UnreadableKey, type View, type Views } from '#log';
+import {
+  RECORD_LOG,
+  untilShown,
+  VIEWS,
+  type Change,
+  type Entry,
+  type RecordLog,
+  type Topic,
+  type UnreadableKey,
+  type View,
+  type Views,
+} from '#log';
 
 /** A log in memory that keeps what was appended: enough for the faces, which only append and look at views. */
 export class MemoryLog implements RecordLog, Views {
@@ -10,12 +21,16 @@ export class MemoryLog implements RecordLog, Views {
   readonly unreadable: UnreadableKey[] = [];
   /** Set to make appends fail. */
   failure: Error | undefined;
+  /** Set to hold views back: they show nothing of what is appended meanwhile. */
+  isHeldBack = false;
+  /** How long ago the views have heard the log, milliseconds. */
+  silentMs = 0;
 
   append(entries: readonly Entry[]): Promise<void> {
     if (this.failure) return Promise.reject(this.failure);
     for (const one of entries) {
       this.entries.push(one);
-      this.#views.get(one.topic.name)?.set({ key: one.key, value: one.value });
+      if (!this.isHeldBack) this.#views.get(one.topic.name)?.set({ key: one.key, value: one.value });
     }
     return Promise.resolve();
   }
@@ -34,7 +49,7 @@ export class MemoryLog implements RecordLog, Views {
 
   open<V>(topic: Topic<V>): View<V> {
     let view = this.#views.get(topic.name);
-    if (!view) this.#views.set(topic.name, (view = new MemoryView()));
+    if (!view) this.#views.set(topic.name, (view = new MemoryView(this)));
     return view as View<unknown> as View<V>;
   }
 
@@ -51,7 +66,12 @@ class MemoryView implements View<unknown> {
   readonly ready = Promise.resolve();
   readonly #values = new Map<string, unknown>();
   readonly #listeners = new Set<(change: Change<unknown>) => void>();
-  silentMs = 0;
+
+  constructor(private readonly log: Pick<MemoryLog, 'silentMs'>) {}
+
+  until(key: string, predicate: (value: unknown) => boolean, ms: number): Promise<unknown> {
+    return untilShown(this, key, predicate, ms);
+  }
 
   caughtUp(): Promise<void> {
     return Promise.resolve();
@@ -73,7 +93,7 @@ class MemoryView implements View<unknown> {
   }
 
   ageMs(): number {
-    return this.silentMs;
+    return this.log.silentMs;
   }
 
   set(change: Change<unknown>): void {

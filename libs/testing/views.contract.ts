@@ -82,6 +82,21 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       expect(keys(view, '')).toEqual(['o/s']);
     });
 
+    it('waits until a key has a value that fits, or has none, and gives up in time', async () => {
+      const view = await openView();
+      const fits = view.until('o/s', (source) => source?.lastReceivedMs === 2, 30_000);
+      await append(put('s', 1), put('t', 2));
+      await append(put('s', 2));
+      expect(await fits).toEqual(aSource('s', 2));
+      expect(await view.until('o/t', (source) => source !== undefined, 30_000)).toEqual(aSource('t', 2));
+      const gone = view.until('o/s', (source) => source === undefined, 30_000);
+      await append(tombstone(sources, 'o/s'));
+      expect(await gone).toBeUndefined();
+      await expect(view.until('o/s', (source) => source !== undefined, 10)).rejects.toMatchObject({ code: 'log_unavailable' });
+      subject = await subject.reopen();
+      expect(await subject.views.open(sources).until('o/t', (source) => source !== undefined, 30_000)).toEqual(aSource('t', 2));
+    });
+
     it('is one for each topic', async () => {
       const view = await openView();
       expect(subject.views.open(sources)).toBe(view);
