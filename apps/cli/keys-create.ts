@@ -46,18 +46,19 @@ const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
   (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
 
 async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedKey> {
-  const [{ openStorage }, { Keyring }, { toListed }] = await Promise.all([
+  const [{ openStorage }, { Keyring, Organizations }, { toListed }] = await Promise.all([
     import('#sqlite'),
     import('#edge'),
     import('../control/keys.js'),
   ]);
   const storage = await offline(dir, () => openStorage(dir));
   try {
-    const keyring = new Keyring(storage.views, storage.log, Date.now);
-    await keyring.ready();
-    const [organization, ...others] = keyring.organizations();
+    const organizations = new Organizations(storage.views, storage.log, Date.now);
+    await organizations.ready;
+    const [organization, ...others] = organizations.list();
     if (!organization || others.length > 0)
       throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
+    const keyring = new Keyring(storage.views, storage.log, Date.now);
     const { key, secret } = await keyring.create(organization.orgId, name, scopes);
     return { ...toListed(key), api_key: secret };
   } finally {

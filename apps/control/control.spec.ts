@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring } from '#edge';
+import { createHttpApp, Keyring, Organizations } from '#edge';
 import { errorCases } from '#model';
 import { MemoryLog, MemoryModule } from '#testing';
 import { apiKeys } from '#topics';
@@ -16,8 +16,9 @@ beforeAll(async () => {
   app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => 1_700_000_000_000), ControlModule] });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
+  const organizations = app.get(Organizations);
   const keyring = app.get(Keyring);
-  const make = async (paid: boolean): Promise<string> => (await keyring.createOrganization('O', paid)).orgId;
+  const make = async (paid: boolean): Promise<string> => (await organizations.create('O', paid)).orgId;
   orgId = await make(true);
   keys.admin = (await keyring.create(orgId, 'first', ['read', 'write', 'admin'])).secret;
   keys.writer = (await keyring.create(orgId, 'writer', ['write'])).secret;

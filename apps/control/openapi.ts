@@ -58,7 +58,8 @@ function describeOperation(operation: Operation, components: Components): Json {
   const { access } = operation;
   const parameters = [...parametersOf(operation.params, 'path', components), ...parametersOf(operation.query, 'query', components)];
   const scope = access.scope && `Needs a key with the scope \`${access.scope}\`.`;
-  const description = [operation.description, scope].filter(Boolean).join('\n\n');
+  const origin = access.cors === false && 'Browsers keep pages of other origins away.';
+  const description = [operation.description, scope, origin].filter(Boolean).join('\n\n');
   return {
     operationId: operation.id,
     tags: [operation.tag],

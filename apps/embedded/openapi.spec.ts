@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { globSync, readFileSync } from 'node:fs';
-import { createHttpApp, Keyring, maxBodyBytes, Readiness, type Access, type Operation } from '#edge';
+import { createHttpApp, Keyring, maxBodyBytes, Organizations, Readiness, type Access, type Operation } from '#edge';
 import { checkSourceId, errorCases, flawCases } from '#model';
 import { HealthController } from '#runtime';
 import { GENERATIONS } from '#stores';
@@ -123,8 +123,9 @@ describe('the OpenAPI document', () => {
     const app = await createApp();
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
+    const organizations = app.get(Organizations);
     const keyring = app.get(Keyring);
-    const { orgId } = await keyring.createOrganization('O', true);
+    const { orgId } = await organizations.create('O', true);
     const { secret } = await keyring.create(orgId, 'all', ['read', 'write', 'admin']);
     const key = { 'x-api-key': secret };
     const json = { ...key, 'content-type': 'application/json' };
@@ -140,7 +141,7 @@ describe('the OpenAPI document', () => {
     const seen = new Set<string>();
     const ask = async ({ id, method, path }: Operation, situation: (typeof situations)[number]): Promise<string[]> => {
       const url = path.replaceAll(/\{\w+\}/g, 'x');
-      const upper = method.toUpperCase() as 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
+      const upper = method.toUpperCase() as 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
       const answer = await app
         .getHttpAdapter()
         .getInstance()
@@ -200,6 +201,21 @@ describe('the OpenAPI document', () => {
     };
     const ids = ['a', '7.b_c:d@e+f-1', '', '-a', 'a/b', 'a b', 'é', 'x'.repeat(256), 'x'.repeat(257)];
     expect(ids.map((id) => shape.test(id))).toEqual(ids.map(isSourceId));
+  });
+
+  it('describes a route of any method, and says which are not for pages of other origins', () => {
+    const [first] = operations;
+    const described = (['put', 'patch'] as const).map((method) => {
+      const { paths } = openApi([{ ...first!, method, access: { cors: false } }], '1.0.0') as {
+        paths: Record<string, Record<string, { description: string; responses: Record<string, unknown> }>>;
+      };
+      const { description, responses } = paths[first!.path]![method]!;
+      return [description.endsWith('Browsers keep pages of other origins away.'), Object.hasOwn(responses, '413')];
+    });
+    expect(described).toEqual([
+      [true, true],
+      [true, true],
+    ]);
   });
 
   it('is refused when two operations have one route or one id', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring } from '#edge';
+import { createHttpApp, Keyring, Organizations } from '#edge';
 import { MemoryLog, MemoryModule } from '#testing';
 import { points } from '#topics';
 import { IngressModule } from './ingress.module.js';
@@ -14,9 +14,10 @@ beforeAll(async () => {
   app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log), IngressModule] });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
+  const organizations = app.get(Organizations);
   const keyring = app.get(Keyring);
-  const paid = await keyring.createOrganization('Paid', true);
-  const unpaid = await keyring.createOrganization('Unpaid', false);
+  const paid = await organizations.create('Paid', true);
+  const unpaid = await organizations.create('Unpaid', false);
   keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
   keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
   keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring, MONOTONIC_CLOCK } from '#edge';
+import { createHttpApp, Keyring, MONOTONIC_CLOCK, Organizations } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
 import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type SeriesStore, type Stores } from '#stores';
@@ -91,12 +91,13 @@ beforeAll(async () => {
   app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => nowMs), stores, QueryModule] });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
+  const organizations = app.get(Organizations);
   const keyring = app.get(Keyring);
-  orgs.paid = (await keyring.createOrganization('Paid', true)).orgId;
-  orgs.other = (await keyring.createOrganization('Other', true)).orgId;
+  orgs.paid = (await organizations.create('Paid', true)).orgId;
+  orgs.other = (await organizations.create('Other', true)).orgId;
   keys.paid = (await keyring.create(orgs.paid, 'k', ['write'])).secret;
   keys.other = (await keyring.create(orgs.other, 'k', ['read'])).secret;
-  const unpaid = await keyring.createOrganization('Unpaid', false);
+  const unpaid = await organizations.create('Unpaid', false);
   keys.unpaid = (await keyring.create(unpaid.orgId, 'k', ['read', 'write', 'admin'])).secret;
   await log.append(
     ['pump', 'fan'].map((sourceId) => entry(sources, { orgId: orgs.paid, sourceId, firstReceivedMs: 1, lastReceivedMs: 7 })),

@@ -3,13 +3,15 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '#model';
 
-/** Who may call a route. Without any mark: whoever has a valid key of an organization with a payment method on file. */
+/** Who may call a route. Without any mark: whoever has a valid key of an organization with a payment method on file, from any page. */
 export interface Access {
   readonly key?: false;
   readonly payment?: false;
   readonly scope?: 'write' | 'admin';
   /** The route answers without a look at the body, whatever it is. */
   readonly body?: false;
+  /** Browsers let only pages of this server's own origin send requests that need a preflight, and read answers. */
+  readonly cors?: false;
 }
 
 declare module 'fastify' {
@@ -48,6 +50,9 @@ export const WithoutKey = (): Mark => mark({ key: false });
 
 /** The route answers without a look at the body, whatever it is. */
 export const WithoutBody = (): Mark => mark({ body: false });
+
+/** Browsers keep pages of other origins away from the route. */
+export const WithoutCors = (): Mark => mark({ cors: false });
 
 /** The route needs a valid key, but no payment method on file. */
 export const WithoutPayment = (): Mark => mark({ payment: false });

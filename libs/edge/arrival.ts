@@ -1,20 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { TelemetryError } from '#model';
+import type { Admission, Credential } from './admission.js';
 import type { Observer } from './answered.js';
-import type { ApiKeyGuard } from './api-key-guard.js';
 import { noteAnswer, noteRequest } from './broken-request.js';
-import type { InFlight, Lease } from './in-flight.js';
+import type { Held, InFlight } from './in-flight.js';
 import { drainBody, type DrainLimits } from './drain.js';
 import { statusOf } from './problem.js';
-import type { Readiness } from './readiness.js';
 import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
 import type { Routes } from './routes.js';
 import type { Traffic } from './traffic.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    lease: Lease | undefined;
+    /** What the request holds in memory, until its handler has settled and its answer is out: who leaves early frees nothing early. */
+    held: Held | undefined;
+    /** The handler has settled. */
+    isSettled: boolean;
     /** Why the answer is an error. */
     failure: TelemetryError | undefined;
   }
@@ -28,6 +30,12 @@ const preflightHeaders = (methods: readonly string[]): Record<string, string> =>
   'access-control-allow-methods': methods.join(', '),
   'access-control-allow-headers': 'Content-Type, Content-Encoding, x-api-key',
   'access-control-max-age': '86400',
+});
+
+/** A header that was sent twice is joined by Node with a comma, so that it is no key. */
+const credentialOf = ({ headers }: FastifyRequest): Credential => ({
+  apiKey: headers['x-api-key'] as string | undefined,
+  place: 'the x-api-key header',
 });
 
 /** The client sends its body once it is asked to. */
@@ -49,10 +57,9 @@ function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply
 /** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 401, 402, 403, 415, 413, 429 or 503. */
 export class Arrival {
   constructor(
-    private readonly guard: ApiKeyGuard,
+    private readonly admission: Admission,
     private readonly inFlight: InFlight,
     private readonly traffic: Traffic,
-    private readonly readiness: Readiness,
     private readonly routes: Routes,
     private readonly observer: Observer,
     private readonly drain: DrainLimits,
@@ -76,14 +83,14 @@ export class Arrival {
 
   /** Names the request to the client and, once the answer is out, tells the observer. */
   watch(request: FastifyRequest, reply: FastifyReply): void {
-    this.traffic.begin();
+    const end = this.traffic.begin();
     noteRequest(reply);
     reply.header('x-request-id', request.id);
-    if (request.headers.origin !== undefined) reply.headers(corsHeaders);
+    if (request.headers.origin !== undefined && this.#hasCors(request)) reply.headers(corsHeaders);
     reply.raw.once('close', () => {
-      this.traffic.end();
+      end();
       noteAnswer(reply);
-      request.lease?.close();
+      if (request.isSettled) request.held?.release();
       this.observer({
         requestId: request.id,
         method: request.method,
@@ -103,15 +110,26 @@ export class Arrival {
     const isUnasked = !request.raw.complete && waitsForContinue(request.raw);
     if (this.traffic.closing || isUnasked) reply.header('connection', 'close');
     drainBody(request.raw, this.drain);
-    request.lease?.settle();
+    request.isSettled = true;
+    if (reply.raw.closed) request.held?.release();
     done();
+  }
+
+  /** Whether pages of any origin may read the answer. Where no route fits: unless the path is for this server's own pages only. */
+  #hasCors(request: FastifyRequest): boolean {
+    if (!request.is404) return request.routeOptions.config.access?.cors !== false;
+    return this.routes.methods(request.url).length === 0 || this.routes.methods(request.url, 'cors').length > 0;
   }
 
   #strayed(request: FastifyRequest, reply: FastifyReply): void {
     const methods = this.routes.methods(request.url);
     if (methods.length === 0) throw new TelemetryError('unknown_route', 'Check the path: no route of this server has it.');
     if (request.method === 'OPTIONS') {
-      void reply.status(204).headers(preflightHeaders(methods)).send();
+      const open = this.routes.methods(request.url, 'cors');
+      void reply
+        .status(204)
+        .headers(open.length > 0 ? preflightHeaders(open) : { allow: methods.join(', ') })
+        .send();
       return;
     }
     reply.header('allow', methods.join(', '));
@@ -122,19 +140,17 @@ export class Arrival {
     const { access = {} } = request.routeOptions.config;
     if (access.key !== false) {
       reply.header('cache-control', 'no-store');
-      if (!this.readiness.isOpen)
-        throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
-      request.caller = this.guard.admit(request, access);
+      request.caller = this.admission.admit(credentialOf(request), request.ip, access);
     }
     const { headers } = request;
     if (access.body !== false && hasBody(headers)) {
       checkBodyHeaders(headers);
-      request.lease = this.inFlight.lease(request.caller?.orgId ?? '');
-      request.lease.addBody(contentLength(headers));
+      request.held = this.inFlight.hold(request.caller?.orgId ?? '');
+      request.held.addBody(contentLength(headers));
       if (waitsForContinue(request.raw)) reply.raw.writeContinue();
     } else if (request.caller) {
-      request.lease = this.inFlight.lease(request.caller.orgId);
-      request.lease.addRead();
+      request.held = this.inFlight.hold(request.caller.orgId);
+      request.held.addRead();
     }
   }
 }

@@ -1,10 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Accept } from './accept.js';
-import { ApiKeyGuard } from './api-key-guard.js';
+import { Admission } from './admission.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
 import { Metrics } from './metrics.js';
+import { Organizations } from './organizations.js';
 import { Readiness } from './readiness.js';
 import { Traffic } from './traffic.js';
 
@@ -12,11 +13,11 @@ import { Traffic } from './traffic.js';
 @Module({})
 export class EdgeModule {
   static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Keyring, Accept, InFlight, Metrics, Readiness, Traffic];
+    const shared = [Accept, Admission, InFlight, Keyring, Metrics, Organizations, Readiness, Traffic];
     return {
       module: EdgeModule,
       global: true,
-      providers: [{ provide: IN_FLIGHT_LIMITS, useValue: limits }, FailedKeys, ApiKeyGuard, ...shared],
+      providers: [{ provide: IN_FLIGHT_LIMITS, useValue: limits }, FailedKeys, ...shared],
       exports: shared,
     };
   }

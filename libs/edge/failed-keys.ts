@@ -24,7 +24,7 @@ export class FailedKeys {
 
   /**
    * Takes note of a key that failed.
-   * @param address undefined when the connection has just been reset, whatever the types of Node say.
+   * @param address undefined when the connection has just been reset.
    * @throws TelemetryError `too_many_failed_keys`.
    */
   add(address: string | undefined, key: string): void {

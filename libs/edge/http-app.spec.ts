@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Body, Controller, Delete, Get, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, Param, Patch, Post, Put } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { once } from 'node:events';
 import { request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
@@ -8,13 +8,14 @@ import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { eventually, MemoryLog, MemoryModule, sendThenRead } from '#testing';
-import { CallerParam, RequireScope, WithoutKey, WithoutPayment } from './access.js';
+import { CallerParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
 import { maxBodyBytes } from './body-size.js';
 import { createHttpApp } from './http-app.js';
 import { InFlight } from './in-flight.js';
 import { JsonBody } from './json-body.js';
 import { Keyring } from './keyring.js';
+import { Organizations } from './organizations.js';
 import type { Caller } from '#model';
 
 const Thing = z.object({ name: z.string(), parts: z.array(z.object({ size: z.number() })).default([]) });
@@ -73,7 +74,42 @@ class Unpaid {
   }
 }
 
-@Module({ controllers: [Things, Unpaid] })
+@Controller('settings')
+class Settings {
+  @Put(':id')
+  put(@JsonBody(Thing) thing: z.output<typeof Thing>): unknown {
+    return { put: thing.name };
+  }
+
+  @Patch(':id')
+  patch(@JsonBody(Thing) thing: z.output<typeof Thing>): unknown {
+    return { patched: thing.name };
+  }
+}
+
+/** Pages of other origins may look, and do nothing. */
+@Controller('account')
+class Account {
+  @Get()
+  look(): unknown {
+    return {};
+  }
+
+  @Put()
+  @WithoutCors()
+  put(): unknown {
+    return {};
+  }
+
+  @Get('session')
+  @WithoutCors()
+  @WithoutKey()
+  session(): unknown {
+    return {};
+  }
+}
+
+@Module({ controllers: [Things, Unpaid, Settings, Account] })
 class Faces {}
 
 interface Answer {
@@ -96,14 +132,15 @@ beforeAll(async () => {
   );
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
+  const organizations = app.get(Organizations);
   const keyring = app.get(Keyring);
-  const paid = await keyring.createOrganization('Paid', true);
-  const other = await keyring.createOrganization('Other', true);
-  const unpaid = await keyring.createOrganization('Unpaid', false);
+  const paid = await organizations.create('Paid', true);
+  const other = await organizations.create('Other', true);
+  const unpaid = await organizations.create('Unpaid', false);
   keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
   keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
   keys.other = (await keyring.create(other.orgId, 'w', ['write'])).secret;
-  keys.third = (await keyring.create((await keyring.createOrganization('Third', true)).orgId, 'w', ['write'])).secret;
+  keys.third = (await keyring.create((await organizations.create('Third', true)).orgId, 'w', ['write'])).secret;
   keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;
   keys.unpaidAdmin = (await keyring.create(unpaid.orgId, 'a', ['admin'])).secret;
 });
@@ -350,8 +387,22 @@ describe('JSON', () => {
   });
 });
 
+describe('PUT and PATCH', () => {
+  const json = { 'content-type': 'application/json' };
+  it.each([
+    ['PUT', 200, { put: 'a' }],
+    ['PATCH', 200, { patched: 'a' }],
+  ])('%s takes a body: %i', async (method, status, expected) => {
+    const answer = await ask(method, '/settings/1', { ...json, 'x-api-key': keys.read }, '{"name":"a"}');
+    expect([answer.status, answer.json]).toEqual([status, expected]);
+    const gzipped = await ask(method, '/settings/1', { ...json, 'content-encoding': 'gzip' }, gzipSync('{"name":"a"}'));
+    expect([gzipped.status, gzipped.json['code']]).toEqual([401, 'invalid_key']);
+  });
+});
+
 describe('where no route is', () => {
   it.each([
+    ['GET', '/settings/1', 405, 'method_not_allowed', 'PATCH, PUT'],
     ['GET', '/nowhere', 404, 'unknown_route', undefined],
     ['POST', '/nowhere', 404, 'unknown_route', undefined],
     ['GET', '/bytes', 405, 'method_not_allowed', 'POST'],
@@ -474,15 +525,48 @@ describe('pages of other origins', () => {
   it.each([
     ['/bytes', 'POST'],
     ['/things/1', 'DELETE, GET, HEAD'],
+    ['/settings/1', 'PATCH, PUT'],
+    ['/account', 'GET, HEAD'],
   ])('OPTIONS %s', async (path, methods) => {
     const { status, headers } = await ask('OPTIONS', path, { origin: 'https://x.example', 'access-control-request-method': 'POST' });
     expect([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']]).toEqual([204, '*', methods]);
     expect(headers['access-control-allow-headers']).toBe('Content-Type, Content-Encoding, x-api-key');
   });
 
-  it('may read answers, errors too', async () => {
-    const answers = [await ask('GET', '/open', { origin: 'null' }), await ask('GET', '/nowhere', { origin: 'https://x.example' })];
-    expect(answers.map(({ headers }) => headers['access-control-allow-origin'])).toEqual(['*', '*']);
+  it('may read answers, errors too, but of routes that are not for them', async () => {
+    const origin = 'https://x.example';
+    const answers = [
+      await ask('GET', '/open', { origin: 'null' }),
+      await ask('GET', '/nowhere', { origin }),
+      await ask('GET', '/things/1', { origin }),
+      await ask('POST', '/account', { origin }),
+      await ask('PUT', '/account', { origin, 'x-api-key': keys.read }),
+      await ask('PUT', '/account', { origin }),
+      await ask('GET', '/account/session', { origin }),
+      await ask('POST', '/account/session', { origin }),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers['access-control-allow-origin']])).toEqual([
+      [200, '*'],
+      [404, '*'],
+      [401, '*'],
+      [405, '*'],
+      [200, undefined],
+      [401, undefined],
+      [200, undefined],
+      [405, undefined],
+    ]);
+  });
+
+  it('are told nothing in a preflight of a route that is not for them', async () => {
+    const { status, headers } = await ask('OPTIONS', '/account/session', {
+      origin: 'https://x.example',
+      'access-control-request-method': 'GET',
+    });
+    expect([status, headers['allow'], Object.keys(headers).filter((name) => name.startsWith('access-control'))]).toEqual([
+      204,
+      'GET, HEAD',
+      [],
+    ]);
   });
 });
 

@@ -3,8 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { IncomingMessage, ServerOptions } from 'node:http';
+import { Admission } from './admission.js';
 import type { Observer } from './answered.js';
-import { ApiKeyGuard } from './api-key-guard.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { decodableUrl } from './decodable-url.js';
@@ -14,7 +14,6 @@ import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.filter.js';
 import { readBody } from './read-body.js';
 import { newRequestId } from './request-id.js';
-import { Readiness } from './readiness.js';
 import { Routes } from './routes.js';
 import { Traffic } from './traffic.js';
 
@@ -75,13 +74,14 @@ export async function createHttpApp(
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
-  const arrival = new Arrival(app.get(ApiKeyGuard), app.get(InFlight), app.get(Traffic), app.get(Readiness), routes, observer, drain);
-  instance.decorateRequest('caller', undefined).decorateRequest('lease', undefined).decorateRequest('failure', undefined);
+  const arrival = new Arrival(app.get(Admission), app.get(InFlight), app.get(Traffic), routes, observer, drain);
+  for (const name of ['caller', 'held', 'failure']) instance.decorateRequest(name, undefined);
+  instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) =>
-    readBody(payload, (bytes) => request.lease?.addBody(bytes), done),
+    readBody(payload, (bytes) => request.held?.addBody(bytes), done),
   );
   return app;
 }

@@ -16,10 +16,12 @@ export const inFlightLimits: InFlightLimits = { bodyBytes: 64 * 1024 * 1024, rea
 class Share {
   bodyBytes = 0;
   reads = 0;
-  leases = 0;
+  holders = 0;
 }
 
-/** What requests hold in memory, bounded: whoever is over the bound is told to come again, nobody waits in a queue. */
+/**
+ * What requests, and frames of sockets, hold in memory, bounded: whoever is over the bound is told to come again, nobody waits in a queue.
+ */
 @Injectable()
 export class InFlight {
   bodyBytes = 0;
@@ -38,28 +40,26 @@ export class InFlight {
     });
   }
 
-  /** Opens what one request of this organization holds, still empty. */
-  lease(orgId: string): Lease {
+  /** Opens what one holder, such as a request, holds for this organization, still empty. */
+  hold(orgId: string): Held {
     let share = this.shares.get(orgId);
     if (!share) this.shares.set(orgId, (share = new Share()));
-    return new Lease(this, orgId, share);
+    return new Held(this, orgId, share);
   }
 }
 
-/** What one request holds until its handler has settled and its answer is out: a reader that leaves early frees nothing early. */
-export class Lease {
+/** What one holder has in memory, until it releases all of it. */
+export class Held {
   #bodyBytes = 0;
   #reads = 0;
-  #settled = false;
-  #closed = false;
-  #released = false;
+  #isReleased = false;
 
   constructor(
     private readonly all: InFlight,
     private readonly orgId: string,
     private readonly share: Share,
   ) {
-    share.leases++;
+    share.holders++;
   }
 
   /** @throws TelemetryError `over_rate` when it is too much for the organization, `overloaded` when it is too much for all. */
@@ -82,24 +82,13 @@ export class Lease {
     this.share.reads++;
   }
 
-  /** The handler has settled. */
-  settle(): void {
-    this.#settled = true;
-    this.#release();
-  }
-
-  /** The answer is out, or its reader is gone. */
-  close(): void {
-    this.#closed = true;
-    this.#release();
-  }
-
-  #release(): void {
-    if (!this.#settled || !this.#closed || this.#released) return;
-    this.#released = true;
+  /** What is released already stays so. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
     this.all.bodyBytes -= this.#bodyBytes;
     this.share.bodyBytes -= this.#bodyBytes;
     this.share.reads -= this.#reads;
-    if (--this.share.leases === 0) this.all.shares.delete(this.orgId);
+    if (--this.share.holders === 0) this.all.shares.delete(this.orgId);
   }
 }

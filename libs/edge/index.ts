@@ -1,7 +1,7 @@
 export * from './accept.js';
 export * from './access.js';
+export * from './admission.js';
 export * from './answered.js';
-export * from './api-key-guard.js';
 export { maxBodyBytes } from './body-size.js';
 export { answerBrokenRequest, type ParserError } from './broken-request.js';
 export * from './clock.js';
@@ -12,6 +12,7 @@ export * from './json-body.js';
 export * from './keyring.js';
 export * from './metrics.js';
 export * from './operation.js';
+export * from './organizations.js';
 export * from './presence.js';
 export * from './problem.js';
 export * from './problem.filter.js';

@@ -1,59 +1,52 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { entry, RECORD_LOG, tombstone, VIEWS, type RecordLog, type View, type Views } from '#log';
-import {
-  formatKey,
-  isWellFormedKey,
-  keyDisplay,
-  keyRandomBytes,
-  TelemetryError,
-  type ApiKey,
-  type Caller,
-  type Organization,
-  type Scope,
-} from '#model';
-import { apiKeys, organizations } from '#topics';
+import { formatKey, isWellFormedKey, keyDisplay, keyRandomBytes, TelemetryError, type ApiKey, type Caller, type Scope } from '#model';
+import { apiKeys } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
+import { KeysByOrganization } from './keys-by-organization.js';
+import { Revocations } from './revocations.js';
+import { appendShown, isStale } from './shown.js';
 
-const staleMs = 300_000;
 /** Secrets remembered at most. */
-const mostVerified = 10_000;
+const maxVerified = 10_000;
 
 /** Shows a secret to a person. Resolves when that is done. */
 export type ShowSecret = (secret: string) => Promise<void>;
 
-/** Organizations and their API keys, as the log tells them. */
+/** API keys, as the log tells them. */
 @Injectable()
 export class Keyring {
-  readonly #organizations: View<Organization>;
   readonly #keys: View<ApiKey>;
+  /** Made at the first list: most roles are never asked for one. */
+  #byOrganization: KeysByOrganization | undefined;
   /** Who bears a secret, until any key changes: hashing it for every request costs more than the rest of the check. */
   readonly #verified = new Map<string, Caller>();
+  readonly #revocations: Revocations;
 
   constructor(
     @Inject(VIEWS) private readonly views: Views,
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    this.#organizations = views.open(organizations);
     this.#keys = views.open(apiKeys);
     this.#keys.changes(() => this.#verified.clear());
+    this.#revocations = new Revocations(this.#keys);
   }
 
   /** Resolves when all keys that exist are known. */
-  async ready(): Promise<void> {
-    await Promise.all([this.#organizations.ready, this.#keys.ready]);
+  get ready(): Promise<void> {
+    return this.#keys.ready;
   }
 
-  /** Records of organizations and keys cannot be read: there may be more of them than it knows, and those count as deleted. */
+  /** Records of keys cannot be read: there may be more of them than are known, and those count as deleted. */
   hasUnreadable(): boolean {
-    const own: readonly string[] = [organizations.name, apiKeys.name];
-    return this.views.unreadableKeys().some(({ topic }) => own.includes(topic));
+    return this.views.unreadableKeys().some(({ topic }) => topic === apiKeys.name);
   }
 
   /** The log has been silent for so long that a deleted key might still be honoured. */
   isStale(): boolean {
-    return Math.max(this.#organizations.ageMs(), this.#keys.ageMs()) > staleMs;
+    return isStale(this.#keys);
   }
 
   /** Who bears this key; undefined when it is malformed, unknown or deleted. @throws TelemetryError when the log has been silent too long. */
@@ -68,38 +61,29 @@ export class Keyring {
     const found = this.#keys.get(keyIdOf(digest));
     if (!found || !timingSafeEqual(Buffer.from(digest), Buffer.from(found.sha256))) return undefined;
     const caller: Caller = { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes };
-    if (this.#verified.size >= mostVerified) this.#verified.clear();
+    if (this.#verified.size >= maxVerified) this.#verified.clear();
     this.#verified.set(key, caller);
     return caller;
   }
 
-  hasPaymentMethod(orgId: string): boolean {
-    return this.#organizations.get(orgId)?.paymentMethodOnFile ?? false;
+  /**
+   * Calls `listener` once, soon after the key of this caller is deleted, or gives its bearer other rights than the caller has; where that
+   * is so already, soon after the call. Returns how to end that: until then, or until it is called, a listener is held. For connections
+   * that outlive one request. While the log is silent nobody can tell: then `isStale` says so.
+   */
+  revoked(caller: Caller, listener: () => void): () => void {
+    return this.#revocations.add(caller, listener);
   }
 
-  organizations(): readonly Organization[] {
-    return Array.from(this.#organizations.scan(''), ([, organization]) => organization);
-  }
-
-  async createOrganization(
-    name: string,
-    paymentMethodOnFile: boolean,
-    orgId = `org_${randomBytes(8).toString('hex')}`,
-  ): Promise<Organization> {
-    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
-    await this.log.append([entry(organizations, organization)]);
-    await shows(this.#organizations, orgId, true);
-    return organization;
-  }
-
-  /** Keys of an organization, oldest first. */
+  /** Keys of an organization, oldest first. Ask once `ready` has resolved. */
   list(orgId: string): readonly ApiKey[] {
-    const own = Array.from(this.#keys.scan('key_'), ([, key]) => key).filter((key) => key.orgId === orgId);
-    return own.toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
+    this.#byOrganization ??= new KeysByOrganization(this.#keys);
+    return Array.from(this.#byOrganization.of(orgId)).toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
   }
 
   /**
-   * Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once.
+   * Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once. Rejects `log_unavailable`; the key may
+   * then exist all the same, but nobody has its secret.
    *
    * @param show shows the secret before the key is made: a key that could not be shown is not made. Without it the caller shows the secret.
    */
@@ -116,8 +100,7 @@ export class Keyring {
       createdMs: this.clock(),
     };
     await show?.(secret);
-    await this.log.append([entry(apiKeys, key)]);
-    await shows(this.#keys, key.keyId, true);
+    await appendShown(this.log, this.#keys, entry(apiKeys, key));
     return { key, secret };
   }
 
@@ -141,27 +124,13 @@ export class Keyring {
     return undefined;
   }
 
-  /** Ends a key; false when the organization has no such key. */
+  /** Ends a key; false when the organization has no such key. Rejects `log_unavailable`; the key may then be gone all the same. */
   async delete(orgId: string, keyId: string): Promise<boolean> {
     if (this.#keys.get(keyId)?.orgId !== orgId) return false;
-    await this.log.append([tombstone(apiKeys, keyId)]);
-    await shows(this.#keys, keyId, false);
+    await appendShown(this.log, this.#keys, tombstone(apiKeys, keyId));
     return true;
   }
 }
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const keyIdOf = (digest: string): string => `key_${digest.slice(0, 24)}`;
-
-/** Resolves when the view has the key, or has it no more. */
-function shows<V>(view: View<V>, key: string, present: boolean): Promise<void> {
-  const done = (): boolean => (view.get(key) !== undefined) === present;
-  if (done()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = view.changes(() => {
-      if (!done()) return;
-      end();
-      resolve();
-    });
-  });
-}

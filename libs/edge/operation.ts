@@ -17,7 +17,7 @@ export interface Answer {
 export interface Operation {
   /** Unique over the whole API. */
   readonly id: string;
-  readonly method: 'get' | 'post' | 'delete' | 'options';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
   /** With parameters in braces, for example `/v1/sources/{source_id}`. */
   readonly path: string;
   readonly tag: string;

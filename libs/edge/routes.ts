@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 interface Route {
   readonly path: RegExp;
   readonly methods: Set<string>;
+  /** Those of them that pages of any origin may use. */
+  readonly cors: Set<string>;
 }
 
 /** Which methods each path has, for 405 and OPTIONS. Asked only when no route fits, so it may be slow. */
@@ -11,18 +13,21 @@ export class Routes {
 
   /** Watches the routes that are made from now on. */
   watch(instance: FastifyInstance): void {
-    instance.addHook('onRoute', ({ url, method }) => {
-      const route = this.#routes.get(url) ?? { path: pattern(url), methods: new Set() };
+    instance.addHook('onRoute', ({ url, method, config }) => {
+      const route = this.#routes.get(url) ?? { path: pattern(url), methods: new Set(), cors: new Set() };
       this.#routes.set(url, route);
-      for (const name of [method].flat()) route.methods.add(name);
+      for (const name of [method].flat()) {
+        route.methods.add(name);
+        if (config?.access?.cors !== false) route.cors.add(name);
+      }
     });
   }
 
-  /** The methods of a path, sorted; empty when no route has it. */
-  methods(url: string): readonly string[] {
+  /** The methods of a path, or those that pages of any origin may use, sorted; empty when no route has it. */
+  methods(url: string, which: 'methods' | 'cors' = 'methods'): readonly string[] {
     const path = url.split('?', 1)[0]!;
     const fitting = Array.from(this.#routes.values()).filter((route) => route.path.test(path));
-    return Array.from(new Set(fitting.flatMap((route) => Array.from(route.methods)))).toSorted();
+    return Array.from(new Set(fitting.flatMap((route) => Array.from(route[which])))).toSorted();
   }
 }
 

@@ -10,11 +10,15 @@ const quietMs = 1000;
 const patienceMs = 40_000;
 const goodbyeMs = 2000;
 
-/** Requests under way, and the way to stop without losing one. */
+interface UnderWay {
+  /** The process stops: ends by itself what would not end otherwise. */
+  readonly finish: (() => void) | undefined;
+}
+
+/** What is under way, such as requests and sockets, and the way to stop without losing any of it. */
 @Injectable()
 export class Traffic {
-  /** Requests whose answer is not out yet. */
-  open = 0;
+  readonly #underWay = new Set<UnderWay>();
   /** Every answer now ends its connection. */
   closing = false;
   #lastMs = 0;
@@ -25,25 +29,31 @@ export class Traffic {
       kind: 'gauge',
       unit: '',
       help: 'Requests whose answer is not out yet.',
-      read: () => this.open,
+      read: () => this.#underWay.size,
     });
   }
 
-  begin(): void {
-    this.open++;
+  /**
+   * Takes note of something that a stop waits for. Returns what to call when it has ended.
+   *
+   * @param finish called when the process stops, soon after the call where it is stopping already: for what does not end by itself as a
+   * request does, such as a socket, which sends its last acknowledgements and closes.
+   */
+  begin(finish?: () => void): () => void {
+    const one = { finish };
+    this.#underWay.add(one);
     this.#lastMs = performance.now();
-  }
-
-  end(): void {
-    this.open--;
+    if (this.closing && finish) queueMicrotask(finish);
+    return () => void this.#underWay.delete(one);
   }
 
   /**
-   * Stops listening, answers what is under way and what still comes over open connections, and resolves when it has been quiet for a
-   * moment and the connections are closed.
+   * Stops listening, answers what is under way and what still comes over open connections, has everything else finish, and resolves when
+   * it has been quiet for a moment and the connections are closed.
    */
   async drain(server: Server): Promise<void> {
     this.closing = true;
+    for (const { finish } of this.#underWay) if (finish) queueMicrotask(finish);
     const startMs = performance.now();
     // The server's own `close` would reset connections that a client is just about to use.
     const closed = new Promise<void>((resolve) => void TcpServer.prototype.close.call(server, () => resolve()));
@@ -56,7 +66,7 @@ export class Traffic {
 
   /** Nothing is under way, and nothing will come: nobody is connected, or nobody has said a word for a moment. */
   async #quiet(server: Server): Promise<boolean> {
-    if (this.open > 0) return false;
+    if (this.#underWay.size > 0) return false;
     if (performance.now() - this.#lastMs >= quietMs) return true;
     return (await connections(server)) === 0;
   }

@@ -1,4 +1,4 @@
-import { Keyring } from '#edge';
+import { Keyring, Organizations } from '#edge';
 import { TelemetryError } from '#model';
 import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
@@ -51,10 +51,11 @@ export function initDataPlane(
     for (const sentence of await stores.shortcomings(live)) report(sentence);
     await stores.publish(live);
     if (!known) await moveGenerations(kafka.log, { live, building, highest: live });
+    const organizations = new Organizations(kafka.views, kafka.log, Date.now);
     const keyring = new Keyring(kafka.views, kafka.log, Date.now);
-    await keyring.ready();
+    await Promise.all([organizations.ready, keyring.ready]);
     for (const warning of warningsOf(kafka.views)) report(warning);
-    return firstKey(keyring);
+    return firstKey(organizations, keyring);
   };
   return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));
 }

@@ -1,4 +1,4 @@
-import type { Keyring, ShowSecret } from '#edge';
+import type { Keyring, Organizations, ShowSecret } from '#edge';
 
 /** The same wherever it is made, so that two who make it at the same time make one. */
 const firstOrgId = 'org_0000000000000001';
@@ -10,11 +10,11 @@ const firstOrgId = 'org_0000000000000001';
  *
  * @param show where one process alone does this: shows the secret before the key is made, so that no key is made that nobody has seen.
  */
-export async function firstKey(keyring: Keyring, show?: ShowSecret): Promise<string | undefined> {
-  if (keyring.hasUnreadable()) return undefined;
-  const [known, ...others] = keyring.organizations();
+export async function firstKey(organizations: Organizations, keyring: Keyring, show?: ShowSecret): Promise<string | undefined> {
+  if (organizations.hasUnreadable() || keyring.hasUnreadable()) return undefined;
+  const [known, ...others] = organizations.list();
   if (others.length > 0) return undefined;
-  const { orgId } = known ?? (await keyring.createOrganization('My organization', true, firstOrgId));
+  const { orgId } = known ?? (await organizations.create('My organization', true, firstOrgId));
   if (keyring.list(orgId).length > 0) return undefined;
   return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin'], show))?.secret;
 }

@@ -1,6 +1,17 @@
 import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { CLOCK, createHttpApp, Keyring, Metrics, Readiness, Traffic, type Answered, type Clock, type HttpAppOptions } from '#edge';
+import {
+  CLOCK,
+  createHttpApp,
+  Keyring,
+  Metrics,
+  Organizations,
+  Readiness,
+  Traffic,
+  type Answered,
+  type Clock,
+  type HttpAppOptions,
+} from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
@@ -94,15 +105,17 @@ async function listen(
   showFirstKey: NonNullable<StartOptions['showFirstKey']>,
 ): Promise<Running> {
   const keyring = app.get(Keyring);
+  const organizations = app.get(Organizations);
   const views = app.get<Views>(VIEWS);
   const traffic = app.get(Traffic);
   const readiness = app.get(Readiness);
   for (const check of open.checks) readiness.add(check);
   readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
-  readiness.add(() => (keyring.isStale() ? 'The log has been silent for minutes.' : undefined));
+  readiness.add(() => (keyring.isStale() || organizations.isStale() ? 'The log has been silent for minutes.' : undefined));
   readiness.addWarnings(() => warningsOf(views));
   readiness.need(open.opened);
-  readiness.need(keyring.ready());
+  readiness.need(keyring.ready);
+  readiness.need(organizations.ready);
   await app.init();
   const opened = open.opened.then(() => readiness.opened());
   // Whoever waits for it hears of it.
@@ -124,7 +137,7 @@ async function listen(
     await bound('HEADWATER', config.port, app.listen(config.port, config.host));
     const url = reachable(await app.getUrl());
     // Only now: a start that fails for want of a port would have made a key that nobody has seen.
-    const secret = backend.makesFirstKey ? await firstKey(keyring, (made) => showFirstKey(url, made)) : undefined;
+    const secret = backend.makesFirstKey ? await firstKey(organizations, keyring, (made) => showFirstKey(url, made)) : undefined;
     return {
       url,
       adminUrl: reachable(adminUrl),

@@ -1,3 +1,4 @@
+export * from './admission.contract.js';
 export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';

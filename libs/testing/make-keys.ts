@@ -1,4 +1,4 @@
-import { Keyring } from '#edge';
+import { Keyring, Organizations } from '#edge';
 import type { RecordLog, Views } from '#log';
 import { scopes } from '#model';
 import type { Keys } from './deployment.js';
@@ -11,10 +11,11 @@ export async function makeKeysIn({
   readonly views: Views;
   readonly log: RecordLog;
 }): Promise<Keys & { readonly unpaid: string }> {
+  const organizations = new Organizations(views, log, Date.now);
   const keyring = new Keyring(views, log, Date.now);
-  await keyring.ready();
+  await Promise.all([organizations.ready, keyring.ready]);
   const make = async (name: string, paid: boolean): Promise<string> => {
-    const { orgId } = await keyring.createOrganization(name, paid);
+    const { orgId } = await organizations.create(name, paid);
     return (await keyring.create(orgId, 'tests', scopes)).secret;
   };
   return { own: await make('First', true), other: await make('Second', true), unpaid: await make('Unpaid', false) };

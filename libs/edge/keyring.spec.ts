@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { MapView, NewestValues, type StreamRecord, type View, type Views } from '#log';
+import type { ApiKey, Caller } from '#model';
+import { MemoryLog } from '#testing';
+import { apiKeys } from '#topics';
+import { Keyring } from './keyring.js';
+
+let log: MemoryLog;
+let nowMs: number;
+let keyring: Keyring;
+beforeEach(() => {
+  log = new MemoryLog();
+  nowMs = 1;
+  keyring = new Keyring(log, log, () => nowMs++);
+});
+
+const create = async (orgId: string): Promise<string> => (await keyring.create(orgId, 'k', ['read'])).key.keyId;
+const listed = (orgId: string): string[] => keyring.list(orgId).map(({ keyId }) => keyId);
+
+describe('the list of an organization', () => {
+  it('follows its keys, oldest first', async () => {
+    const [first, second] = [await create('a'), await create('a')];
+    const foreign = await create('b');
+    expect([listed('a'), listed('b'), listed('c')]).toEqual([[first, second], [foreign], []]);
+    const third = await create('a');
+    await keyring.delete('a', first);
+    expect([listed('a'), listed('b')]).toEqual([[second, third], [foreign]]);
+    await keyring.delete('b', foreign);
+    expect(listed('b')).toEqual([]);
+  });
+
+  it('is read without a look at the keys of others', async () => {
+    const scan = jest.spyOn(log.open(apiKeys), 'scan');
+    const key = await create('a');
+    await create('b');
+    for (let time = 0; time < 3; time++) expect(listed('a')).toEqual([key]);
+    expect(scan).toHaveBeenCalledTimes(1);
+  });
+});
+
+it('a key that the log does not show in 5 seconds is an error, and so is a deletion', async () => {
+  const keyId = await create('a');
+  log.isHeldBack = true;
+  jest.useFakeTimers();
+  try {
+    for (const change of [() => create('a'), () => keyring.delete('a', keyId)]) {
+      let failure: unknown;
+      change().catch((error: unknown) => (failure = error));
+      await jest.advanceTimersByTimeAsync(5000);
+      expect(failure).toMatchObject({ code: 'log_unavailable', retryAfterS: 1 });
+    }
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+describe('the bearer of a key that is revoked', () => {
+  const told = async (): Promise<void> => new Promise(setImmediate);
+
+  it('hears of it once, and nobody else does', async () => {
+    const bearer = async (orgId: string): Promise<Caller> => keyring.verify((await keyring.create(orgId, 'k', ['read'])).secret)!;
+    const [caller, other] = [await bearer('a'), await bearer('a')];
+    const heard: string[] = [];
+    keyring.revoked(caller, () => heard.push('first'));
+    keyring.revoked(caller, () => heard.push('second'));
+    keyring.revoked(other, () => heard.push('other'));
+    keyring.revoked(caller, () => heard.push('gone'))();
+    await create('a');
+    await told();
+    expect(heard).toEqual([]);
+    await keyring.delete('a', caller.keyId);
+    await told();
+    expect(heard).toEqual(['first', 'second']);
+    keyring.revoked(caller, () => heard.push('late'));
+    await told();
+    expect(heard).toEqual(['first', 'second', 'late']);
+  });
+
+  it.each([
+    ['without the key', undefined, 1],
+    ['with a key of fewer rights', { scopes: [] }, 1],
+    ['with a key of another organization', { orgId: 'b' }, 1],
+    ['as it was', {}, 0],
+  ])('hears of it when the log is read again after a gap, %s', async (_, change, times) => {
+    const { key, secret } = await keyring.create('a', 'k', ['read', 'write']);
+    const record = (value: ApiKey): StreamRecord => ({ key: key.keyId, value }) as StreamRecord;
+    const view = new MapView({ ready: Promise.resolve(), caughtUp: () => Promise.resolve(), ageMs: () => 0, isChange: () => true });
+    view.apply(record(key));
+    const views: Views = { open: <V>() => view as View<unknown> as View<V>, unreadableKeys: () => [] };
+    const follower = new Keyring(views, log, () => nowMs);
+    const listener = jest.fn();
+    follower.revoked(follower.verify(secret)!, listener);
+    const newest = new NewestValues();
+    if (change) newest.take(record({ ...key, ...change }));
+    view.replace(newest, new Set(change && Object.keys(change).length > 0 ? [key.keyId] : []));
+    await told();
+    expect(listener).toHaveBeenCalledTimes(times);
+  });
+});

@@ -1,0 +1,51 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { entry, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from '#log';
+import type { Organization } from '#model';
+import { organizations } from '#topics';
+import { CLOCK, type Clock } from './clock.js';
+import { appendShown, isStale } from './shown.js';
+
+/** Organizations, as the log tells them. */
+@Injectable()
+export class Organizations {
+  readonly #view: View<Organization>;
+
+  constructor(
+    @Inject(VIEWS) private readonly views: Views,
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.#view = views.open(organizations);
+  }
+
+  /** Resolves when all organizations that exist are known. */
+  get ready(): Promise<void> {
+    return this.#view.ready;
+  }
+
+  /** Records of organizations cannot be read: there may be more of them than are known, and those count as deleted. */
+  hasUnreadable(): boolean {
+    return this.views.unreadableKeys().some(({ topic }) => topic === organizations.name);
+  }
+
+  /** The log has been silent for so long that a payment method which is gone might still be taken for one on file. */
+  isStale(): boolean {
+    return isStale(this.#view);
+  }
+
+  hasPaymentMethod(orgId: string): boolean {
+    return this.#view.get(orgId)?.paymentMethodOnFile ?? false;
+  }
+
+  list(): readonly Organization[] {
+    return Array.from(this.#view.scan(''), ([, organization]) => organization);
+  }
+
+  /** Makes an organization that is known here at once. Rejects `log_unavailable`; it may then exist all the same. */
+  async create(name: string, paymentMethodOnFile: boolean, orgId = `org_${randomBytes(8).toString('hex')}`): Promise<Organization> {
+    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
+    await appendShown(this.log, this.#view, entry(organizations, organization));
+    return organization;
+  }
+}
