@@ -12,24 +12,23 @@ export class DevicesAlias implements OnModuleInit {
 
   onModuleInit(): void {
     const server = this.host.httpAdapter.getInstance<FastifyInstance>();
-    for (const url of [prefix, `${prefix}/*`]) {
-      server.route({
-        // OPTIONS is answered here, as on every path: browsers follow no redirect of a preflight.
-        method: server.supportedMethods.filter((method) => method !== 'OPTIONS'),
-        url,
-        config: { access: { key: false, body: false } },
-        onRequest: redirect,
-        handler: redirect,
-      });
+    const config = { access: { key: false, body: false } } as const;
+    // OPTIONS is answered here, as on every path: browsers follow no redirect of a preflight.
+    const redirected = server.supportedMethods.filter((method) => method !== 'OPTIONS');
+    for (const url of [prefix, `${prefix}/*`]) server.route({ method: redirected, url, config, onRequest: redirect, handler: redirect });
+    // Live streams came after the old prefix: to every method there is no such route.
+    for (const kind of ['metrics', 'logs']) {
+      const url = `${prefix}/:source_id/${kind}/stream`;
+      server.route({ method: server.supportedMethods, url, config, onRequest: refuse, handler: refuse });
     }
   }
 }
 
-/** Live streams came after the old prefix, and have no alias. */
-const streams = /^\/[^/]+\/[^/]+\/[^/?#]+\/(?:metrics|logs)\/stream(?:[?#]|$)/;
+function refuse(): never {
+  throw new TelemetryError('unknown_route', 'Use /v1/sources/… for live streams.');
+}
 
 function redirect(request: FastifyRequest, reply: FastifyReply): void {
-  if (streams.test(request.url)) throw new TelemetryError('unknown_route', 'Use /v1/sources/… for live streams.');
   void reply.redirect(sourcesUrl(request.originalUrl), 308);
 }
 

@@ -29,7 +29,7 @@ export const devicesAlias: Section = (stage) => {
     it.each(['/v1/devices/a/metrics/stream', '/v1/devices/a%2Bb/logs/stream?metrics=a'])(
       '%s, a live stream, has no alias',
       async (path) => {
-        problem(await stage().bare({ path }), 404, 'unknown_route');
+        for (const method of ['GET', 'POST', 'OPTIONS']) problem(await stage().bare({ method, path }), 404, 'unknown_route');
       },
     );
 
