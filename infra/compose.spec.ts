@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { awayAnswer, readConfig, roles, routes, settings } from '#runtime';
+import { awayAnswer, entryOf, maxWebSockets, readConfig, roleOf, roles, routes, settings } from '#runtime';
 import { asEnvironment, images, kafkaSettings, questDbSettings } from './servers/index.js';
 import { nginxConf } from './proxy/nginx-conf.js';
+import { written } from './roles/written.js';
 
 const root = new URL('../../', import.meta.url);
 const text = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -39,9 +40,9 @@ describe('infra/compose.yaml', () => {
   it('has a service for each role, named as the role, that runs its entry file', () => {
     expect(Object.fromEntries(ours.map(([name, { command }]) => [name, command]))).toEqual({
       init: ['dist/apps/cli/main.js', 'init', '--data-plane'],
-      ...Object.fromEntries(roles.map((role) => [role, [`dist/apps/${role}/main.js`]])),
+      ...Object.fromEntries(roles.map((role) => [role, [`dist/${entryOf(role)}`]])),
     });
-    for (const role of roles) expect(existsSync(new URL(`apps/${role}/main.ts`, root))).toBe(true);
+    for (const role of roles) expect(existsSync(new URL(entryOf(role).replace('.js', '.ts'), root))).toBe(true);
   });
 
   it.each(ours)('%s sets only variables that exist, to what can be read, and addresses of services that it waits for', (_, service) => {
@@ -107,17 +108,33 @@ describe('infra/compose.yaml', () => {
   });
 });
 
-describe('infra/proxy/nginx.conf', () => {
-  it('is what `npm run proxy` writes', () => {
-    expect(text('infra/proxy/nginx.conf')).toBe(nginxConf());
+describe('what follows from the table of roles', () => {
+  it.each([...written(text).keys()])('is in %s as `npm run roles` writes it', (path) => {
+    expect(text(path)).toBe(written(text).get(path));
   });
+});
 
-  it('sends every route to a service', () => {
-    const conf = nginxConf();
+describe('infra/proxy/nginx.conf', () => {
+  it('asks for every role a service that is there', () => {
     for (const { role } of routes) {
-      expect(conf).toContain(`server ${role}:8080 resolve;`);
+      expect(nginxConf()).toContain(`server ${role}:8080 resolve;`);
       expect(services).toHaveProperty(role);
     }
+  });
+
+  it.each(['/ingest', '/ws/device', '/v1/sources', '/v1/sources/a/commands', '/v1/sources/a/metrics/stream', '/openapi.json', '/v1'])(
+    'sends %s where the router sends it',
+    (path) => {
+      const lines = Array.from(nginxConf().matchAll(/^ {4}~(\^\S+) (\w+);$/gm), ([, pattern, role]) => ({
+        pattern: new RegExp(pattern!),
+        role,
+      }));
+      expect(lines.find(({ pattern }) => pattern.test(path))?.role).toBe(roleOf(path));
+    },
+  );
+
+  it('has as much room for WebSockets as the router', () => {
+    expect(Number(/worker_connections (\d+);/.exec(nginxConf())![1])).toBeGreaterThan(2 * maxWebSockets);
   });
 
   it('says what the router says while a role is away', () => {
@@ -126,14 +143,6 @@ describe('infra/proxy/nginx.conf', () => {
     expect([Number(said), sent]).toEqual([status, body]);
     // The one variable that nginx fills in, and nothing that ends its string.
     expect(body.match(/[$'\\]\w*/g)).toEqual(['$request_id']);
-  });
-
-  it.each([
-    [{ path: '/ingest', role: 'ingress' }, 'location = /ingest { proxy_pass http://ingress; }'],
-    [{ path: '/v1/*', role: 'query' }, 'location /v1/ { proxy_pass http://query; }'],
-    [{ path: '/*', role: 'control' }, 'location / { proxy_pass http://control; }'],
-  ] as const)('%j', (route, line) => {
-    expect(nginxConf([route])).toContain(line);
   });
 });
 

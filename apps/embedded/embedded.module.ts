@@ -1,8 +1,9 @@
+// Written by `npm run roles` from the table of roles.
 import { Module } from '@nestjs/common';
-import { ControlModule } from '../control/control.module.js';
 import { IngressModule } from '../ingress/ingress.module.js';
 import { ProcessorsModule } from '../processors/processors.module.js';
 import { QueryModule } from '../query/query.module.js';
+import { ControlModule } from '../control/control.module.js';
 
 /** All roles in one process. */
 @Module({ imports: [IngressModule, ProcessorsModule, QueryModule, ControlModule] })

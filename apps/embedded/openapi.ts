@@ -1,17 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Operation } from '#edge';
-import { controlOperations } from '../control/control.api.js';
 import { healthOperations } from '../control/health.api.js';
 import { openApi } from '../control/openapi.js';
-import { ingressOperations } from '../ingress/ingress.api.js';
-import { queryOperations } from '../query/query.api.js';
+import { operationsOfRoles } from './operations.js';
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 
 const files: Readonly<Record<string, readonly Operation[]>> = {
-  'apps/ingress/ingress.api.ts': ingressOperations,
-  'apps/query/query.api.ts': queryOperations,
-  'apps/control/control.api.ts': controlOperations,
+  ...operationsOfRoles,
   'apps/control/health.api.ts': healthOperations,
 };
 

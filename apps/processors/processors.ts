@@ -33,11 +33,14 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     metrics: Metrics,
     private readonly sources: SourceTracker,
   ) {
+    readiness.add(() => this.generations.whyNotWritten());
     readiness.add(() => this.#whyNot());
     metrics.add(...runnerMetrics(this.#runners));
   }
 
   onApplicationBootstrap(): void {
+    // Asked for the first time now, so that an answer is there soon.
+    this.generations.whyNotWritten();
     this.#last = this.#begin();
     this.readiness.need(this.#last);
     void this.#tellProgress();

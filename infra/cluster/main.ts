@@ -56,8 +56,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
   for (const one of all) one.start();
   await Promise.all(all.map((one) => one.ready()));
 
-  const at = (role: Role): string[] => [processes.get(role)!.url];
-  const router = await startRouter({ targets: { ingress: at('ingress'), query: at('query'), control: at('control') }, host, port });
+  const router = await startRouter({ targets: (role) => [processes.get(role)!.url], host, port });
   started.defer(() => router.close());
   return `ready at ${url} after ${Math.round((performance.now() - beganMs) / 1000)} s; Ctrl-C stops all of it`;
 }

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Role } from '#runtime';
+import { entryOf, type Role } from '#runtime';
 import { endWithUs } from '../servers/index.js';
 
-const apps = fileURLToPath(new URL('../../apps/', import.meta.url));
+const dist = fileURLToPath(new URL('../../', import.meta.url));
 const readyMs = 120_000;
 const probeMs = 5000;
 const againMs = 1000;
@@ -37,7 +37,7 @@ export class RoleProcess {
     const { role, port, environment } = this.options;
     const env = { ...process.env, HEADWATER_HOST: '127.0.0.1', HEADWATER_PORT: `${port}`, HEADWATER_ADMIN_PORT: '0', ...environment };
     // A group of its own: Ctrl-C on the terminal is for us, and we stop it in order.
-    const child = spawn(process.execPath, [`${apps}${role}/main.js`], { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+    const child = spawn(process.execPath, [dist + entryOf(role)], { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
     this.#child = child;
     this.#stopping = false;
     endWithUs(child);

@@ -1,42 +1,67 @@
-import { awayAnswer, routes, type Route } from '#runtime';
+import { awayAnswer, patternOf, readConfig, routes, type Route } from '#runtime';
 
 /** Where each role listens in its container. */
-const port = 8080;
+const { port } = readConfig({});
 
 /** The configuration of nginx before the roles, each of which answers under its own name. */
 export function nginxConf(table: readonly Route[] = routes): string {
   const roles = [...new Set(table.map(({ role }) => role))];
-  return `# Made from the table of routes by \`npm run proxy\`.
-map $http_upgrade $connection_header {
-  default upgrade;
-  '' '';
+  return `# Written by \`npm run roles\` from the table of roles.
+worker_processes 1;
+worker_rlimit_nofile 32768;
+error_log /var/log/nginx/error.log notice;
+pid /run/nginx.pid;
+
+events {
+  # A WebSocket takes two, so this is room for 10,000 of them.
+  worker_connections 20480;
 }
 
-resolver 127.0.0.11 valid=5s;
+http {
+  access_log /var/log/nginx/access.log;
+
+  # The first that fits, as in the table.
+  map $uri $role {
+${table.map(({ path, role }) => `    ~${patternOf(path)} ${role};\n`).join('')}    default ${table.at(-1)!.role};
+  }
+
+  # Only an upgrade to a WebSocket is passed on.
+  map $http_upgrade $upgrade {
+    ~*^websocket$ websocket;
+    default '';
+  }
+  map $upgrade $connection_header {
+    websocket upgrade;
+    default '';
+  }
+
+  resolver 127.0.0.11 valid=5s;
 
 ${roles.map(upstream).join('\n')}
-server {
-  listen 8080;
-  merge_slashes off;
-  client_max_body_size 0;
-  client_header_timeout 30s;
-  large_client_header_buffers 4 32k;
+  server {
+    listen 8080;
+    merge_slashes off;
+    client_max_body_size 0;
+    client_header_timeout 30s;
+    large_client_header_buffers 4 32k;
 
-  proxy_http_version 1.1;
-  proxy_request_buffering off;
-  proxy_buffering off;
-  proxy_connect_timeout 5s;
-  proxy_read_timeout 75s;
-  proxy_set_header Host $host;
-  proxy_set_header Connection $connection_header;
-  proxy_set_header Upgrade $http_upgrade;
-  proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_http_version 1.1;
+    proxy_request_buffering off;
+    proxy_buffering off;
+    proxy_connect_timeout 5s;
+    # A WebSocket on which nothing is sent for this long is cut off too: a gateway sends pings more often.
+    proxy_read_timeout 75s;
+    proxy_set_header Host $host;
+    proxy_set_header Connection $connection_header;
+    proxy_set_header Upgrade $upgrade;
+    proxy_set_header X-Forwarded-For $remote_addr;
 
-${table.map(location).join('\n')}
+    location / { proxy_pass http://$role; }
 
-  # What nginx says itself when a role is away is what the router says then; what a role says passes as it is.
-  error_page 502 504 = @away;
+    # What nginx says itself when a role is away is what the router says then; what a role says passes as it is.
+    error_page 502 504 = @away;
 ${away()}
+  }
 }
 `;
 }
@@ -44,16 +69,13 @@ ${away()}
 function away(): string {
   const { status, headers, body } = awayAnswer('req_$request_id');
   const { 'content-type': type, ...others } = headers;
-  const added = Object.entries(others).map(([name, value]) => `    add_header ${name} ${value} always;\n`);
-  return `  location @away {\n    default_type ${type};\n${added.join('')}    return ${status} '${body}';\n  }`;
+  const added = Object.entries(others).map(([name, value]) => `      add_header ${name} ${value} always;\n`);
+  return `    location @away {\n      default_type ${type};\n${added.join('')}      return ${status} '${body}';\n    }`;
 }
 
-const upstream = (role: string): string => `upstream ${role} {
-  zone ${role} 64k;
-  server ${role}:${port} resolve;
-  keepalive 32;
-}
+const upstream = (role: string): string => `  upstream ${role} {
+    zone ${role} 64k;
+    server ${role}:${port} resolve;
+    keepalive 32;
+  }
 `;
-
-const location = ({ path, role }: Route): string =>
-  `  location ${path.endsWith('/*') ? path.slice(0, -1) : `= ${path}`} { proxy_pass http://${role}; }`;

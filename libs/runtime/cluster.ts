@@ -5,7 +5,7 @@ import { projections } from '#topics';
 import { asStartError, openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
 import { LiveGenerations } from './live-generations.js';
-import { storesOf, type Role } from './roles.js';
+import { roleTable, type Role } from './roles.js';
 import { tellShortcomings } from './shortcomings.js';
 
 /** One role on Kafka, a registry and QuestDB, as many times as there are replicas. It opens only what it needs. */
@@ -21,7 +21,7 @@ export function cluster(role: Role): Backend {
         { provide: RECORD_LOG, useValue: kafka.log },
         { provide: VIEWS, useValue: kafka.views },
       ];
-      if (storesOf[role] === 'none')
+      if (!roleTable[role].stores)
         return {
           providers,
           metrics: kafka.metrics,
@@ -34,14 +34,11 @@ export function cluster(role: Role): Backend {
       const stores = await openStores(config, clock);
       const generations = new LiveGenerations(kafka.views.open(projections), stores);
       const endTelling = tellShortcomings(generations, stores, report);
-      const whyNotWritten = (): string | undefined => (storesOf[role] === 'write' ? stores.whyNotWritten() : undefined);
-      // Asked for the first time now, so that an answer is there soon.
-      whyNotWritten();
       providers.push({ provide: GENERATIONS, useValue: generations });
       return {
         providers,
         metrics: [...kafka.metrics, ...stores.metrics],
-        checks: [() => kafka.health(), () => stores.health(), whyNotWritten, () => generations.whyNot()],
+        checks: [() => kafka.health(), () => stores.health(), () => generations.whyNot()],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
           endTelling();

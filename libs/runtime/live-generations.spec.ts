@@ -35,7 +35,10 @@ describe('generations that follow projections.v1', () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-generations-'));
     log = await openStorage(join(folder, 'log'));
     for (const number of [1, 2]) stores.set(number, await openStorage(join(folder, `${number}`)));
-    generations = new LiveGenerations(log.views.open(projections), { open: (number) => stores.get(number)! });
+    generations = new LiveGenerations(log.views.open(projections), {
+      open: (number) => stores.get(number)!,
+      whyNotWritten: () => undefined,
+    });
   });
   afterEach(async () => {
     for (const app of apps.splice(0)) await app.close();

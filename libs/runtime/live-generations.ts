@@ -10,7 +10,7 @@ export const telemetry = 'telemetry';
 export class LiveGenerations implements Generations {
   constructor(
     private readonly view: View<Projection>,
-    private readonly stores: Pick<GenerationStore, 'open'>,
+    private readonly stores: Pick<GenerationStore, 'open' | 'whyNotWritten'>,
   ) {}
 
   get ready(): Promise<void> {
@@ -34,6 +34,10 @@ export class LiveGenerations implements Generations {
       const { series, events } = this.stores.open(number);
       return { suffix: suffixOf(number), series, events };
     });
+  }
+
+  whyNotWritten(): string | undefined {
+    return this.stores.whyNotWritten();
   }
 
   changes(listener: () => void): () => void {

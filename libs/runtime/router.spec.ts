@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, request, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { rawRequest, sendThenRead, startEmbedded } from '#testing';
 import { freePorts } from '../../infra/servers/index.js';
-import { startRouter, type Router } from './router.js';
+import { startRouter, type Router, type RouterOptions } from './router.js';
+import type { Role } from './roles.js';
 import type { Running } from './start.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'headwater-router-'));
@@ -20,8 +21,9 @@ describe('a router before the roles', () => {
   beforeAll(async () => {
     server = await startEmbedded({ dataDir, trustedProxies: ['127.0.0.1'] });
     // One of two for ingress is not there.
-    const targets = { ingress: [await nobody(), server.url], query: [server.url], control: [await nobody(), await nobody()] };
-    router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
+    const away = [await nobody(), await nobody()];
+    const targets: Partial<Record<Role, readonly string[]>> = { ingress: [away[0]!, server.url], query: [server.url], control: away };
+    router = await before((role) => targets[role] ?? []);
   });
   afterAll(async () => {
     await router.close();
@@ -62,12 +64,12 @@ describe('a router before the roles', () => {
   it('uses the replicas of a role in turn, whatever is asked of others between', async () => {
     const replicas = await Promise.all(['a', 'b'].map((name) => listening(createServer((_, response) => response.end(name)))));
     const urls = replicas.map(({ url }) => url);
-    const before = await startRouter({ targets: { ingress: urls, query: urls, control: urls }, host: '127.0.0.1', port: 0 });
+    const turning = await before(() => urls);
     const asked = ['/v1/x', '/', '/v1/x', '/', '/v1/x', '/ingest', '/ingest'];
     const answers: string[] = [];
-    for (const path of asked) answers.push(await (await fetch(before.url + path)).text());
+    for (const path of asked) answers.push(await (await fetch(turning.url + path)).text());
     expect(answers.join('')).toBe('aabbaab');
-    await before.close();
+    await turning.close();
     for (const { server: replica } of replicas) replica.close();
   });
 
@@ -89,22 +91,167 @@ describe('a router before the roles', () => {
     expect(await tries('127.0.0.3')).toBe(401);
     expect(await tries('127.0.0.1', '127.0.0.2')).toBe(401);
   });
+});
 
-  it('joins the connections of an upgrade', async () => {
-    const far = createServer().on('upgrade', (_, socket) => {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
-      socket.pipe(socket);
+describe('a WebSocket', () => {
+  it('is joined to its role, which is told the address of the client and gets what was sent after the request', async () => {
+    await echoing(async ({ url, requests }) => {
+      const { socket, status } = await upgrade(url, '/ws/device', 'early ');
+      socket.end('hello');
+      expect([status, await text(socket)]).toEqual([101, 'early hello']);
+      const { url: path, headers } = requests[0]!;
+      expect([path, headers['x-forwarded-for'], headers['sec-websocket-key']]).toEqual(['/ws/device?a=%2F', '127.0.0.1', 'k']);
     });
-    const { url } = await listening(far);
-    const between = await startRouter({ targets: { ingress: [url], query: [url], control: [url] }, host: '127.0.0.1', port: 0 });
-    const socket = connect(Number(new URL(between.url).port), '127.0.0.1');
-    socket.write('GET /v1/x HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
-    socket.once('data', () => socket.end('hello'));
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 101 .*\r\n\r\nhello$/s);
-    await between.close();
-    far.close();
+  });
+
+  it('ends on both sides when either side or the router ends', async () => {
+    await echoing(async ({ url, far, router }) => {
+      const sockets = [];
+      for (let n = 0; n < 3; n++) sockets.push((await upgrade(url, '/ws/device')).socket);
+      const [near, its, last] = sockets as [Socket, Socket, Socket];
+      const closed = Promise.all(far.slice(0, 2).map((socket) => once(socket, 'close')));
+      near.destroy();
+      far[1]!.destroy();
+      await Promise.all([closed, once(its, 'close')]);
+      await Promise.all([router.close(), once(last, 'close'), once(far[2]!, 'close')]);
+      expect([...sockets, ...far].every(({ destroyed }) => destroyed)).toBe(true);
+    });
+  });
+
+  it('that is refused gets the answer of the role, and the connection ends: a second request cannot follow past the router', async () => {
+    const asked: string[] = [];
+    const refusing = ({ url }: IncomingMessage, response: Parameters<RequestListener>[1]): void => {
+      asked.push(url!);
+      response.writeHead(404, { 'x-role': 'a', connection: 'keep-alive' }).end('no');
+    };
+    await listeningTo(createServer(refusing), async ({ url }) => {
+      const { socket, status, head } = await upgrade(url, '/ws/device', 'GET /second HTTP/1.1\r\nhost: a\r\n\r\n');
+      expect([status, /^x-role: a\r$/m.test(head), /^connection: close\r$/im.test(head)]).toEqual([404, true, true]);
+      await once(socket.resume(), 'close');
+      expect(asked).toEqual(['/ws/device?a=%2F']);
+    });
+  });
+
+  it('goes to the next replica where nobody listens, and is 503 with Retry-After where none does', async () => {
+    await echoing(async ({ origin }) => {
+      const [first, second] = [await nobody(), await nobody()];
+      for (const [targets, expected] of [
+        [[first, origin], 101],
+        [[first, second], 503],
+        [[], 503],
+      ] as const) {
+        const one = await before(() => targets);
+        const { socket, status, head } = await upgrade(one.url, '/ws/device');
+        expect([status, /^retry-after: 1\r$/im.test(head)]).toEqual([expected, expected === 503]);
+        socket.destroy();
+        await one.close();
+      }
+    });
+  });
+
+  it('beyond the bound is 503 until another one ends', async () => {
+    await echoing(
+      async ({ url, far }) => {
+        const { socket } = await upgrade(url, '/ws/device');
+        expect((await upgrade(url, '/ws/device')).head).toContain('"code":"overloaded"');
+        const closed = once(far[0]!, 'close');
+        socket.destroy();
+        await closed;
+        const { socket: next, status } = await upgrade(url, '/ws/device');
+        expect(status).toBe(101);
+        next.destroy();
+      },
+      { maxSockets: 1 },
+    );
+  });
+
+  it('on which nothing is sent for too long is cut off; so is one that its role does not answer', async () => {
+    await echoing(async ({ url }) => void (await once((await upgrade(url, '/ws/device')).socket.resume(), 'close')), { quietMs: 50 });
+    const silent = createServer().on('upgrade', () => undefined);
+    await listeningTo(silent, async ({ url }) => expect((await upgrade(url, '/ws/device')).status).toBe(503), { quietMs: 50 });
+  });
+
+  it.each([
+    ['another protocol', 'GET', ['upgrade: h2c'], ''],
+    ['another method', 'POST', ['upgrade: websocket', 'content-length: 0'], ''],
+    ['a request with a body', 'GET', ['upgrade: websocket', 'content-length: 2'], '{}'],
+  ])('is not %s: that is asked as any request', async (_, method, lines, body) => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer(({ headers }, response) => {
+      seen.push(headers.upgrade);
+      response.end('plain');
+    }).on('upgrade', (__, socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await listeningTo(server, async ({ url }) => {
+      const { status } = await sendThenRead(url, [
+        rawRequest(`${method} /ws/device HTTP/1.1`, ['host: a', 'connection: upgrade, close', ...lines], body),
+      ]);
+      expect([status, seen]).toEqual([200, [undefined]]);
+    });
   });
 });
+
+const before = (targets: RouterOptions['targets'], bounds: Partial<RouterOptions> = {}): Promise<Router> =>
+  startRouter({ targets, host: '127.0.0.1', port: 0, ...bounds });
+
+interface Between {
+  /** Of the router. */
+  readonly url: string;
+  readonly router: Router;
+  /** Of the server behind it. */
+  readonly origin: string;
+}
+
+/** A router before one server, which is every role. */
+async function listeningTo(server: Server, use: (between: Between) => Promise<void>, bounds: Partial<RouterOptions> = {}): Promise<void> {
+  const { url: origin } = await listening(server);
+  const router = await before(() => [origin], bounds);
+  try {
+    await use({ url: router.url, router, origin });
+  } finally {
+    await router.close();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface Echoing extends Between {
+  /** What the server was asked. */
+  readonly requests: readonly IncomingMessage[];
+  /** Its ends of the WebSockets. */
+  readonly far: readonly Socket[];
+}
+
+/** A router before a server that accepts every WebSocket and sends back what it gets. */
+async function echoing(use: (echoing: Echoing) => Promise<void>, bounds: Partial<RouterOptions> = {}): Promise<void> {
+  const requests: IncomingMessage[] = [];
+  const far: Socket[] = [];
+  const server = createServer().on('upgrade', (incoming, socket: Socket, head) => {
+    requests.push(incoming);
+    far.push(socket.on('error', () => undefined));
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+    socket.write(head);
+    socket.pipe(socket);
+  });
+  await listeningTo(server, (between) => use({ ...between, requests, far }), bounds);
+}
+
+/** Asks for a WebSocket as a client does. Resolves with the head of the answer; what comes after it is left on the socket. */
+async function upgrade(
+  url: string,
+  path: string,
+  early = '',
+): Promise<{ readonly socket: Socket; readonly status: number; readonly head: string }> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
+  const headers = ['host: a', 'connection: keep-alive, Upgrade', 'upgrade: WebSocket', 'sec-websocket-key: k', 'x-forwarded-for: 10.0.0.1'];
+  socket.write(rawRequest(`GET ${path}?a=%2F HTTP/1.1`, headers, early));
+  let got = '';
+  while (!got.includes('\r\n\r\n')) got += String((await once(socket, 'data'))[0]);
+  socket.pause();
+  const end = got.indexOf('\r\n\r\n') + 4;
+  const status = Number(got.split(' ')[1]);
+  if (status === 101) socket.unshift(got.slice(end));
+  return { socket, status, head: status === 101 ? got.slice(0, end) : got };
+}
 
 async function listening(server: Server): Promise<{ readonly server: Server; readonly url: string }> {
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -1,5 +1,5 @@
-import { Agent, createServer, request, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { Agent, createServer, request, ServerResponse, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import {
   answerBrokenRequest,
   drainBody,
@@ -11,14 +11,19 @@ import {
   type ParserError,
 } from '#edge';
 import { TelemetryError } from '#model';
-import { roleOf, type FrontRole } from './routes.js';
+import type { Role } from './roles.js';
+import { roleOf } from './routes.js';
 
 export interface RouterOptions {
-  /** Where the replicas of each role listen, for example `http://127.0.0.1:9001`. They are used in turn. */
-  readonly targets: Readonly<Record<FrontRole, readonly string[]>>;
+  /** Where the replicas of a role listen, for example `http://127.0.0.1:9001`. They are used in turn. */
+  readonly targets: (role: Role) => readonly string[];
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** How many WebSockets pass at the same time. */
+  readonly maxSockets?: number;
+  /** A WebSocket on which neither side sends a byte for this long is cut off: both sides send pings more often. */
+  readonly quietMs?: number;
 }
 
 export interface Router {
@@ -32,13 +37,16 @@ const headersTimeout = 30_000;
 const requestTimeout = 35_000;
 /** As the roles: longer than the minute for which proxies and clients keep a connection, or they lose a request now and then. */
 const keepAliveTimeout = 72_000;
+/** How many WebSockets pass at the same time, unless said otherwise. */
+export const maxWebSockets = 10_000;
 const ofThisConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade']);
 
 /**
  * Puts the roles behind one address. Target, headers and bodies pass as they were sent, but for `x-forwarded-for`, which is the client's
- * address whatever the client says, so that a client sees what it would see at the role itself.
+ * address whatever the client says, so that a client sees what it would see at the role itself. A WebSocket passes once its role has
+ * accepted the upgrade.
  */
-export async function startRouter({ targets, host, port }: RouterOptions): Promise<Router> {
+export async function startRouter({ targets, host, port, maxSockets = maxWebSockets, quietMs = 75_000 }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer({
     headersTimeout,
@@ -46,18 +54,27 @@ export async function startRouter({ targets, host, port }: RouterOptions): Promi
     keepAliveTimeout,
     connectionsCheckingInterval: 1000,
     requireHostHeader: false,
-    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+    shouldUpgradeCallback: isWebSocket,
   });
-  const turns: Record<FrontRole, number> = { ingress: 0, query: 0, control: 0 };
+  const turns = new Map<Role, number>();
   const targetsOf = ({ url = '' }: IncomingMessage): readonly URL[] => {
     const role = roleOf(url);
-    const replicas = targets[role];
-    const first = turns[role]++ % replicas.length;
+    const replicas = targets(role);
+    const turn = turns.get(role) ?? 0;
+    turns.set(role, turn + 1);
+    const first = turn % replicas.length;
     return [...replicas.slice(first), ...replicas.slice(0, first)].map((target) => new URL(target));
   };
   const pass = (incoming: IncomingMessage, response: ServerResponse): void => forward(incoming, response, targetsOf(incoming), agent);
   server.on('request', pass).on('checkContinue', pass).on('checkExpectation', pass);
-  server.on('upgrade', (incoming, socket: Socket, head) => tunnel(incoming, socket, head, targetsOf(incoming)[0]!));
+  const upgraded = new Set<Socket>();
+  server.on('upgrade', (incoming, socket: Socket, head) => {
+    upgraded.add(socket.on('error', () => socket.destroy()).once('close', () => upgraded.delete(socket)));
+    const response = responseTo(incoming, socket);
+    if (upgraded.size > maxSockets)
+      refuse(response, new TelemetryError('overloaded', 'Connect again in a moment: too many WebSockets are open.'));
+    else forward(incoming, response, targetsOf(incoming), agent, { head, quietMs });
+  });
   server.on('clientError', (error, socket) => answerBrokenRequest(error as ParserError, socket as Socket, () => {}));
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   return {
@@ -66,16 +83,46 @@ export async function startRouter({ targets, host, port }: RouterOptions): Promi
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of upgraded) socket.destroy();
         agent.destroy();
       }),
   };
 }
 
+/** Only these upgrades are passed on: a request that asks for another protocol, or has a body, is answered as if it had not asked. */
+const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  headers['content-length'] === undefined &&
+  headers['transfer-encoding'] === undefined;
+
+/** What Node leaves out for a request that asks for an upgrade: the way to answer it with anything else, which ends the connection. */
+function responseTo(incoming: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(incoming);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  return response.once('finish', () => socket.destroySoon());
+}
+
+/** A request for a WebSocket. */
+interface Upgrade {
+  /** What the client has sent after its request. */
+  readonly head: Buffer;
+  readonly quietMs: number;
+}
+
 /** Asks the first target. Where nobody listens nothing was sent, so that the next one can be asked. */
-function forward(incoming: IncomingMessage, response: ServerResponse, [target, ...others]: readonly URL[], agent: Agent): void {
+function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  [target, ...others]: readonly URL[],
+  agent: Agent,
+  upgrade?: Upgrade,
+): void {
+  if (!target) return refuse(response, new TelemetryError('not_ready', away));
   const { method, url: path } = incoming;
-  const { hostname, port } = target!;
-  const outgoing = request({ agent, hostname, port, method, path, setHost: false } as RequestOptions);
+  const { hostname, port } = target;
+  const outgoing = request({ agent: upgrade ? false : agent, hostname, port, method, path, setHost: false } as RequestOptions);
   for (const [name, values] of Map.groupBy(pairs(incoming), ([key]) => key))
     outgoing.setHeader(
       name,
@@ -93,16 +140,43 @@ function forward(incoming: IncomingMessage, response: ServerResponse, [target, .
   });
   outgoing.once('continue', () => response.writeContinue());
   outgoing.once('error', (cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ECONNREFUSED' && others.length > 0) forward(incoming, response, others, agent);
-    else refuse(response, cause);
+    if (cause.code === 'ECONNREFUSED' && others.length > 0) forward(incoming, response, others, agent, upgrade);
+    else refuse(response, new TelemetryError('not_ready', away, { cause }));
   });
   response.once('close', () => {
     // A body that was refused is read to its end, so that the client gets to see the answer.
     incoming.unpipe(outgoing).resume();
     outgoing.destroy();
   });
+  if (upgrade) {
+    ask(outgoing, response, upgrade);
+    return;
+  }
   const send = (): unknown => incoming.pipe(outgoing);
   outgoing.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
+}
+
+/** Asks the role for the upgrade. Once the role has said yes, the two connections are one. */
+function ask(outgoing: ClientRequest, response: ServerResponse, { head, quietMs }: Upgrade): void {
+  outgoing.setHeader('connection', 'Upgrade').setHeader('upgrade', 'websocket');
+  outgoing.setTimeout(quietMs, () => outgoing.destroy(new Error('no answer')));
+  outgoing.once('upgrade', (answer, far, farHead) => {
+    const near = response.socket!;
+    response.detachSocket(near);
+    const lines = Array.from(
+      { length: answer.rawHeaders.length / 2 },
+      (_, at) => `${answer.rawHeaders[2 * at]}: ${answer.rawHeaders[2 * at + 1]}\r\n`,
+    );
+    near.write(`HTTP/1.1 101 ${answer.statusMessage}\r\n${lines.join('')}\r\n`);
+    near.write(farHead);
+    far.write(head);
+    near.setTimeout(0);
+    far.setTimeout(quietMs, () => far.destroy());
+    near.once('close', () => far.destroy());
+    far.on('error', () => undefined).once('close', () => near.destroy());
+    near.pipe(far).pipe(near);
+  });
+  outgoing.end();
 }
 
 /** The headers that are not about one connection, as they were sent. */
@@ -111,37 +185,29 @@ function pairs({ rawHeaders }: IncomingMessage): [name: string, value: string][]
   return all.filter(([name]) => !ofThisConnection.has(name.toLowerCase()));
 }
 
-function refuse(response: ServerResponse, cause: Error): void {
+function refuse(response: ServerResponse, error: TelemetryError): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   drainBody(response.req);
-  const { status, headers, body } = awayAnswer(newRequestId(), cause);
+  const { status, headers, body } = answerOf(error, newRequestId());
   response.writeHead(status, headers).end(body);
 }
 
+const away = 'Send the same request again in a moment: what answers it is not running.';
+
 /** What a client is told while the role that would answer it is away. */
-export function awayAnswer(
-  requestId: string,
-  cause?: Error,
-): { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const error = new TelemetryError('not_ready', 'Send the same request again in a moment: what answers it is not running.', { cause });
-  return {
-    status: statusOf[error.kind],
-    headers: { ...problemHeaders(error), 'content-type': problemContentType, 'x-request-id': requestId },
-    body: JSON.stringify(problemOf(error, requestId)),
-  };
+export const awayAnswer = (requestId: string): Answer => answerOf(new TelemetryError('not_ready', away), requestId);
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-/** Joins the two connections; what the role answers to the upgrade is its own. */
-function tunnel({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer, target: URL): void {
-  const far = connect(Number(target.port), target.hostname);
-  const lines = Array.from({ length: rawHeaders.length / 2 }, (_, at) =>
-    rawHeaders[2 * at]!.toLowerCase() === 'x-forwarded-for' ? '' : `${rawHeaders[2 * at]}: ${rawHeaders[2 * at + 1]}\r\n`,
-  );
-  far.write(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join('')}x-forwarded-for: ${socket.remoteAddress ?? 'unknown'}\r\n\r\n`);
-  far.write(head);
-  socket.pipe(far).pipe(socket);
-  for (const end of [socket, far]) end.on('error', () => undefined).once('close', () => (socket.destroy(), far.destroy()));
-}
+const answerOf = (error: TelemetryError, requestId: string): Answer => ({
+  status: statusOf[error.kind],
+  headers: { ...problemHeaders(error), 'content-type': problemContentType, 'x-request-id': requestId },
+  body: JSON.stringify(problemOf(error, requestId)),
+});

@@ -1,5 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { roleOf } from './routes.js';
+import { patternOf, roleOf, routes } from './routes.js';
+
+describe('a path of the table', () => {
+  it.each([
+    ['/ingest', '^/ingest$'],
+    ['/v1/*', '^/v1/'],
+    ['/*', '^/'],
+    ['/v1/sources/*/commands', '^/v1/sources/[^/]+/commands$'],
+    ['/v1/sources/*/*/stream', '^/v1/sources/[^/]+/[^/]+/stream$'],
+  ])('%s is %s', (path, pattern) => {
+    expect(patternOf(path)).toBe(pattern);
+  });
+
+  it('has nothing that a regular expression reads otherwise, and the last one fits everything', () => {
+    expect(routes.filter(({ path }) => !/^(\/[\w-]+|\/\*)+$/.test(path))).toEqual([]);
+    expect(routes.at(-1)!.path).toBe('/*');
+  });
+});
 
 describe('which role answers', () => {
   it.each([

@@ -1,27 +1,29 @@
-/** The roles that answer requests from outside. */
-export type FrontRole = 'ingress' | 'query' | 'control';
+import { roles, roleTable, type Role } from './roles.js';
 
 export interface Route {
-  /** `/*` at its end is everything below it; anything else is that one path. */
+  /** As a row of the table of roles says it. */
   readonly path: string;
-  readonly role: FrontRole;
+  readonly role: Role;
 }
 
+/** Which role answers which path, the first that fits. The last one fits every path. */
+export const routes: readonly Route[] = roles.flatMap((role) => roleTable[role].paths.map((path) => ({ path, role })));
+
 /**
- * Which role answers which path, the first that fits. The one place where the roles become one address: the router of
- * `npm run cluster` and the configuration of the proxy in `infra/` are made from it.
+ * A path of the table as a regular expression for decoded paths, in words that nginx and JavaScript both understand. No part of it can
+ * match in two ways, so that a long path costs no more than its length.
  */
-export const routes: readonly Route[] = [
-  { path: '/ingest', role: 'ingress' },
-  { path: '/v1/*', role: 'query' },
-  { path: '/*', role: 'control' },
-];
+export function patternOf(path: string): string {
+  const begins = path.endsWith('/*');
+  return `^${(begins ? path.slice(0, -1) : path).replaceAll('*', '[^/]+')}${begins ? '' : '$'}`;
+}
+
+const patterns = routes.map(({ path, role }) => ({ pattern: new RegExp(patternOf(path)), role }));
 
 /** The role that answers a request target as it was sent: perhaps with a host before its path, or with its letters percent-encoded. */
-export function roleOf(target: string): FrontRole {
+export function roleOf(target: string): Role {
   const path = decoded(target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0]!);
-  const fits = (route: Route): boolean => (route.path.endsWith('/*') ? path.startsWith(route.path.slice(0, -1)) : path === route.path);
-  return (routes.find(fits) ?? routes.at(-1)!).role;
+  return (patterns.find(({ pattern }) => pattern.test(path)) ?? routes.at(-1)!).role;
 }
 
 function decoded(path: string): string {

@@ -23,6 +23,8 @@ export interface Generations {
   live(): Stores;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
+  /** Why writers of these generations have to wait, in words for the operator; undefined when they need not. */
+  whyNotWritten(): string | undefined;
   /** Calls `listener` after what is wanted has changed. Returns how to end that. */
   changes(listener: () => void): () => void;
 }
@@ -30,5 +32,5 @@ export interface Generations {
 /** One generation for good. */
 export function onlyGeneration({ series, events }: Stores): Generations {
   const only = { suffix: '', series, events };
-  return { ready: Promise.resolve(), live: () => only, wanted: () => [only], changes: () => () => {} };
+  return { ready: Promise.resolve(), live: () => only, wanted: () => [only], whyNotWritten: () => undefined, changes: () => () => {} };
 }

@@ -1,11 +1,12 @@
 import { posix } from 'node:path';
 import ts from 'typescript';
+import { roles } from '#runtime';
 
 /** What the parts of a role may use: no adapter, no composition. */
 const ports = ['model', 'log', 'topics', 'stores'];
 const faces = [...ports, 'edge'];
 const adapters = ['kafka', 'questdb', 'sqlite'];
-const apps = ['ingress', 'processors', 'query', 'gateway', 'control', 'embedded', 'cli'];
+const apps = [...roles, 'embedded', 'cli'];
 
 /** Who may import whom. Tests and `libs/testing` may import anything. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -21,18 +22,14 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   sqlite: ports,
   edge: ports,
   runtime: [...faces, ...adapters],
-  ingress: faces,
-  processors: faces,
-  query: faces,
-  gateway: faces,
-  control: faces,
+  ...Object.fromEntries(roles.map((role) => [role, faces])),
   console: ['model'],
   embedded: [...faces, ...apps],
   // A stopped server's data folder is opened by the command line itself, the data plane by runtime.
   cli: [...faces, ...apps, 'sqlite', 'runtime'],
   // The bench and the build scripts are what a stand-alone client is: they know the vocabulary, and everything else goes over HTTP. Which
   // roles and settings there are, runtime knows; what lines for QuestDB cost, its adapter; how a folder is locked, that of SQLite.
-  infra: ['model', 'testing', 'runtime', 'questdb', 'sqlite'],
+  infra: ['model', 'runtime', 'questdb', 'sqlite'],
 };
 
 /** Which of ours may import a client library: the bench measures some as they come. What is not listed may be imported anywhere but in `model`. */

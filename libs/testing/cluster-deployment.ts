@@ -73,8 +73,7 @@ export class ClusterDeployment implements Deployment {
       };
     });
     const urls = (role: Role): string[] => replicas.filter((one) => one.role === role).map(({ process: { url } }) => url);
-    const targets = { ingress: urls('ingress'), query: urls('query'), control: urls('control') };
-    const router = await startRouter({ targets, host: '127.0.0.1', port: 0 });
+    const router = await startRouter({ targets: urls, host: '127.0.0.1', port: 0 });
     const deployment = new ClusterDeployment(environment, replicas, router, keys);
     await deployment.#start();
     return deployment;
@@ -110,7 +109,7 @@ export class ClusterDeployment implements Deployment {
       const groups = await this.#lags('processors', 'headwater_group_lag_records');
       if (groups.length < 3 * this.processes('processors').length)
         throw new Error(`only ${groups.length} lags of consumer groups are told`);
-      const views = await Promise.all((['query', 'control'] as const).map((role) => this.#lags(role, 'headwater_view_lag_records')));
+      const views = await Promise.all(roles.map((role) => this.#lags(role, 'headwater_view_lag_records')));
       const behind = [groups, ...views].flat().filter(([, records]) => records > 0);
       if (behind.length > 0) throw new Error(`behind the log: ${behind.map(([name, records]) => `${name} by ${records}`).join(', ')}`);
     }, 180_000);
