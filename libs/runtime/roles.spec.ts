@@ -5,6 +5,7 @@ import { createHttpApp } from '#edge';
 import { CHECKPOINT_MS, type Topic, type View } from '#log';
 import * as stores from '#stores';
 import { MemoryLog, MemoryModule } from '#testing';
+import { groups } from '#topics';
 import { roles, roleTable, type Role } from './roles.js';
 
 /** Remembers which topics are looked at. */
@@ -36,6 +37,10 @@ describe('the table of roles', () => {
 
   it.each(roles.filter((role) => roleTable[role].stores))('has stores opened for %s only because it asks for them', async (role) => {
     await expect(viewsOf(role, false)).rejects.toThrow(/can't resolve dependencies/);
+  });
+
+  it('has the role of every consumer group', () => {
+    expect(groups.filter(({ role }) => !roles.includes(role as Role))).toEqual([]);
   });
 
   it('is what the README says', () => {

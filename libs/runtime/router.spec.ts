@@ -22,7 +22,12 @@ describe('a router before the roles', () => {
     server = await startEmbedded({ dataDir, trustedProxies: ['127.0.0.1'] });
     // One of two for ingress is not there.
     const away = [await nobody(), await nobody()];
-    const targets: Partial<Record<Role, readonly string[]>> = { ingress: [away[0]!, server.url], query: [server.url], control: away };
+    const targets: Partial<Record<Role, readonly string[]>> = {
+      ingress: [away[0]!, server.url],
+      query: [server.url],
+      gateway: [server.url],
+      control: away,
+    };
     router = await before((role) => targets[role] ?? []);
   });
   afterAll(async () => {
@@ -77,6 +82,11 @@ describe('a router before the roles', () => {
     const answer = await fetch(`${router.url}/openapi.json`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await answer.json()).toMatchObject({ code: 'not_ready', request_id: answer.headers.get('x-request-id') });
+  });
+
+  it('gives a WebSocket that its role does not know what any unknown route gets', async () => {
+    const { status, head } = await upgrade(router.url, '/ws/device');
+    expect([status, head]).toEqual([404, expect.stringContaining('"code":"unknown_route"')]);
   });
 
   it('tells the role whose address it is, which no client can make up', async () => {

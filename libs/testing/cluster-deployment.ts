@@ -13,7 +13,8 @@ import { serverEnvironment } from './servers.js';
 
 /** A second replica is there where two may disagree about what is whose. */
 const fewRoles: readonly Role[] = [...roles, 'processors'];
-export const twoOfEach: readonly Role[] = [...roles, ...roles];
+/** Two of each but of the gateway, which has no state to disagree about: a process takes memory and a part of a second of every start. */
+export const twoOfEach: readonly Role[] = [...roles, ...roles.filter((role) => role !== 'gateway')];
 
 export interface ClusterOptions {
   /** How roles are told of the servers. */

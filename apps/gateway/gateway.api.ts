@@ -1,0 +1,4 @@
+import type { Operation } from '#edge';
+
+/** Connections. */
+export const gatewayOperations: readonly Operation[] = [];

@@ -1,0 +1,6 @@
+import { asServer } from '#launch';
+
+await asServer(async () => {
+  const [{ cluster, run }, { GatewayModule }] = await Promise.all([import('#runtime'), import('./gateway.module.js')]);
+  await run(GatewayModule, cluster('gateway'));
+});
