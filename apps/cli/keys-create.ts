@@ -54,11 +54,11 @@ async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedK
   const storage = await offline(dir, () => openStorage(dir));
   try {
     const organizations = new Organizations(storage.views, storage.log, Date.now);
-    await organizations.ready;
+    const keyring = new Keyring(storage.views, storage.log, Date.now);
+    await Promise.all([organizations.ready, keyring.ready]);
     const [organization, ...others] = organizations.list();
     if (!organization || others.length > 0)
       throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
-    const keyring = new Keyring(storage.views, storage.log, Date.now);
     const { key, secret } = await keyring.create(organization.orgId, name, scopes);
     return { ...toListed(key), api_key: secret };
   } finally {

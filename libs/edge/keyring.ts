@@ -1,7 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { entry, RECORD_LOG, tombstone, VIEWS, type RecordLog, type View, type Views } from '#log';
-import { formatKey, isWellFormedKey, keyDisplay, keyRandomBytes, TelemetryError, type ApiKey, type Caller, type Scope } from '#model';
+import {
+  formatKey,
+  isWellFormedKey,
+  keyDecider,
+  keyDisplay,
+  keyRandomBytes,
+  TelemetryError,
+  type ApiKey,
+  type Caller,
+  type KeyCommand,
+  type KeyEvent,
+  type Scope,
+} from '#model';
 import { apiKeys } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { KeysByOrganization } from './keys-by-organization.js';
@@ -14,7 +26,13 @@ const maxVerified = 10_000;
 /** Shows a secret to a person. Resolves when that is done. */
 export type ShowSecret = (secret: string) => Promise<void>;
 
-/** API keys, as the log tells them. */
+/** A key, and its secret, which is kept nowhere. */
+export interface MadeKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** API keys, as the log tells them. They are made and ended once `ready` has resolved. */
 @Injectable()
 export class Keyring {
   readonly #keys: View<ApiKey>;
@@ -82,53 +100,64 @@ export class Keyring {
   }
 
   /**
-   * Makes a key that works here at once. The secret is kept nowhere: it is shown to a person, once. Rejects `log_unavailable`; the key may
-   * then exist all the same, but nobody has its secret.
-   *
-   * @param show shows the secret before the key is made: a key that could not be shown is not made. Without it the caller shows the secret.
+   * Makes a key that works here at once. The secret is kept nowhere: the caller shows it to a person, once. Rejects `log_unavailable`; the
+   * key may then exist all the same, but nobody has its secret.
    */
-  async create(orgId: string, name: string, scopes: readonly Scope[], show?: ShowSecret): Promise<{ key: ApiKey; secret: string }> {
-    const secret = formatKey(randomBytes(keyRandomBytes));
-    const digest = sha256(secret);
-    const key: ApiKey = {
-      keyId: keyIdOf(digest),
-      orgId,
-      name,
-      sha256: digest,
-      ...keyDisplay(secret),
-      scopes,
-      createdMs: this.clock(),
-    };
-    await show?.(secret);
-    await appendShown(this.log, this.#keys, entry(apiKeys, key));
-    return { key, secret };
+  async create(orgId: string, name: string, scopes: readonly Scope[]): Promise<MadeKey> {
+    return (await this.#make('create', orgId, name, scopes))!;
   }
 
   /**
-   * As `create`, for an organization without a key. Where several processes do this at the same time, the key that comes first in the log
-   * stays; whose own is another one gets undefined. So `show` is for where there is one process.
+   * As `create`, where the organization has no key; undefined where it has one. Where several processes do this at the same time, the key
+   * that comes first in the log stays, and the others get undefined. So `show` is for where there is one process.
+   *
+   * @param show shows the secret before the key is made: a key that could not be shown is not made. Without it the caller shows the secret.
    */
-  async createFirst(
-    orgId: string,
-    name: string,
-    scopes: readonly Scope[],
-    show?: ShowSecret,
-  ): Promise<{ key: ApiKey; secret: string } | undefined> {
+  async createFirst(orgId: string, name: string, scopes: readonly Scope[], show?: ShowSecret): Promise<MadeKey | undefined> {
     let firstId: string | undefined;
     const end = this.#keys.changes(({ key, value }) => {
       if (value?.orgId === orgId) firstId ??= key;
     });
-    const made = await this.create(orgId, name, scopes, show).finally(end);
-    if (made.key.keyId === firstId) return made;
+    const made = await this.#make('create_first', orgId, name, scopes, show).finally(end);
+    if (!made || made.key.keyId === firstId) return made;
     await this.delete(orgId, made.key.keyId);
     return undefined;
   }
 
   /** Ends a key; false when the organization has no such key. Rejects `log_unavailable`; the key may then be gone all the same. */
   async delete(orgId: string, keyId: string): Promise<boolean> {
-    if (this.#keys.get(keyId)?.orgId !== orgId) return false;
-    await appendShown(this.log, this.#keys, tombstone(apiKeys, keyId));
-    return true;
+    const event = await this.#carryOut(orgId, { ...this.#asked(), does: 'delete', keyId });
+    return event?.is === 'deleted';
+  }
+
+  async #make(
+    does: 'create' | 'create_first',
+    orgId: string,
+    name: string,
+    scopes: readonly Scope[],
+    show?: ShowSecret,
+  ): Promise<MadeKey | undefined> {
+    const secret = formatKey(randomBytes(keyRandomBytes));
+    const digest = sha256(secret);
+    const asked = this.#asked();
+    const key: ApiKey = { keyId: keyIdOf(digest), orgId, name, sha256: digest, ...keyDisplay(secret), scopes, createdMs: asked.askedMs };
+    const event = await this.#carryOut(orgId, { ...asked, does, key }, () => show?.(secret));
+    return event?.is === 'created' ? { key, secret } : undefined;
+  }
+
+  #asked(): Pick<KeyCommand, 'id' | 'askedMs'> {
+    return { id: randomUUID(), askedMs: this.clock() };
+  }
+
+  /** Decides a command on what the view shows. Two processes that do this at the same time decide without each other. */
+  async #carryOut(orgId: string, command: KeyCommand, beforeCreated?: () => Promise<void> | undefined): Promise<KeyEvent | undefined> {
+    const keyIds = new Set(this.list(orgId).map(({ keyId }) => keyId));
+    const [event] = keyDecider.decide({ ...keyDecider.initial, keyIds }, command, command.askedMs);
+    if (event?.is === 'created') {
+      await beforeCreated?.();
+      await appendShown(this.log, this.#keys, entry(apiKeys, event.key));
+    } else if (event?.is === 'deleted') await appendShown(this.log, this.#keys, tombstone(apiKeys, event.keyId));
+    return event;
   }
 }
 

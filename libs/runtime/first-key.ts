@@ -15,7 +15,6 @@ export async function firstKey(organizations: Organizations, keyring: Keyring, s
   const [known, ...others] = organizations.list();
   if (others.length > 0) return undefined;
   const { orgId } = known ?? (await organizations.create('My organization', true, firstOrgId));
-  if (keyring.list(orgId).length > 0) return undefined;
   return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin'], show))?.secret;
 }
 
