@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import { forever } from '#model';
-import { Delivery } from './delivery.js';
-import { Figures } from './figures.js';
-import { NotAccepted } from './line-sink.js';
-import { Outage } from './outage.js';
-import { Signal } from './signal.js';
+import { Delivery, Figures, NotAccepted, Outage, Signal } from './delivery.js';
 
 const body = Buffer.from('t,a=b value=1 1\n');
 
@@ -19,8 +15,8 @@ function aDelivery(...outcomes: readonly ('accepted' | 'none' | 'unknown')[]) {
   };
   const of = (): Promise<void> => Promise.resolve(void done.push('visible'));
   const changed = new Signal();
-  const way = { sink: { send }, visibility: { of }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
-  return { delivery: new Delivery(way as never, forever, changed), changed, done };
+  const path = { sink: { send }, visibility: { of }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
+  return { delivery: new Delivery(path, forever, changed), changed, done };
 }
 const giveUp = (): void => {
   throw new Error('given up');

@@ -1,11 +1,8 @@
 import type { Window } from '#model';
 import { compareRows, type Moment, type StoredRow } from '#stores';
-import type { Layout } from './layout.js';
 import { sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
-import { rollupTables, type Tables } from './tables.js';
-
-type Row = StoredRow['row'];
+import { type Layout, levels, type Tables } from './tables.js';
 
 const pageRows = 20_000;
 const endMs = 253_402_300_800_000;
@@ -13,7 +10,7 @@ const endMs = 253_402_300_800_000;
 /** What the rows of a table are, the column with the name of the metric, and the columns that follow; in the order of a dump. */
 const contents: readonly (readonly [what: StoredRow['what'], table: keyof Tables, metric: 'metric' | 'name', rest: string])[] = [
   ['raw', 'points', 'metric', 'tags, value'],
-  ...(['1m', '1h', '1d'] as const).map((what, at) => [what, rollupTables[at]!, 'metric', 'min, max, sum, count'] as const),
+  ...levels.map(({ interval, table }) => [interval, table, 'metric', 'min, max, sum, count'] as const),
   ['metric names', 'metrics', 'metric', '1'],
   ['events', 'events', 'name', 'digest, value, tags, received, place'],
 ];
@@ -33,18 +30,18 @@ export async function* dump(sql: Sql, tables: Tables, layout: Layout, at?: Momen
 }
 
 /** Rows of whole milliseconds, so that a page can be ordered by itself. */
-async function* pages(sql: Sql, select: string, window: Window): AsyncGenerator<Row[]> {
+async function* pages(sql: Sql, select: string, window: Window): AsyncGenerator<StoredRow['row'][]> {
   const { endMs: toMs } = window;
   for (let fromMs = window.startMs; fromMs < toMs;) {
     const some = sqlWindow({ startMs: fromMs, endMs: toMs });
-    const rows = await sql.patientRows<Row>(`${select} ORDER BY ts LIMIT ${pageRows}`, some);
+    const rows = await sql.patientRows<StoredRow['row']>(`${select} ORDER BY ts LIMIT ${pageRows}`, some);
     if (rows.length < pageRows) {
       yield rows;
       return;
     }
     const lastMs = rows.at(-1)![0];
     const whole = rows.filter(([timestampMs]) => timestampMs < lastMs);
-    yield whole.length > 0 ? whole : await sql.patientRows<Row>(select, sqlWindow({ startMs: lastMs, endMs: lastMs + 1 }));
+    yield whole.length > 0 ? whole : await sql.patientRows<StoredRow['row']>(select, sqlWindow({ startMs: lastMs, endMs: lastMs + 1 }));
     fromMs = whole.length > 0 ? lastMs : lastMs + 1;
   }
 }

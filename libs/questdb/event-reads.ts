@@ -1,9 +1,9 @@
 import { compareUtf8, type LogEntry, tagsOf, type Window } from '#model';
-import type { Layout } from './layout.js';
 import type { Lookups } from './lookups.js';
 import { type Slices, sqlWindow } from './slices.js';
 import type { Value } from './sql.js';
-import { arrival, arrivalParts, type Tables } from './tables.js';
+import type { Layout, Tables } from './tables.js';
+import { arrival, arrivalParts } from './views.js';
 
 interface EventRow {
   readonly timestampMs: number;

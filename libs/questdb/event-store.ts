@@ -1,8 +1,18 @@
-import { type EventBatch, type LogEntry, TelemetryError, type Window } from '#model';
+import type { Sender } from '@questdb/nodejs-client';
+import { type EventBatch, eventDigest, forever, type LogEntry, tagsKey, TelemetryError, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
+import type { Client } from './client.js';
+import { Delivery, type LineSink, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
-import type { EventWriter } from './event-writer.js';
+import type { Layout } from './tables.js';
 
+/** Of one commit, unless a single record has more rows. */
+const maxRows = 5000;
+const maxBatches = 64;
+/** Of events that wait or are in flight. */
+const maxBytes = 64 << 20;
+const lookMs = 500;
+const lastMs = 253_402_300_799_999;
 const allTime = { startMs: 0, endMs: Infinity };
 
 /** Events in a table of one generation. */
@@ -49,4 +59,148 @@ export class QuestDbEventStore implements EventStore {
     this.#ended = true;
     await this.writer.end();
   }
+}
+
+/** Events are sent by QuestDB's client, never as lines of ours. */
+const noLines: LineSink = { send: () => Promise.reject(new Error('there are no lines of events')) };
+
+interface Waiting {
+  readonly batches: readonly EventBatch[];
+  readonly bytes: number;
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/** Writes events: those that come while a commit is in flight are the next commit. Their order does not matter. */
+export class EventWriter {
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #heldBytes = 0;
+  readonly #changed = new Signal();
+  readonly #delivery: Delivery;
+
+  constructor(
+    private readonly client: Client,
+    private readonly path: Omit<WritePath, 'sink'>,
+    private readonly layout: () => Promise<Layout>,
+  ) {
+    this.#delivery = new Delivery({ ...path, sink: noLines }, forever, this.#changed);
+  }
+
+  /** Why rows do not come through; undefined while they do, and when there are none. */
+  get trouble(): string | undefined {
+    return this.#running && this.path.outage.reason;
+  }
+
+  /** What waits and is under way, about. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Resolves when readers see the events. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
+  async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    const values = batches.map(({ value }) => value);
+    for (const batch of values) check(batch);
+    const bytes = values.reduce((sum, batch) => sum + bytesOf(batch), 0);
+    await this.#hold(bytes);
+    const written = Promise.withResolvers<void>();
+    this.#waiting.push({ batches: values, bytes, written });
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return written.promise;
+  }
+
+  /** Resolves when these may wait too, and counts them. Rejects `store_unavailable` when that is not foreseeable. */
+  async #hold(bytes: number): Promise<void> {
+    while (this.#heldBytes >= maxBytes) {
+      this.#delivery.check();
+      this.path.outage.check();
+      await this.#changed.wait(lookMs);
+    }
+    this.#heldBytes += bytes;
+  }
+
+  /** Takes no more. */
+  async end(): Promise<void> {
+    this.#delivery.end();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      await this.#write(group);
+      this.#heldBytes -= group.reduce((sum, { bytes }) => sum + bytes, 0);
+      this.#changed.ring();
+    }
+  }
+
+  /** A row that is refused is the fault of one call, which is found by sending each by itself. */
+  async #write(group: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#commit(group.flatMap(({ batches }) => batches));
+      for (const { written } of group) written.resolve();
+    } catch (cause) {
+      if (cause instanceof Refused && group.length > 1) for (const one of group) await this.#write([one]);
+      else for (const { written } of group) written.reject(cause);
+    }
+  }
+
+  async #commit(batches: readonly EventBatch[]): Promise<void> {
+    const giveUp = (): void => this.path.outage.check();
+    for (const some of bySize(batches)) {
+      await this.#delivery.untilItWorks(
+        () =>
+          this.client.send(
+            (sender) => this.#build(sender, some),
+            () => this.#delivery.check(),
+          ),
+        giveUp,
+      );
+    }
+    await this.#delivery.visible(giveUp);
+    this.path.figures.rows.events += batches.reduce((sum, { events }) => sum + events.length, 0);
+  }
+
+  async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
+    const { arrivalsAreKeys } = await this.layout();
+    for (const { orgId, sourceId, receivedMs, events } of batches) {
+      for (const event of events) {
+        const tags = tagsKey(event.tags);
+        sender.table(this.path.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
+        sender.stringColumn('value', event.value).stringColumn('tags', tags);
+        sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
+        if (arrivalsAreKeys) sender.intColumn('received', receivedMs);
+        await sender.at(event.timestampMs, 'ms');
+      }
+    }
+  }
+}
+
+/** In memory, about. */
+function bytesOf({ events }: EventBatch): number {
+  const rowBytes = 200;
+  return events.reduce((sum, { metric, value }) => sum + rowBytes + metric.length + value.length, 0);
+}
+
+function check({ orgId, sourceId, events }: EventBatch): void {
+  if (orgId === '' || sourceId === '') throw new Error('a batch of events names no organization or no source');
+  for (const { metric, timestampMs } of events) {
+    if (metric === '') throw new Error('an event names no metric');
+    if (!Number.isInteger(timestampMs) || timestampMs < 0 || timestampMs > lastMs)
+      throw new Error('an event has a time outside of 1970 to 9999');
+  }
+}
+
+function bySize(batches: readonly EventBatch[]): EventBatch[][] {
+  const groups: EventBatch[][] = [];
+  let rows = 0;
+  for (const batch of batches) {
+    if (groups.length === 0 || groups.at(-1)!.length === maxBatches || rows + batch.events.length > maxRows) {
+      groups.push([]);
+      rows = 0;
+    }
+    groups.at(-1)!.push(batch);
+    rows += batch.events.length;
+  }
+  return groups;
 }

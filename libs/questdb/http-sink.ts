@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { during, type Lease } from '#model';
-import { NotAccepted, Refused, type LineSink } from './line-sink.js';
+import { NotAccepted, Refused, type LineSink } from './delivery.js';
 
-/** What an operator is told of: an answer that takes longer. */
+/** An answer that takes longer is reported to the operator. */
 const slowMs = 5000;
-/** After this an attempt to connect is given up: a host that is gone says nothing. */
+/** After this an attempt to connect is given up: a host that is gone does not answer. */
 const connectMs = 3000;
-/** After this a request is given up: what was not delivered of it is thrown away. */
+/** After this a request is given up, and what the kernel has not delivered of it is thrown away. */
 const lostMs = 60_000;
 /** How often a request under way is looked at. */
 const lookMs = 250;
@@ -64,8 +64,8 @@ export class HttpSink implements LineSink {
     const connection = new Connection(sending, () => write(sending, body, goesOn));
     const beganMs = performance.now();
     const looking = setInterval(() => {
-      const mostMs = connection.connected ? lostMs : connectMs;
-      if (!goesOn() || performance.now() - beganMs > mostMs) connection.reset();
+      const maxMs = connection.connected ? lostMs : connectMs;
+      if (!goesOn() || performance.now() - beganMs > maxMs) connection.reset();
     }, lookMs);
     try {
       const [answer] = (await once(sending, 'response')) as [IncomingMessage];

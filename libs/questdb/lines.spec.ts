@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Lines, symbolsText } from './lines.js';
+import { Lines } from './lines.js';
+import { symbolsText } from './series-names.js';
 
 describe('symbols of a line', () => {
   it.each([

@@ -1,6 +1,5 @@
 import type { Bucket } from '#rollups';
 
-const special = /[ ,=\\\n\r]/g;
 const space = ' '.charCodeAt(0);
 const newline = '\n'.charCodeAt(0);
 const backslash = '\\'.charCodeAt(0);
@@ -11,12 +10,6 @@ const valueField = doubleField(' value');
 const minField = doubleField(' min');
 const maxField = doubleField(',max');
 const sumField = doubleField(',sum');
-
-/** Symbols of a line, as they stand behind the table's name. An empty value would be none at all and is left out. */
-export function symbolsText(symbols: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(symbols).filter(([, value]) => value !== '');
-  return parts.map(([name, value]) => `,${name}=${value.replace(special, '\\$&')}`).join('');
-}
 
 /** Rows in QuestDB's line protocol, as bytes that grow. Times are Unix milliseconds, whole and from 0 to the year 9999; doubles are finite. */
 export class Lines {

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Row, Sql, Value } from './sql.js';
 import type { Tables } from './tables.js';
 
-/** So long an answer without rows waits for what its tables have accepted: beyond this they are far behind, and so is every reader. */
-const mostMs = 5000;
-const pauseMs = { least: 2, most: 50 };
+/** How long an answer without rows waits until the tables show what they have accepted. Tables further behind are so for every reader. */
+const maxMs = 5000;
+const pauseMs = { min: 2, max: 50 };
 
 /**
  * Questions that look names up: of an organization, a source, a metric. QuestDB, up to 9.4 at least, does not find some of the names that a
@@ -36,8 +36,8 @@ export class Lookups {
   async #settled(tables: readonly string[]): Promise<void> {
     const accepted = await this.#behind(tables);
     const beganMs = performance.now();
-    for (let left = accepted; left.size > 0 && performance.now() - beganMs < mostMs;) {
-      await pause(Math.min(pauseMs.most, Math.max(pauseMs.least, (performance.now() - beganMs) / 4)));
+    for (let left = accepted; left.size > 0 && performance.now() - beganMs < maxMs;) {
+      await pause(Math.min(pauseMs.max, Math.max(pauseMs.min, (performance.now() - beganMs) / 4)));
       const now = await this.#behind(tables);
       left = new Map([...left].filter(([table, { accepted: until }]) => (now.get(table)?.shown ?? Infinity) < until));
     }

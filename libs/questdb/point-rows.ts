@@ -1,28 +1,113 @@
-import type { Lease } from '#model';
-import { Delivery, type Way } from './delivery.js';
-import { dueAfter } from './flush-times.js';
-import { type LatePart, LateRows } from './late-rows.js';
-import { Refused } from './line-sink.js';
+import { bucketStartMs, type Lease } from '#model';
+import type { NameRows, SeriesName } from './client.js';
+import { Delivery, Refused, RefusedRow, Signal, type WritePath } from './delivery.js';
 import { Lines } from './lines.js';
-import type { NameRows, SeriesName } from './name-rows.js';
-import { RefusedRow } from './refused-row.js';
 import type { Series, TagSet } from './series-names.js';
-import { Signal } from './signal.js';
 
-/** Rows that are sent without waiting for their time. */
+/** So many live rows are sent before they are due. */
 const fullRows = 50_000;
-/** What may wait and be under way. */
-const mostBytes = 64 << 20;
+/** Of rows that wait or are in flight. */
+const maxBytes = 64 << 20;
 const lookMs = 500;
 const firstBytes = 1 << 16;
-const mostSpareBytes = 16 << 20;
+const maxSpareBytes = 16 << 20;
+/** Of one commit: QuestDB rewrites each partition that late rows touch, and other commits wait meanwhile. */
+const maxPartitions = 50;
+/** From the beginning of one flush to that of the next. */
+const liveMs = { min: 1000, max: 5000 };
+const lateMs = { min: 5000, max: 30_000 };
+/**
+ * The time between flushes is so many times the time that QuestDB took to apply the last one, so that the table is at work for a quarter of
+ * the time. Where that would keep readers waiting for longer than `max`, the table works more instead.
+ */
+const timesApply = 4;
+
+/** When rows are due that wait for their time. */
+export interface DueMs {
+  readonly live: number;
+  readonly late: number;
+}
+
+/** A flush that readers see. */
+export interface Flushed {
+  readonly beganMs: number;
+  /** From its acceptance until readers saw it. */
+  readonly applyMs: number;
+  /** Whether it had late rows, whose cost says nothing about the next live ones. */
+  readonly late: boolean;
+}
+
+/** When rows are due after a flush, on the clock of its beginning. */
+export function dueAfter(before: DueMs, { beganMs, applyMs, late }: Flushed): DueMs {
+  const next = ({ min, max }: typeof liveMs): number => beganMs + Math.min(max, Math.max(min, timesApply * applyMs));
+  return late ? { live: beganMs + liveMs.min, late: next(lateMs) } : { live: next(liveMs), late: before.late };
+}
+
+/** Rows of one organization in one partition. */
+export interface LatePart {
+  readonly lines: Lines;
+}
+
+/**
+ * Late rows wait apart, because each partition that they touch is written anew. Rows of one key stay in order: they are of one
+ * organization and partition.
+ */
+export class LateRows {
+  /** Counts how often it became empty. */
+  round = 0;
+  readonly #organizations = new Map<string, Map<number, LatePart>>();
+
+  /** @param partitionMs time of one partition. */
+  constructor(private readonly partitionMs: number) {}
+
+  get empty(): boolean {
+    return this.#organizations.size === 0;
+  }
+
+  /** Where a row of this time goes. */
+  lines(org: string, timestampMs: number): Lines {
+    const partition = bucketStartMs(timestampMs, this.partitionMs);
+    let parts = this.#organizations.get(org);
+    if (!parts) this.#organizations.set(org, (parts = new Map()));
+    let late = parts.get(partition);
+    if (!late) parts.set(partition, (late = { lines: new Lines(256) }));
+    return late.lines;
+  }
+
+  /** All that waits. */
+  parts(): Set<LatePart> {
+    return new Set(this.#organizations.values().flatMap((parts) => parts.values()));
+  }
+
+  /** Takes the rows of a bounded number of partitions, organizations in turn. */
+  take(): LatePart[] {
+    const taken: LatePart[] = [];
+    const different = new Set<number>();
+    for (let before = -1; before < taken.length;) {
+      before = taken.length;
+      // Round-robin: an organization that has more goes to the back of the queue.
+      const organizations = Array.from(this.#organizations);
+      for (const [org, parts] of organizations) {
+        const [partition, late] = parts.entries().next().value!;
+        if (!different.has(partition) && different.size === maxPartitions) continue;
+        different.add(partition);
+        taken.push(late);
+        parts.delete(partition);
+        this.#organizations.delete(org);
+        if (parts.size > 0) this.#organizations.set(org, parts);
+      }
+    }
+    if (this.empty) this.round++;
+    return taken;
+  }
+}
 
 interface Flush {
   readonly live: Lines;
   readonly late: readonly LatePart[];
 }
 
-/** Rows of points under one lease, on their way to the table. */
+/** Writes rows of points under one lease: live ones soon, late ones apart and more seldom. */
 export class PointRows {
   readonly #late: LateRows;
   readonly #changed = new Signal();
@@ -30,7 +115,7 @@ export class PointRows {
   readonly #table: Buffer;
   readonly #running: Promise<void>;
   #live = new Lines(firstBytes);
-  /** The last body that was sent: its memory is for the next but one. */
+  /** The memory of the last body that was sent, to be used again. */
   #spare: Lines | undefined;
   #lateBytes = 0;
   #underWay: Flush | undefined;
@@ -42,7 +127,7 @@ export class PointRows {
   #visible = 0;
 
   constructor(
-    private readonly way: Way,
+    private readonly path: WritePath,
     private readonly names: NameRows,
     lease: Lease,
     partitionMs: number,
@@ -50,8 +135,8 @@ export class PointRows {
     lost: (cause: unknown) => void,
   ) {
     this.#late = new LateRows(partitionMs);
-    this.#table = Buffer.from(way.tables[0]!);
-    this.#delivery = new Delivery(way, lease, this.#changed);
+    this.#table = Buffer.from(path.tables[0]!);
+    this.#delivery = new Delivery(path, lease, this.#changed);
     this.#running = this.#run().catch((cause: unknown) => {
       if (this.#delivery.ended) return;
       this.#delivery.end(cause);
@@ -82,12 +167,12 @@ export class PointRows {
 
   /** To be called after rows were added. */
   added(): void {
-    if (this.#live.rows >= fullRows || this.bytes > mostBytes / 2) this.#changed.ring();
+    if (this.#live.rows >= fullRows || this.bytes > maxBytes / 2) this.#changed.ring();
   }
 
   /** Resolves when more may be added. Rejects `store_unavailable` when that is not foreseeable. */
   async room(): Promise<void> {
-    while (this.bytes >= mostBytes) await this.#look();
+    while (this.bytes >= maxBytes) await this.#look();
   }
 
   /** Resolves when readers see all that was added before. Rejects `store_unavailable` when that is not foreseeable. */
@@ -109,7 +194,7 @@ export class PointRows {
    * an answer is not foreseeable.
    */
   async probe(lines: Lines, names: readonly SeriesName[]): Promise<void> {
-    const giveUp = (): void => this.way.outage.check();
+    const giveUp = (): void => this.path.outage.check();
     await this.drained();
     await this.names.probe(names, this.#delivery, giveUp);
     await this.#send(lines, giveUp);
@@ -123,7 +208,7 @@ export class PointRows {
 
   async #look(): Promise<void> {
     this.#delivery.check();
-    this.way.outage.check();
+    this.path.outage.check();
     await this.#changed.wait(lookMs);
   }
 
@@ -148,7 +233,7 @@ export class PointRows {
 
   /** Late rows are taken together with the live ones added before them, which are sent first. */
   #due(nowMs: number): Flush | undefined {
-    const pressed = this.#draining > 0 || this.bytes > mostBytes / 2;
+    const pressed = this.#draining > 0 || this.bytes > maxBytes / 2;
     const late = !this.#late.empty && (pressed || nowMs >= this.#dueMs.late);
     const live = this.#live.rows > 0 && (pressed || nowMs >= this.#dueMs.live || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
@@ -176,7 +261,7 @@ export class PointRows {
     this.#count(live.rows, lines.rows, applyMs);
     this.#visible += live.rows;
     this.#underWay = undefined;
-    if (live.length <= mostSpareBytes) this.#spare = cleared(live);
+    if (live.length <= maxSpareBytes) this.#spare = cleared(live);
     this.#underWayBytes = 0;
   }
 
@@ -189,7 +274,7 @@ export class PointRows {
   }
 
   #count(live: number, late: number, applyMs: number): void {
-    const { rows, applied } = this.way.figures;
+    const { rows, applied } = this.path.figures;
     rows.points += live;
     rows.late_points += late;
     applied.add(applyMs / 1000);

@@ -1,22 +1,19 @@
 import type { GenerationStore, SeriesStore, Stores } from '#stores';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
-import type { Way } from './delivery.js';
+import { Figures, Outage, type WritePath } from './delivery.js';
 import { dump } from './dump.js';
-import { ensureTables } from './ensure-tables.js';
 import { EventReads } from './event-reads.js';
-import { QuestDbEventStore } from './event-store.js';
-import { EventWriter } from './event-writer.js';
-import { Figures, metricsOf } from './figures.js';
+import { EventWriter, QuestDbEventStore } from './event-store.js';
 import { HttpSink } from './http-sink.js';
-import { type Layout, layoutOf, shortcomings } from './layout.js';
 import { Lookups } from './lookups.js';
-import { Outage } from './outage.js';
+import { metricsOf } from './metrics.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
 import { Sql } from './sql.js';
-import { type Partitioning, rollupTables, type Tables, tablesOf, viewing } from './tables.js';
+import { ensureTables, type Layout, layoutOf, levels, type Partitioning, shortcomings, type Tables, tablesOf } from './tables.js';
+import { publishing } from './views.js';
 import { Visibility } from './visibility.js';
 
 export interface QuestDbOptions {
@@ -50,7 +47,7 @@ interface Generation extends Stores {
 }
 
 /** One that is live, one that is made beside it, and one that is being left: a writer of an earlier one holds memory for nothing. */
-const mostGenerations = 3;
+const maxGenerations = 3;
 
 /** Opens no connection before the first question, so it works while the server is down. */
 export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commit = 'sync' }: QuestDbOptions): QuestDb {
@@ -74,7 +71,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       return layout();
     };
     const lookups = new Lookups(reading, tables);
-    const way = (...names: readonly (keyof Tables)[]): Omit<Way, 'sink'> => ({
+    const path = (...names: readonly (keyof Tables)[]): Omit<WritePath, 'sink'> => ({
       visibility,
       outage: new Outage(),
       figures,
@@ -83,14 +80,14 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const parts = {
       tables,
       partitioning,
-      points: { ...way('points'), sink: sinks[0] },
-      rollups: { ...way(...rollupTables), sink: sinks[1] },
+      points: { ...path('points'), sink: sinks[0] },
+      rollups: { ...path(...levels.map(({ table }) => table)), sink: sinks[1] },
       client: clients[0],
       sql: writing,
       layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
-    const writer = new EventWriter(clients[1], way('events'), layout);
+    const writer = new EventWriter(clients[1], path('events'), layout);
     return { series, events: new QuestDbEventStore(writer, new EventReads(lookups, tables, slices, layout), writable), layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
@@ -102,7 +99,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     // The one that was asked for last comes last.
     generations.delete(generation);
     generations.set(generation, known);
-    if (generations.size > mostGenerations) forget(generations.entries().next().value!);
+    if (generations.size > maxGenerations) forget(generations.entries().next().value!);
     return known;
   };
   const end = async (): Promise<void> => {
@@ -126,14 +123,18 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       await ensureTables(writing, tablesOf(generation), partitioning, patience);
     },
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
-    publish: async (generation) => writing.run(viewing(tablesOf(generation), await generationOf(generation).layout())),
+    publish: async (generation) => writing.run(publishing(tablesOf(generation), await generationOf(generation).layout())),
     drop: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     async *rows(generation, at) {
       yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
     },
     health: whyNot,
     whyNotWritten: () => commits.whyNot,
-    metrics: metricsOf(figures, visibility, () => generations.values()),
+    metrics: metricsOf(
+      figures,
+      () => visibility.suspended.length,
+      () => generations.values(),
+    ),
     close: end,
     crash: end,
   };

@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { Random } from '#testing';
-import { levels } from './levels.js';
+import { levels, partitionMs, type Partitioning } from './tables.js';
 import { type Question, questionsFor } from './questions.js';
 import type { Series } from './series-names.js';
-import { partitionMs, type Partitioning } from './tables.js';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** What QuestDB takes as the length of a span in seconds. */
 const longestS = 2 ** 31 - 1;
 /** Half of the maps that a process may have, at eight for each partition. */
-const mostPartitions = 4096;
+const maxPartitions = 4096;
 
 const aSeries = (source: string): Series => ({ org: 'o', source, metric: 'm' }) as Series;
 const starts = (count: number, startMs: (at: number) => number): Set<number> =>
@@ -48,7 +47,7 @@ describe('Questions for stale windows', () => {
     const questions = questionsFor([[aSeries('s'), its(level.sizeMs)]], { ...level, partitionMs: partition });
     const spans = questions.flatMap((question) => question.spans);
     expect(largest(spans.map(({ fromMs, toMs }) => (toMs - fromMs) / 1000))).toBeLessThanOrEqual(longestS);
-    expect(largest(questions.map((question) => partitionsOf(question, partition)))).toBeLessThanOrEqual(mostPartitions);
+    expect(largest(questions.map((question) => partitionsOf(question, partition)))).toBeLessThanOrEqual(maxPartitions);
   });
 
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));

@@ -1,11 +1,11 @@
 import { bucketStartMs } from '#model';
 import type { Series } from './series-names.js';
 
-const mostSources = 200;
+const maxSources = 200;
 /** Of a source that is asked for together with others. */
-const mostCells = 64;
+const maxCells = 64;
 /** A question opens every partition in its spans, at about 8 memory maps each, of which a process has 65,530. */
-const mostPartitions = 200;
+const maxPartitions = 200;
 
 /** A span of time [fromMs, toMs). */
 export interface Span {
@@ -35,13 +35,13 @@ type Cells = Map<number, Span>;
  * together.
  */
 export function questionsFor(windows: Iterable<readonly [Series, ReadonlySet<number>]>, sizes: Sizes): Question[] {
-  const groups = Map.groupBy(bySource(windows, sizes), ({ org, cells }) => `${org} ${together(cells)}`);
-  const atOnce = Math.max(1, Math.floor(mostPartitions * Math.min(1, sizes.partitionMs / sizes.cellMs)));
+  const groups = Map.groupBy(bySource(windows, sizes), ({ org, source, cells }) => `${org}\0${together(source, cells)}`);
+  const atOnce = Math.max(1, Math.floor(maxPartitions * Math.min(1, sizes.partitionMs / sizes.cellMs)));
   return [...groups.values()].flatMap((group) => {
     const { org } = group[0]!;
     const sources = chunks(
       group.map(({ source }) => source),
-      mostSources,
+      maxSources,
     );
     // Cut before they are joined, so that a span has an end.
     return chunks(merged(group), atOnce).flatMap((cells) => sources.map((some) => ({ org, sources: some, spans: joined(cells) })));
@@ -70,11 +70,9 @@ function widen(cells: Cells, cell: number, { fromMs, toMs }: Span): void {
   cells.set(cell, span ? { fromMs: Math.min(span.fromMs, fromMs), toMs: Math.max(span.toMs, toMs) } : { fromMs, toMs });
 }
 
-let alone = 0;
-
 /** Equal for sources that are asked for together. */
-function together(cells: Cells): string {
-  if (cells.size > mostCells) return `alone ${alone++}`;
+function together(source: string, cells: Cells): string {
+  if (cells.size > maxCells) return `alone\0${source}`;
   return [...cells.keys()].sort((a, b) => a - b).join();
 }
 

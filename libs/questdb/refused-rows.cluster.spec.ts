@@ -24,14 +24,14 @@ interface Part {
 }
 
 /** How a record for each minute gets into a store, and the minutes that its readers see in two ways. */
-interface Way {
+interface WritePath {
   readonly topic: typeof points | typeof events;
   readonly processor: (part: Part) => Processor;
   readonly append: (part: Part, minute: number, bad: boolean) => Promise<void>;
   readonly found: (part: Part) => Promise<readonly unknown[]>;
 }
 
-const ofPoints: Way = {
+const ofPoints: WritePath = {
   topic: points,
   processor: ({ db, generation }) => seriesProjector({ suffix: '', series: db.open(generation).series }),
   append: ({ log }, minute, isBad) => {
@@ -47,7 +47,7 @@ const ofPoints: Way = {
   },
 };
 
-const ofEvents: Way = {
+const ofEvents: WritePath = {
   topic: events,
   processor: ({ db, generation }) => eventProjector({ suffix: '', events: db.open(generation).events }),
   append: ({ log }, minute, isBad) => {
@@ -64,7 +64,7 @@ const ofEvents: Way = {
 
 describeOnServers('A record with a row that QuestDB refuses', () => {
   // QuestDB itself refuses tags for a column that is no symbol, and a text of several letters for a column of one.
-  it.each<[string, Way, string, string]>([
+  it.each<[string, WritePath, string, string]>([
     ['of points', ofPoints, 'tags SYMBOL', 'tags CHAR'],
     ['of events', ofEvents, 'value VARCHAR', 'value CHAR'],
   ])('%s is parked, and all others are stored', async (_, way, column, narrow) => {

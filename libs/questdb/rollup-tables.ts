@@ -1,14 +1,11 @@
 import { bucketStartMs, clampedSum, downscale, type Lease, TelemetryError } from '#model';
 import { type Bucket, mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket, WindowSet } from '#rollups';
-import { Delivery, type Way } from './delivery.js';
-import { foldOf, levels, type Level } from './levels.js';
-import { Refused } from './line-sink.js';
+import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import { type Series, seriesKey, type SeriesNames } from './series-names.js';
-import { Signal } from './signal.js';
 import { oneOf, type Sql } from './sql.js';
-import { partitionMs, type Partitioning, type Tables } from './tables.js';
+import { foldOf, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
 
 /** Partitions that one commit touches. */
 const maxPartitions = 50;
@@ -29,11 +26,11 @@ export class RollupTables implements RollupDatabase {
   readonly #delivery: Delivery;
   readonly #giveUp: () => void;
 
-  constructor(way: Way, parts: RollupParts, lease: Lease) {
+  constructor(path: WritePath, parts: RollupParts, lease: Lease) {
     this.#names = parts.names;
-    this.#delivery = new Delivery(way, lease, new Signal());
-    this.#giveUp = () => way.outage.check();
-    this.levels = levels.map((level) => new RollupTable(level, parts, way, this.#delivery));
+    this.#delivery = new Delivery(path, lease, new Signal());
+    this.#giveUp = () => path.outage.check();
+    this.levels = levels.map((level) => new RollupTable(level, parts, path, this.#delivery));
   }
 
   get seriesCount(): number {
@@ -80,7 +77,7 @@ class RollupTable implements RollupLevel {
   constructor(
     private readonly level: Level,
     { sql, tables, names, partitioning }: RollupParts,
-    private readonly way: Way,
+    private readonly path: WritePath,
     private readonly delivery: Delivery,
   ) {
     this.sizeMs = level.sizeMs;
@@ -115,10 +112,10 @@ class RollupTable implements RollupLevel {
       await this.delivery.send(lines.bytes, this.#giveUp);
     } catch (cause) {
       // A bucket is folded from many records and none of them is to blame: the next checkpoint tries again, and the operator is told.
-      if (cause instanceof Refused) this.way.outage.began(cause);
+      if (cause instanceof Refused) this.path.outage.began(cause);
       throw cause;
     }
-    this.way.figures.rows.rollups += rows.length;
+    this.path.figures.rows.rollups += rows.length;
   }
 
   async sendAnywhere(rows: readonly SeriesBucket[]): Promise<void> {
@@ -134,7 +131,7 @@ class RollupTable implements RollupLevel {
   }
 
   unanswered(windows: WindowSet): Error {
-    this.way.figures.unanswered += windows.size;
+    this.path.figures.unanswered += windows.size;
     const [[series, starts]] = [...windows.bySeries()] as [[number, ReadonlySet<number>]];
     const { org, source, metric } = this.#names.all[series]!;
     const first = `${metric} of ${source} of ${org} at ${new Date(Math.min(...starts)).toISOString()}`;
@@ -142,7 +139,7 @@ class RollupTable implements RollupLevel {
     return new TelemetryError('store_unavailable', why, { retryAfterS: 1 });
   }
 
-  readonly #giveUp = (): void => this.way.outage.check();
+  readonly #giveUp = (): void => this.path.outage.check();
 
   #questions(from: Level['from'], windows: WindowSet): Question[] {
     const { sizeMs, cellMs } = this.level;

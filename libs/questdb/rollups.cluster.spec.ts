@@ -4,18 +4,14 @@ import { forever, type Lease, noTags, type PointBatch, rollupIntervals, type Ser
 import type { Placed, SeriesStore } from '#stores';
 import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
 import { Client } from './client.js';
-import type { Way } from './delivery.js';
-import { Figures } from './figures.js';
+import { type WritePath, Figures, type LineSink, Outage } from './delivery.js';
 import { HttpSink } from './http-sink.js';
-import type { LineSink } from './line-sink.js';
-import { type Layout, newest } from './layout.js';
+import { type Layout, newest, creating, levels, type Tables, tablesOf } from './tables.js';
 import { Lookups } from './lookups.js';
-import { Outage } from './outage.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
 import { type Row, Sql, type Value } from './sql.js';
-import { creating, rollupTables, type Tables, tablesOf } from './tables.js';
 import { Visibility } from './visibility.js';
 
 const everything = { startMs: 0, endMs: 1e15 };
@@ -78,12 +74,12 @@ describeOnServers('Rollups in QuestDB', () => {
     const heldUp: LineSink = { send: (body, lease) => beforePoints().then(() => pointSink.send(body, lease)) };
     const visibility = new Visibility(counting);
     const figures = new Figures();
-    const way = (...names: readonly string[]): Omit<Way, 'sink'> => ({ visibility, outage: new Outage(), figures, tables: names });
+    const path = (...names: readonly string[]): Omit<WritePath, 'sink'> => ({ visibility, outage: new Outage(), figures, tables: names });
     const parts = {
       tables,
       partitioning: 'MONTH' as const,
-      points: { ...way(tables.points), sink: heldUp },
-      rollups: { ...way(...rollupTables.map((table) => tables[table])), sink: counted(sinks[1]!) },
+      points: { ...path(tables.points), sink: heldUp },
+      rollups: { ...path(...levels.map(({ table }) => tables[table])), sink: counted(sinks[1]!) },
       client,
       sql: counting,
       layout: () => Promise.resolve(layout),

@@ -1,6 +1,13 @@
 import { tagsKey, type Tags } from '#model';
 import type { Mark } from '#rollups';
-import { symbolsText } from './lines.js';
+
+const special = /[ ,=\\\n\r]/g;
+
+/** Symbols of a line, as they stand behind the table's name. An empty value would be none at all and is left out. */
+export function symbolsText(symbols: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(symbols).filter(([, value]) => value !== '');
+  return parts.map(([name, value]) => `,${name}=${value.replace(special, '\\$&')}`).join('');
+}
 
 /** How far a writer has come with points that may be the same: those of a series with certain tags. */
 export interface Progress extends Mark {
@@ -32,10 +39,10 @@ export const seriesKey = (org: string, source: string, metric: string): string =
 /** The metrics of a source. */
 export type Source = Map<string, Series>;
 
-/** What a series takes in memory, and a set of tags beside its text. */
+/** Memory that a series takes, and a set of tags without its text. */
 const seriesBytes = 600;
 const tagSetBytes = 400;
-/** Of the text of tags as it is kept: once as a string, once or twice as bytes. */
+/** How often the text of tags is kept: once as a string, once or twice as bytes. */
 const copies = 3;
 
 /** Series by their names. */

@@ -1,18 +1,17 @@
 import { averageOf, bucketStartMs, bucketWindow, compareUtf8, downscale, intervalMs, type RollupInterval, type Window } from '#model';
 import { mayOverflow } from '#rollups';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
-import { foldOf, levels } from './levels.js';
+import { foldOf, levels, type Tables } from './tables.js';
 import type { Lookups } from './lookups.js';
 import { chunks } from './questions.js';
 import { type Slices, sqlWindow } from './slices.js';
 import { oneOf, type Value } from './sql.js';
-import type { Tables } from './tables.js';
 
 /** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
 const settledAfterMs = 600_000;
 const hourMs = intervalMs['1h'];
 /** Names in one question. */
-const mostNames = 2000;
+const maxNames = 2000;
 
 /** Which rows are meant, as conditions with places for values. */
 interface Filter {
@@ -237,7 +236,7 @@ function filtersOf({ orgId, sourceId, metrics }: SeriesQuery): Filter[] {
   const where = 'org = $1 AND source = $2';
   if (!metrics) return [{ where, values: [orgId, sourceId], name: 'metric' }];
   // By their text: of several that are looked up one might not be found, see `Lookups`.
-  return chunks([...new Set(metrics)], mostNames).map((names) => ({
+  return chunks([...new Set(metrics)], maxNames).map((names) => ({
     where: `${where} AND ${oneOf('metric::varchar', 3, names)}`,
     values: [orgId, sourceId, ...names],
     name: 'metric',

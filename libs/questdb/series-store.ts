@@ -2,16 +2,20 @@ import { getHeapStatistics } from 'node:v8';
 import type { Lease, PointBatch, RollupInterval, Window } from '#model';
 import { TelemetryError } from '#model';
 import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
-import { RefusedRow } from './refused-row.js';
+import { RefusedRow } from './delivery.js';
+import { symbolsText } from './series-names.js';
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
-import { Suspects } from './suspects.js';
 
 /**
  * Of the series and sets of tags that a writer remembers. Two writers, of the generation that readers use and of one that is made beside
  * it, leave a third of the heap to all else.
  */
-const mostSeriesBytes = getHeapStatistics().heap_size_limit / 3;
+const maxSeriesBytes = getHeapStatistics().heap_size_limit / 3;
+
+/** How long a source is suspected after a row of it was refused, and of how many that is remembered. */
+const suspectMs = 600_000;
+const maxSuspects = 1000;
 
 /** Points and rollups in tables of one generation. */
 export class QuestDbSeriesStore implements SeriesStore {
@@ -102,7 +106,7 @@ export class QuestDbSeriesStore implements SeriesStore {
   /** What came under another lease comes again: here or elsewhere. A writer of too many series gives way to one that knows none. */
   async #writerUnder(lease: Lease): Promise<SeriesWriter> {
     const writer = this.#writer;
-    if (writer?.lease === lease && writer.seriesBytes < mostSeriesBytes) return writer;
+    if (writer?.lease === lease && writer.seriesBytes < maxSeriesBytes) return writer;
     const layout = await this.parts.layout();
     const taken = writer?.lease === lease ? writer.taken : new Map<number, number>();
     if (writer?.lease === lease) await writer.checkpoint();
@@ -126,3 +130,23 @@ export class QuestDbSeriesStore implements SeriesStore {
 }
 
 const ended = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is closed.');
+
+/** Sources of which QuestDB has lately refused a row: which of their records had it is not known. */
+export class Suspects {
+  /** By the symbols of a refused row, in the order of refusal. */
+  readonly #untilMs = new Map<string, number>();
+
+  /** @param symbols of a refused row. */
+  add(symbols: string): void {
+    this.#untilMs.delete(symbols);
+    this.#untilMs.set(symbols, performance.now() + suspectMs);
+    if (this.#untilMs.size > maxSuspects) this.#untilMs.delete(this.#untilMs.keys().next().value!);
+  }
+
+  has(org: string, source: string): boolean {
+    if (this.#untilMs.size === 0) return false;
+    for (const [symbols, untilMs] of this.#untilMs) if (untilMs < performance.now()) this.#untilMs.delete(symbols);
+    const its = `${symbolsText({ org, source })},`;
+    return this.#untilMs.keys().some((symbols) => symbols.startsWith(its));
+  }
+}

@@ -1,18 +1,16 @@
 import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun, tagsKey } from '#model';
 import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
-import { checkedTimes, type Times } from './check-batch.js';
-import type { Client } from './client.js';
-import type { Way } from './delivery.js';
-import type { Layout } from './layout.js';
-import { Lines, symbolsText } from './lines.js';
-import { NameRows } from './name-rows.js';
+import { type Client, NameRows } from './client.js';
+import type { WritePath } from './delivery.js';
+import { Lines } from './lines.js';
 import { PointRows } from './point-rows.js';
 import { RollupTables } from './rollup-tables.js';
-import { SeriesNames, type Source } from './series-names.js';
+import { SeriesNames, type Source, symbolsText } from './series-names.js';
 import type { Sql } from './sql.js';
-import { partitionMs, type Partitioning, type Tables } from './tables.js';
+import { type Layout, partitionMs, type Partitioning, type Tables } from './tables.js';
 
+const lastTimeMs = 253_402_300_799_999;
 const minuteMs = intervalMs['1m'];
 /** How far a clock may be ahead for its points to be live. */
 const aheadMs = 600_000;
@@ -21,8 +19,8 @@ const aheadMs = 600_000;
 export interface WriterParts {
   readonly tables: Tables;
   readonly partitioning: Partitioning;
-  readonly points: Way;
-  readonly rollups: Way;
+  readonly points: WritePath;
+  readonly rollups: WritePath;
   readonly client: Client;
   readonly sql: Sql;
   /** How the tables are made, as soon as they may be written to. Rejects `store_unavailable`. */
@@ -143,4 +141,32 @@ export class SeriesWriter {
 /** From the minute before the receive time on. */
 function liveTimes(receivedMs: number): Times {
   return { firstMs: bucketStartMs(receivedMs, minuteMs) - minuteMs, lastMs: receivedMs + aheadMs };
+}
+
+/** The first and the last time of a batch. */
+interface Times {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/**
+ * The times of a batch, after a look for what the store would take in silence and change: such a record is refused as a whole.
+ * @throws Error in words for the operator.
+ */
+function checkedTimes({ orgId, sourceId, series }: PointBatch): Times {
+  if (orgId === '' || sourceId === '') throw new Error('a batch of points names no organization or no source');
+  let first = Infinity;
+  let last = -Infinity;
+  for (const { metric, timestampMs, value } of series) {
+    if (metric === '') throw new Error('a run of points names no metric');
+    if (timestampMs.length !== value.length) throw new Error('a run of points has more times than values, or fewer');
+    for (let at = 0; at < value.length; at++) {
+      const time = timestampMs[at]!;
+      if (!Number.isFinite(value[at])) throw new Error('a point has a value that is no finite number');
+      if (!Number.isInteger(time) || time < 0 || time > lastTimeMs) throw new Error('a point has a time outside of 1970 to 9999');
+      if (time < first) first = time;
+      if (time > last) last = time;
+    }
+  }
+  return { firstMs: first, lastMs: last };
 }

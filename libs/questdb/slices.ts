@@ -3,10 +3,10 @@ import type { Sql } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** A question opens every partition in its window, at about 8 memory maps each, of which a process has 65,530. */
-const mostPartitions = 200;
+const maxPartitions = 200;
 const freshMs = 60_000;
 /** A window that cannot hold too many partitions of an hour is not cut. */
-const shortMs = mostPartitions * 3_600_000;
+const shortMs = maxPartitions * 3_600_000;
 
 const latestMs = 253_402_300_800_000;
 
@@ -44,7 +44,7 @@ export class Slices {
       `SELECT name, minTimestamp::long / 1000 AS first FROM table_partitions('${this.tables[table]}') ORDER BY first`,
     );
     const starts = rows.filter(([, first]) => first !== null).map(([name]) => startOf(name as string));
-    return starts.filter((_, at) => at > 0 && at % mostPartitions === 0);
+    return starts.filter((_, at) => at > 0 && at % maxPartitions === 0);
   }
 }
 

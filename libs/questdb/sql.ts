@@ -14,8 +14,8 @@ const endMs = 1000;
 /** A connection is kept so long for the next question: a busy server is slow to take new ones. */
 const keptMs = 60_000;
 /** Beyond 64 connections the server answers no more of them. */
-const mostConnections = 32;
-const mostWaiting = 1000;
+const maxConnections = 32;
+const maxWaiting = 1000;
 const busyMs = 100;
 const slowMs = 60_000;
 
@@ -47,10 +47,10 @@ export class Sql {
   #answeredMs = 0;
   #closed = false;
 
-  constructor(url: string, connections = mostConnections) {
+  constructor(url: string, connections = maxConnections) {
     this.#pool = new Pool({
       connectionString: url,
-      max: Math.min(connections, mostConnections),
+      max: Math.min(connections, maxConnections),
       connectionTimeoutMillis: connectMs,
       query_timeout: longestMs,
       idleTimeoutMillis: keptMs,
@@ -65,7 +65,7 @@ export class Sql {
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
   async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = longestMs): Promise<R[]> {
-    if (this.#closed || this.#waiting >= mostWaiting || performance.now() < this.#restUntilMs) throw unavailable();
+    if (this.#closed || this.#waiting >= maxWaiting || performance.now() < this.#restUntilMs) throw unavailable();
     this.#waiting++;
     const askedMs = performance.now();
     try {

@@ -1,4 +1,8 @@
-import { type Layout, newest } from './layout.js';
+import { intervalMs, type RollupInterval } from '#model';
+import { type Patience, UnfitStore } from '#stores';
+import type { Row, Sql } from './sql.js';
+
+const dayMs = intervalMs['1d'];
 
 /** The tables of one generation of the projections. */
 export interface Tables {
@@ -10,17 +14,36 @@ export interface Tables {
   readonly events: string;
 }
 
-/** Finest first. */
-export const rollupTables = ['rollup1m', 'rollup1h', 'rollup1d'] as const;
+/** A stored rollup and what its rows are folded from. */
+export interface Level {
+  readonly interval: Exclude<RollupInterval, '10m'>;
+  readonly sizeMs: number;
+  readonly table: 'rollup1m' | 'rollup1h' | 'rollup1d';
+  readonly from: 'points' | 'rollup1m' | 'rollup1h';
+  /** Stale windows that lie together in so much time are made in one question. */
+  readonly cellMs: number;
+  /** See `RollupLevel`. */
+  readonly maxOpen: number;
+}
+
+/** Finest first: each is folded from the one before, the first from the points. */
+export const levels: readonly Level[] = [
+  { interval: '1m', sizeMs: intervalMs['1m'], table: 'rollup1m', from: 'points', cellMs: intervalMs['1h'], maxOpen: 64 },
+  { interval: '1h', sizeMs: intervalMs['1h'], table: 'rollup1h', from: 'rollup1m', cellMs: dayMs, maxOpen: 16 },
+  { interval: '1d', sizeMs: dayMs, table: 'rollup1d', from: 'rollup1h', cellMs: 32 * dayMs, maxOpen: 8 },
+];
+
+/** SQL for the columns of a bucket over rows of this table: min, max, sum, count. */
+export const foldOf = (from: keyof Tables): string =>
+  from === 'points' ? 'min(value), max(value), sum(value), count()' : 'min(min), max(max), sum(sum), sum(count)';
 
 /** How points and their minutes are cut into files; the coarser levels follow. */
 export type Partitioning = 'HOUR' | 'DAY' | 'WEEK' | 'MONTH';
 
-const dayMs = 86_400_000;
 const timeMs: Readonly<Record<Partitioning, number>> = { HOUR: dayMs / 24, DAY: dayMs, WEEK: 7 * dayMs, MONTH: 28 * dayMs };
 
 /** The time of one partition of each table of points and buckets, at least. */
-export function partitionMs(by: Partitioning): Readonly<Record<'points' | (typeof rollupTables)[number], number>> {
+export function partitionMs(by: Partitioning): Readonly<Record<'points' | Level['table'], number>> {
   const { DAY, MONTH } = timeMs;
   return {
     points: timeMs[by],
@@ -42,6 +65,64 @@ export function tablesOf(generation: number): Tables {
   };
 }
 
+/**
+ * In what the tables of a generation may differ from those that are made today: a generation keeps the tables that it was made with, until
+ * `headwater rebuild` makes the next one.
+ */
+export interface Layout {
+  /** Whether tags are among the keys of points. Where they are not, of points that differ in tags only the last one stays. */
+  readonly tagsAreKeys: boolean;
+  /**
+   * Whether the receive time is among the keys of events. Where it is not, events of one time are ordered by the places in their bodies,
+   * whenever they came.
+   */
+  readonly arrivalsAreKeys: boolean;
+}
+
+/** Of tables that are made today. */
+export const newest: Layout = { tagsAreKeys: true, arrivalsAreKeys: true };
+
+/**
+ * Reads from the tables of a generation how they were made. Rejects `store_unavailable`, also when they are missing.
+ * @param tables names of the generation's tables of points and of events.
+ */
+export async function layoutOf(ask: Ask, tables: { readonly points: string; readonly events: string }): Promise<Layout> {
+  const isKey = async (table: string, column: string): Promise<boolean> =>
+    (await columnsOf(ask, table)).some(({ name, isKey: is }) => name === column && is);
+  return { tagsAreKeys: await isKey(tables.points, 'tags'), arrivalsAreKeys: await isKey(tables.events, 'received') };
+}
+
+/** What readers and writers of this generation have to do without, in sentences for the operator; empty for the newest layout. */
+export function shortcomings({ tagsAreKeys, arrivalsAreKeys }: Layout, generation: number): string[] {
+  const made = `in generation ${generation}, which an earlier version made`;
+  const remake = 'Run `headwater rebuild`, which makes new tables from the log.';
+  const tags = `Tags are not part of a point's identity ${made}: of points that differ in tags only the last one stays. ${remake}`;
+  const arrivals = `Events of one millisecond do not come in the order of their arrival ${made}. ${remake}`;
+  return [...(tagsAreKeys ? [] : [tags]), ...(arrivalsAreKeys ? [] : [arrivals])];
+}
+
+/** Asks a question: with patience or without. */
+type Ask = <R extends Row>(text: string) => Promise<R[]>;
+
+/** A column of a table. */
+interface Column {
+  readonly name: string;
+  /** As in a statement that makes the table. */
+  readonly type: string;
+  readonly isKey: boolean;
+}
+
+async function columnsOf(ask: Ask, table: string): Promise<Column[]> {
+  const rows = await ask<[string, string, string, string]>(
+    `SELECT "column", type, indexed::varchar, upsertKey::varchar FROM table_columns('${table}')`,
+  );
+  return rows.map(([name, type, indexed, isKey]) => ({
+    name,
+    type: `${type}${indexed === 'true' ? ' INDEX' : ''}`,
+    isKey: isKey === 'true',
+  }));
+}
+
 const series = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, metric SYMBOL';
 const seriesKeys = 'ts, org, source, metric';
 const rollup = `${series}, min DOUBLE, max DOUBLE, sum DOUBLE, count LONG`;
@@ -49,7 +130,7 @@ const event = 'ts TIMESTAMP, org SYMBOL, source SYMBOL INDEX, name SYMBOL, value
 const eventKeys = 'ts, org, source, name, digest';
 
 /** A table as it should be, in words of SQL. */
-export interface Wanted {
+interface Wanted {
   readonly table: string;
   readonly columns: string;
   readonly partitionBy: string;
@@ -61,7 +142,7 @@ export interface Wanted {
  * All tables, as they are made today unless another layout is asked for. A row of `metrics` stands at time 0, so that one that comes again is the same row; the receive time and the place are part of an
  * event's key, so that the least of them is there whatever was projected last.
  */
-export function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys, arrivalsAreKeys }: Layout = newest): Wanted[] {
+function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys, arrivalsAreKeys }: Layout = newest): Wanted[] {
   const wanted = (table: string, columns: string, partitionBy: string, keys: string): Wanted => ({ table, columns, partitionBy, keys });
   return [
     wanted(tables.points, `${series}, value DOUBLE, tags SYMBOL`, by, tagsAreKeys ? `${seriesKeys}, tags` : seriesKeys),
@@ -83,42 +164,34 @@ export function creating(tables: Tables, by: Partitioning, layout = newest): str
   );
 }
 
-/** Statements that make people's SQL see these tables. */
-export function viewing(tables: Tables, { arrivalsAreKeys }: Layout = newest): string[] {
-  const view = (name: string, select: string): string => `CREATE OR REPLACE VIEW ${name} AS (${select})`;
-  return [
-    view('points', `SELECT ts, org, source, metric, value, tags FROM ${tables.points}`),
-    view('rollup_1m', buckets(tables.rollup1m)),
-    view('rollup_10m', tenMinutes(tables.rollup1m)),
-    view('rollup_1h', buckets(tables.rollup1h)),
-    view('rollup_1d', buckets(tables.rollup1d)),
-    view('events', arrivalsAreKeys ? inArrivalOrder(tables.events) : inBodyOrder(tables.events)),
-  ];
+/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and UnfitStore. */
+export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
+  await sql.run(creating(tables, by), patience);
+  const ask = <R extends Row>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
+  const layout = await layoutOf(ask, tables);
+  const differences: string[] = [];
+  for (const wanted of wantedTables(tables, by, layout)) differences.push(...differencesOf(await found(ask, wanted.table), wanted));
+  if (differences.length > 0) throw new UnfitStore(differences.join('\n'));
 }
 
-const buckets = (table: string): string => `SELECT ts, org, source, metric, min, max, sum / count AS avg, sum, count FROM ${table}`;
+type Found = Omit<Wanted, 'table'>;
 
-const tenMinutes = (table: string): string => `
-  SELECT timestamp_floor('10m', ts) AS ts, org, source, metric,
-    min(min) AS min, max(max) AS max, sum(sum) / sum(count) AS avg, sum(sum) AS sum, sum(count) AS count
-  FROM ${table} GROUP BY timestamp_floor('10m', ts), org, source, metric`;
+async function found(ask: Ask, table: string): Promise<Found> {
+  const columns = await columnsOf(ask, table);
+  const [row] = await ask<[string]>(`SELECT partitionBy FROM tables() WHERE table_name = '${table}'`);
+  return {
+    columns: columns.map(({ name, type }) => `${name} ${type}`).join(', '),
+    partitionBy: row?.[0] ?? 'NONE',
+    keys: columns.flatMap(({ name, isKey }) => (isKey ? name : [])).join(', '),
+  };
+}
 
-/**
- * An event that came in several bodies has a row for each (receive time, place): the least counts. The pair is one number, which orders as
- * the pair does, as a body has fewer than 16,384 events.
- */
-export const arrival = (received: string): string => `min(${received} * ${placesOfBody} + place)`;
-const placesOfBody = 16_384;
-/** The two numbers again. */
-export const arrivalParts = (least: string): string => `${least} / ${placesOfBody} AS received, ${least} % ${placesOfBody} AS place`;
-
-const eventColumns = 'ts, org, source, name, digest, value, tags';
-
-const inArrivalOrder = (table: string): string => `
-  SELECT ts, org, source, name, value, tags, (received * 1000)::timestamp AS received, place::int AS place
-  FROM (SELECT ${eventColumns}, ${arrivalParts('least')} FROM (
-    SELECT ${eventColumns}, ${arrival('received')} AS least FROM ${table} GROUP BY ${eventColumns}))`;
-
-const inBodyOrder = (table: string): string => `
-  SELECT ts, org, source, name, value, tags, place
-  FROM (SELECT ${eventColumns}, min(place) AS place FROM ${table} GROUP BY ${eventColumns})`;
+function* differencesOf(is: Found, { table, ...wanted }: Wanted): Generator<string> {
+  const remake = 'run `headwater rebuild`, which makes new tables';
+  if (is.partitionBy !== wanted.partitionBy) {
+    const back = 'set HEADWATER_QUESTDB_PARTITION back to what it was';
+    yield `QuestDB's table ${table} is partitioned by ${is.partitionBy}, not by ${wanted.partitionBy}: ${back}, or ${remake}.`;
+  }
+  if (is.columns !== wanted.columns) yield `QuestDB's table ${table} has the columns ${is.columns}, not ${wanted.columns}: ${remake}.`;
+  if (is.keys !== wanted.keys) yield `QuestDB's table ${table} has the keys ${is.keys || 'of no column'}, not ${wanted.keys}: ${remake}.`;
+}

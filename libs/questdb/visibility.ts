@@ -3,9 +3,9 @@ import { TelemetryError } from '#model';
 import type { Sql } from './sql.js';
 
 const waitMs = 30_000;
-/** The next look comes when a quarter more of the time has gone by. */
-const pauseMs = { least: 2, most: 100 };
-/** So long a suspension is told of at least, however soon the table goes on. */
+/** Pause before the next look: a quarter of the time waited so far, within these bounds. */
+const pauseMs = { min: 2, max: 100 };
+/** A suspension is reported for at least so long, even when the table goes on sooner. */
 const toldMs = 5000;
 
 /** Why a table stands still. */
@@ -15,7 +15,7 @@ export interface Suspension {
 }
 
 /** Numbers of transactions: what a table has accepted, and what of it readers see. */
-interface Progress {
+interface Transactions {
   readonly table: string;
   readonly accepted: number;
   readonly shown: number;
@@ -48,7 +48,7 @@ export class Visibility {
       const ms = performance.now() - beganMs;
       if (ms > waitMs)
         throw new TelemetryError('store_unavailable', `QuestDB has not applied yet what ${names.join()} took.`, { retryAfterS: 1 });
-      await pause(Math.min(pauseMs.most, Math.max(pauseMs.least, ms / 4)));
+      await pause(Math.min(pauseMs.max, Math.max(pauseMs.min, ms / 4)));
       check();
       const shown = new Map((await this.#look(names)).map((progress) => [progress.table, progress.shown]));
       behind = behind.filter(({ table, accepted }) => shown.get(table)! < accepted);
@@ -60,7 +60,7 @@ export class Visibility {
   }
 
   /** All tables in one question. Rejects when one is suspended, which is resumed, and when one is missing. */
-  async #look(tables: readonly string[]): Promise<Progress[]> {
+  async #look(tables: readonly string[]): Promise<Transactions[]> {
     const rows = await this.sql.rows<[table: string, shown: number, accepted: number, suspended: string, tag: string, message: string]>(
       `SELECT name, writerTxn, sequencerTxn, suspended, errorTag, errorMessage FROM wal_tables()
        WHERE name IN (${tables.map((table) => `'${table}'`).join()})`,

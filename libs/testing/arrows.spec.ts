@@ -31,6 +31,11 @@ describe('who may import whom', () => {
     expect(loaded.map(([, chain]) => chain.join(' → '))).toEqual([]);
   });
 
+  it('one file opens QuestDB, and all others know the port only', () => {
+    const others = files.filter((path) => unitOf(path) !== 'questdb' && !path.endsWith('.spec.ts'));
+    expect(others.filter((path) => importsOf(read(path)!).some(({ specifier }) => specifier === '#questdb'))).toHaveLength(1);
+  });
+
   it('the table has no arrow back', () => {
     const reach = (unit: string, seen = new Set<string>()): Set<string> => {
       for (const next of mayImport[unit] ?? []) if (!seen.has(next)) reach(next, seen.add(next));
@@ -47,6 +52,7 @@ describe('a planted arrow is found', () => {
     ['libs/model/a.ts', `import { readFileSync } from 'node:fs';`, 'model is pure'],
     ['libs/model/a.ts', `import { Injectable } from '@nestjs/common';`, 'model is pure'],
     ['libs/stores/a.ts', `export * from '#topics';`, 'stores may import model'],
+    ['libs/rollups/a.ts', `import { x } from '#stores';`, 'rollups may import model'],
     ['libs/topics/a.ts', `import type { S } from '#stores';`, 'topics may import model, log'],
     ['libs/edge/a.ts', `import { open } from '#sqlite';`, 'edge may import'],
     ['libs/runtime/a.ts', `import { open } from '#sqlite';`, 'runtime loads an adapter by import()'],
@@ -63,7 +69,7 @@ describe('a planted arrow is found', () => {
     ['apps/query/a.ts', `import { x } from '../control/keys.js';`, 'query may import'],
     ['apps/console/a.ts', `import { x } from '#edge';`, 'console may import model'],
     ['infra/bench/a.ts', `import { x } from '../../apps/query/a.js';`, 'infra talks to a server over HTTP'],
-    ['infra/bench/a.ts', `import { x } from '#kafka';`, 'infra may import model, runtime, questdb, sqlite'],
+    ['infra/bench/a.ts', `import { x } from '#kafka';`, 'infra may import model, runtime, sqlite'],
     ['libs/helpers/a.ts', `import { x } from '#model';`, 'helpers is not a part of the architecture'],
   ])('%s: %s', (path, text, rule) => {
     expect(breaches(path, `// first line\n${text}\n`)).toEqual([expect.stringContaining(rule)]);

@@ -28,8 +28,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   // A stopped server's data folder is opened by the command line itself, the data plane by runtime.
   cli: [...faces, ...apps, 'sqlite', 'runtime'],
   // The bench and the build scripts are what a stand-alone client is: they know the vocabulary, and everything else goes over HTTP. Which
-  // roles and settings there are, runtime knows; what lines for QuestDB cost, its adapter; how a folder is locked, that of SQLite.
-  infra: ['model', 'runtime', 'questdb', 'sqlite'],
+  // roles and settings there are, runtime knows; how a folder is locked, that of SQLite.
+  infra: ['model', 'runtime', 'sqlite'],
 };
 
 /** Which of ours may import a client library: the bench measures some as they come. What is not listed may be imported anywhere but in `model`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Random } from '#testing';
-import { LateRows } from './late-rows.js';
+import { dueAfter, LateRows } from './point-rows.js';
 
 const dayMs = 86_400_000;
 const [table, symbols] = [Buffer.from('t'), Buffer.from(',a=b')];
@@ -56,5 +56,23 @@ describe('Late rows', () => {
       expect(times.toSorted((a, b) => a - b)).toEqual(added.map(([, day], at) => day * dayMs + at).toSorted((a, b) => a - b));
       for (const part of taken.flat()) expect(part).toEqual(part.toSorted((a, b) => a - b));
     }
+  });
+});
+
+describe('After a flush that began at 100,000', () => {
+  const before = { live: 1, late: 2 };
+  it.each([
+    ['live', 0, 101_000, 2],
+    ['live', 200, 101_000, 2],
+    ['live', 300, 101_200, 2],
+    ['live', 1000, 104_000, 2],
+    ['live', 20_000, 105_000, 2],
+    ['late', 0, 101_000, 105_000],
+    ['late', 1000, 101_000, 105_000],
+    ['late', 2000, 101_000, 108_000],
+    ['late', 7500, 101_000, 130_000],
+    ['late', 60_000, 101_000, 130_000],
+  ])('with %s rows that took %d ms to apply, live ones are due at %d and late ones at %d', (kind, applyMs, live, late) => {
+    expect(dueAfter(before, { beganMs: 100_000, applyMs, late: kind === 'late' })).toEqual({ live, late });
   });
 });

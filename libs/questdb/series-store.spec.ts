@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { symbolsText } from './lines.js';
-import { Suspects } from './suspects.js';
+import { symbolsText } from './series-names.js';
+import { Suspects } from './series-store.js';
 
 it.each([
   ['the source of a refused row', 'o', 's', true],

@@ -1,17 +1,5 @@
-import { Histogram, type Metric } from '#model';
-import type { Visibility } from './visibility.js';
-
-/** What writing has done since the start. */
-export class Figures {
-  /** Rows that the store has accepted, by what they are. */
-  readonly rows = { points: 0, late_points: 0, rollups: 0, events: 0 };
-  /** Attempts that failed. */
-  failures = 0;
-  /** Windows that have points and for which the store answered nothing. */
-  unanswered = 0;
-  /** Seconds from the acceptance of rows until readers saw them. */
-  readonly applied = new Histogram([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30]);
-}
+import type { Metric } from '#model';
+import type { Figures } from './delivery.js';
 
 /** What the stores of a generation hold. */
 interface Held {
@@ -19,7 +7,7 @@ interface Held {
   readonly events: { readonly heldBytes: number };
 }
 
-export function metricsOf(figures: Figures, visibility: Visibility, held: () => Iterable<Held>): Metric[] {
+export function metricsOf(figures: Figures, suspendedTables: () => number, held: () => Iterable<Held>): Metric[] {
   const sum = (of: (one: Held) => number) => (): number => Array.from(held(), of).reduce((all, one) => all + one, 0);
   return [
     {
@@ -69,7 +57,7 @@ export function metricsOf(figures: Figures, visibility: Visibility, held: () => 
       kind: 'gauge',
       unit: '',
       help: 'Tables that QuestDB had suspended when it was last looked: they take rows and show none.',
-      read: () => visibility.suspended.length,
+      read: suspendedTables,
     },
   ];
 }

@@ -1,11 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { forever } from '#model';
-import { Delivery } from './delivery.js';
-import { Figures } from './figures.js';
-import { Refused } from './line-sink.js';
-import { NameRows } from './name-rows.js';
-import { Outage } from './outage.js';
-import { Signal } from './signal.js';
+import { Delivery, Figures, Refused, Outage, Signal } from './delivery.js';
+import { NameRows } from './client.js';
 
 /** A client that refuses bodies with a certain name, as QuestDB's does: it does not tell which row it was. */
 function aTable(refused: string) {
@@ -26,8 +22,8 @@ function aTable(refused: string) {
       stored.push(...names);
     },
   };
-  const way = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
-  return { stored, names: new NameRows(client as never, 'metrics'), delivery: new Delivery(way as never, forever, new Signal()) };
+  const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
+  return { stored, names: new NameRows(client as never, 'metrics'), delivery: new Delivery(path as never, forever, new Signal()) };
 }
 
 it.each([0, 1, 6, 12])('The name that is refused is found among thirteen, as number %d', async (at) => {

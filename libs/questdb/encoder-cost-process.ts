@@ -1,3 +1,4 @@
+/** A process of the bench: answers each message of batches with what it costs to encode them. */
 import { Sender } from '@questdb/nodejs-client';
 import type { PointBatch } from '#model';
 import { Lines } from './lines.js';
@@ -6,13 +7,13 @@ import { SeriesNames } from './series-names.js';
 const rowsPerBody = 50_000;
 
 /** CPU of this process, seconds for a million rows. */
-export interface EncoderCost {
+interface EncoderCost {
   readonly ours: number;
   readonly client: number;
 }
 
-/** What it costs to make lines of these batches once their series are known, nothing sent: with our encoder and with QuestDB's client, a row at a time. */
-export async function encoderCost(batches: readonly PointBatch[]): Promise<EncoderCost> {
+/** What it costs to make lines of these batches once their series are known, with nothing sent: by our encoder, and by QuestDB's client a row at a time. */
+async function encoderCost(batches: readonly PointBatch[]): Promise<EncoderCost> {
   const names = new SeriesNames(true);
   return { ours: await cost(() => Promise.resolve(encode(batches, names))), client: await cost(() => encodeWithClient(batches)) };
 }
@@ -60,3 +61,5 @@ async function encodeWithClient(batches: readonly PointBatch[]): Promise<number>
   }
   return rows + waiting;
 }
+
+process.on('message', (batches: readonly PointBatch[]) => void encoderCost(batches).then((costs) => process.send!(costs)));

@@ -2,10 +2,9 @@ import { expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import type { EventBatch } from '#model';
 import type { Placed } from '#stores';
-import { EventWriter } from './event-writer.js';
-import { Figures } from './figures.js';
-import { newest } from './layout.js';
-import { Outage } from './outage.js';
+import { EventWriter } from './event-store.js';
+import { Figures, Outage } from './delivery.js';
+import { newest } from './tables.js';
 
 const mebibyte = 1 << 20;
 
@@ -17,13 +16,13 @@ const anEvent = (offset: number): Placed<EventBatch> => {
 it('holds a bounded number of bytes of events however many writes there are, and takes all of them', async () => {
   const sent = Promise.withResolvers<void>();
   const client = { send: () => sent.promise };
-  const way = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
-  const writer = new EventWriter(client as never, way as never, () => Promise.resolve(newest));
+  const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
+  const writer = new EventWriter(client as never, path, () => Promise.resolve(newest));
   const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);
   expect(writer.heldBytes / mebibyte).toBeLessThan(66);
   sent.resolve();
   await Promise.all(writes);
-  expect([writer.heldBytes, way.figures.rows.events]).toEqual([0, 200]);
+  expect([writer.heldBytes, path.figures.rows.events]).toEqual([0, 200]);
 });
