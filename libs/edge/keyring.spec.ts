@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { MapView, NewestValues, type StreamRecord, type View, type Views } from '#log';
+import { LogGap, LogViews, type FollowOptions, type Following, type StreamRecord } from '#log';
 import type { ApiKey, Caller } from '#model';
 import { MemoryLog } from '#testing';
-import { apiKeys } from '#topics';
+import { apiKeys, organizations } from '#topics';
 import { Keyring } from './keyring.js';
 
 let log: MemoryLog;
@@ -83,16 +83,26 @@ describe('the bearer of a key that is revoked', () => {
     ['as it was', {}, 0],
   ])('hears of it when the log is read again after a gap, %s', async (_, change, times) => {
     const { key, secret } = await keyring.create('a', 'k', ['read', 'write']);
-    const record = (value: ApiKey): StreamRecord => ({ key: key.keyId, value }) as StreamRecord;
-    const view = new MapView({ ready: Promise.resolve(), caughtUp: () => Promise.resolve(), ageMs: () => 0, isChange: () => true });
-    view.apply(record(key));
-    const views: Views = { open: <V>() => view as View<unknown> as View<V>, unreadableKeys: () => [] };
+    const readings: FollowOptions[] = [];
+    const follow = (options: FollowOptions): Following => {
+      readings.push(options);
+      return { caughtUp: () => Promise.resolve(), ageMs: () => 0, lag: () => 0, stop: () => Promise.resolve() };
+    };
+    const give = (offset: number, value: ApiKey): void => {
+      const record = { topic: apiKeys, partition: 0, offset, key: key.keyId, value } as unknown as StreamRecord;
+      void readings.at(-1)!.take([record]);
+    };
+    const views = new LogViews({ follow }, [apiKeys, organizations]);
+    views.open(organizations);
+    const view = views.open(apiKeys);
+    give(0, key);
+    await view.ready;
     const follower = new Keyring(views, log, () => nowMs);
     const listener = jest.fn();
     follower.revoked(follower.verify(secret)!, listener);
-    const newest = new NewestValues();
-    if (change) newest.take(record({ ...key, ...change }));
-    view.replace(newest, new Set(change && Object.keys(change).length > 0 ? [key.keyId] : []));
+    readings.at(-1)!.stopped(new LogGap('too long'));
+    if (change) give(Object.keys(change).length > 0 ? 1 : 0, { ...key, ...change });
+    await view.caughtUp();
     await told();
     expect(listener).toHaveBeenCalledTimes(times);
   });

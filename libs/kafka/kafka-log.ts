@@ -1,9 +1,20 @@
-import { partitionOf, type AnyTopic, type ConsumerOptions, type Entry, type Headers, type RecordLog, type StreamRecord } from '#log';
+import {
+  partitionOf,
+  type AnyTopic,
+  type ConsumerOptions,
+  type Entry,
+  type FollowOptions,
+  type Headers,
+  type RecordLog,
+  type StreamRecord,
+} from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
+import { Fetcher } from './fetcher.js';
 import { GroupSubscription } from './group/group-subscription.js';
 import { GuardedProducer } from './guarded-producer.js';
+import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
 import { isDeadLetters, partitionsOf, wholeBytes } from './names.js';
@@ -34,6 +45,9 @@ export class KafkaLog implements RecordLog {
   readonly #producer: GuardedProducer;
   readonly queue: SendQueue;
   readonly #subscriptions = new Set<GroupSubscription>();
+  readonly #followings = new Set<KafkaFollowing>();
+  /** Of all readings that go on and have no positions. */
+  readonly #fetcher: Fetcher;
   readonly #parked: ParkedLetters;
   readonly #prefix: string;
   /** Until then a call waits for the opening. */
@@ -44,6 +58,7 @@ export class KafkaLog implements RecordLog {
     this.#prefix = options.address.prefix ?? '';
     this.#patientUntilMs = performance.now() + options.waitMs;
     this.#producer = new GuardedProducer(options.address);
+    this.#fetcher = new Fetcher(options.address);
     this.#parked = new ParkedLetters(options);
     this.queue = new SendQueue(this.#producer, options.waitMs);
     options.codec.then(
@@ -84,6 +99,19 @@ export class KafkaLog implements RecordLog {
     return subscription;
   }
 
+  follow(options: FollowOptions): KafkaFollowing {
+    const { address, codec, asker } = this.options;
+    const isShared = options.to === undefined && typeof options.from === 'string';
+    const fetcher = isShared ? this.#fetcher : new Fetcher(address);
+    const ended = (it: KafkaFollowing): void => {
+      this.#followings.delete(it);
+      if (!isShared) void fetcher.stop();
+    };
+    const following = new KafkaFollowing({ prefix: this.#prefix, codec, asker, fetcher, ended }, options);
+    this.#followings.add(following);
+    return following;
+  }
+
   /** Why it cannot be written or read, in words for the operator; undefined when it can. */
   health(): string | undefined {
     const reasons = [...this.#subscriptions].map((subscription) => subscription.health());
@@ -93,7 +121,8 @@ export class KafkaLog implements RecordLog {
   /** Sends what waits, as far as it can be sent, and leaves all groups. */
   async close(): Promise<void> {
     await within(this.options.waitMs, this.queue.close(stopping()));
-    await Promise.all([...this.#subscriptions].map((subscription) => subscription.stop()));
+    await Promise.all([...this.#subscriptions, ...this.#followings].map((reading) => reading.stop()));
+    await this.#fetcher.stop();
     this.queue.crash(stopping());
     await within(1_000, this.#producer.close());
     this.#producer.cut();
@@ -103,7 +132,8 @@ export class KafkaLog implements RecordLog {
   async crash(): Promise<void> {
     this.queue.crash(stopping());
     this.#producer.cut();
-    await Promise.all([...this.#subscriptions].map((subscription) => subscription.crash()));
+    for (const following of this.#followings) void following.stop();
+    await Promise.all([this.#fetcher.stop(), ...[...this.#subscriptions].map((subscription) => subscription.crash())]);
   }
 
   async #opened(): Promise<AvroCodec> {

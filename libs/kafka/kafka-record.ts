@@ -32,6 +32,11 @@ export class KafkaRecord implements StreamRecord {
     const decoded = value && codec.decode(topic, key, value);
     return new KafkaRecord(topic, partition, Number(offset), key, decoded, Number(timestamp), labels(headers), value ?? noBytes);
   }
+
+  /** The record with its bytes as its value. */
+  static asBytes(topic: AnyTopic, partition: number, { offset, key, value, timestamp, headers }: KafkaMessage): KafkaRecord {
+    return new KafkaRecord(topic, partition, Number(offset), textOf(key), value, Number(timestamp), labels(headers), value ?? noBytes);
+  }
 }
 
 /** What the codec refused. */

@@ -1,9 +1,9 @@
+import type { LogViews } from '#log';
 import type { Metric } from '#model';
-import type { KafkaViews } from './kafka-views.js';
 import type { SendQueue } from './send-queue.js';
 
 /** The figures of what is on its way into the log and into the views. */
-export function kafkaMetrics(queue: SendQueue, views: KafkaViews): readonly Metric[] {
+export function kafkaMetrics(queue: SendQueue, views: LogViews): readonly Metric[] {
   return [
     {
       name: 'headwater_log_queue_bytes',
@@ -38,7 +38,7 @@ export function kafkaMetrics(queue: SendQueue, views: KafkaViews): readonly Metr
       kind: 'gauge',
       unit: '',
       help: 'Records of a compacted topic that its view does not show yet.',
-      read: async () => (await views.lags()).map(([topic, value]) => ({ labels: { topic }, value })),
+      read: () => views.lags().map(([topic, value]) => ({ labels: { topic }, value })),
     },
   ];
 }

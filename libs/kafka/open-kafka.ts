@@ -1,4 +1,4 @@
-import type { AnyTopic, RecordLog, Views } from '#log';
+import { LogViews, type AnyTopic, type RecordLog, type Views } from '#log';
 import { TelemetryError, type Metric } from '#model';
 import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
@@ -7,7 +7,6 @@ import { DeadLetters } from './dead-letters.js';
 import { ensureTopics, type TopicSettings } from './ensure-topics.js';
 import { Groups } from './groups.js';
 import { KafkaLog } from './kafka-log.js';
-import { KafkaViews } from './kafka-views.js';
 import { kafkaMetrics } from './metrics.js';
 import { Pulse } from './pulse.js';
 import { ConfluentRegistry } from './registry/confluent-registry.js';
@@ -61,11 +60,10 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const opening = new Opening(asker, topics, options);
   const pulse = new Pulse(asker);
   const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, waitMs, report: options.report });
-  const views = new KafkaViews({ address: options, topics, codec: opening.codec, asker });
+  const views = new LogViews(log, topics);
   const end = async (how: 'close' | 'crash'): Promise<void> => {
     opening.stop();
     pulse.stop();
-    await views.close();
     await log[how]();
     await asker.close();
   };

@@ -1,4 +1,6 @@
 export * from './dead-letter.js';
+export * from './follow.js';
+export * from './log-views.js';
 export * from './map-view.js';
 export * from './newest-values.js';
 export * from './partition.js';

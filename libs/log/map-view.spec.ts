@@ -1,9 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
+import { LogGap, type Following, type FollowOptions } from './follow.js';
 import { MapView } from './map-view.js';
-import { NewestValues } from './newest-values.js';
-import type { StreamRecord } from './topic.js';
+import type { AnyTopic, StreamRecord } from './topic.js';
 
 const damaged = new Error('the log is damaged');
+const topic = { name: 't', cleanup: 'compact' } as AnyTopic;
+
+/** A log whose records are handed over by the test. */
+class Hand {
+  readonly readings: FollowOptions[] = [];
+  caughtUp = (): Promise<void> => Promise.resolve();
+  ageMs = 0;
+
+  follow(options: FollowOptions): Following {
+    this.readings.push(options);
+    return { caughtUp: () => this.caughtUp(), ageMs: () => this.ageMs, lag: () => 0, stop: () => Promise.resolve() };
+  }
+
+  give(...records: readonly (readonly [key: string, value: unknown])[]): void {
+    const { take } = this.readings.at(-1)!;
+    void take(records.map(([key, value], at) => ({ topic, partition: 0, offset: this.#offset + at, key, value }) as StreamRecord));
+    this.#offset += records.length;
+  }
+
+  /** The next reading is given the same records again from there on. */
+  rewind(offset: number): void {
+    this.#offset = offset;
+  }
+
+  #offset = 0;
+}
 
 it.each([
   ['resolves when it has', () => Promise.resolve(), { status: 'fulfilled' }],
@@ -14,25 +40,33 @@ it.each([
     { status: 'rejected', reason: { code: 'log_unavailable', retryAfterS: 1 } },
   ],
 ] as const)('a view that is to catch up %s', async (_, caughtUp, outcome) => {
-  const view = new MapView({ ready: Promise.resolve(), caughtUp, ageMs: () => 0, isChange: () => true, patienceMs: 10 });
-  expect(await Promise.allSettled([view.caughtUp()])).toMatchObject([outcome]);
+  const log = new Hand();
+  log.caughtUp = caughtUp;
+  expect(await Promise.allSettled([new MapView(log, topic, 10).caughtUp()])).toMatchObject([outcome]);
 });
 
-describe('a view that is read again', () => {
-  const record = (key: string, value: unknown): StreamRecord => ({ key, value }) as StreamRecord;
-  const read = (...records: readonly StreamRecord[]): NewestValues => {
-    const newest = new NewestValues();
-    for (const one of records) newest.take(one);
-    return newest;
-  };
-
-  it('tells of keys that are gone, new, or have got another value, after it shows all of it', () => {
-    const view = new MapView({ ready: Promise.resolve(), caughtUp: () => Promise.resolve(), ageMs: () => 0, isChange: () => true });
-    for (const key of ['gone', 'stays', 'changes']) view.apply(record(key, 1));
+describe('a view that has missed something', () => {
+  it('shows what it showed, and ages, until it has read the topic again; then it tells of what differs', async () => {
+    const log = new Hand();
+    const view = new MapView(log, topic);
+    log.give(['gone', 1], ['stays', 1], ['changes', 1]);
+    await view.ready;
     expect([...view.scan('')].length).toBe(3);
     const heard: unknown[] = [];
     view.changes(({ key, value }) => heard.push([key, value, [...view.scan('')]]));
-    view.replace(read(record('stays', 1), record('changes', 2), record('new', 3)), new Set(['changes', 'new']));
+
+    const again = Promise.withResolvers<void>();
+    log.caughtUp = () => again.promise;
+    log.ageMs = 60_000;
+    log.readings[0]!.stopped(new LogGap('too long'));
+    log.rewind(1);
+    log.give(['stays', 1], ['changes', 1], ['changes', 2], ['new', 3]);
+    log.ageMs = 0;
+    expect([log.readings.length, view.get('gone'), heard]).toEqual([2, 1, []]);
+    expect(view.ageMs()).toBeGreaterThanOrEqual(60_000);
+    const caughtUp = view.caughtUp();
+    again.resolve();
+    await caughtUp;
     const shown = [
       ['changes', 2],
       ['new', 3],
@@ -43,7 +77,18 @@ describe('a view that is read again', () => {
       ['changes', 2, shown],
       ['new', 3, shown],
     ]);
-    view.apply(record('gone', 4));
-    expect(view.get('gone')).toBe(4);
+    expect(view.ageMs()).toBe(0);
+    log.give(['gone', 4]);
+    expect([view.get('gone'), heard.length]).toEqual([4, 4]);
+  });
+
+  it('of a log that cannot be read any further ages for good', async () => {
+    const log = new Hand();
+    const view = new MapView(log, topic);
+    await view.ready;
+    log.ageMs = 7_000;
+    log.readings[0]!.stopped(damaged);
+    log.ageMs = 0;
+    expect([log.readings.length, view.ageMs() >= 7_000]).toEqual([1, true]);
   });
 });

@@ -1,31 +1,44 @@
 import { TelemetryError } from '#model';
+import { LogGap, type Following } from './follow.js';
 import { NewestValues } from './newest-values.js';
-import type { Unreadable } from './record-log.js';
-import type { StreamRecord } from './topic.js';
+import type { RecordLog, Unreadable } from './record-log.js';
+import type { AnyTopic, StreamRecord } from './topic.js';
 import { untilShown } from './until-shown.js';
 import type { Change, UnreadableKey, View } from './view.js';
 
-export interface MapViewOptions {
-  readonly ready: Promise<void>;
-  readonly caughtUp: () => Promise<void>;
-  readonly ageMs: () => number;
-  /** Whether a record came after the view was opened: those that were there before are no changes. */
-  readonly isChange: (record: Pick<StreamRecord, 'partition' | 'offset'>) => boolean;
-  /** How long catching up may take, milliseconds; 15 seconds when left out. */
-  readonly patienceMs?: number;
-}
-
 const patienceMs = 15_000;
 
-/** The newest value of each key of one topic, for adapters that apply its records in their order. */
+/**
+ * The newest value of each key of one topic. It is read from its beginning aside, and shown once that is done; after a gap it is read again in the
+ * same way, while it shows what it showed and ages.
+ */
 export class MapView implements View<unknown> {
-  readonly ready: Promise<void>;
   readonly #listeners = new Set<(change: Change<unknown>) => void>();
+  readonly #ready = Promise.withResolvers<void>();
   #newest = new NewestValues();
-  #failedMs: number | undefined;
+  /** Offset that each partition goes on with. */
+  #next: number[] = [];
+  #following!: Following;
+  /** Resolves when what is read aside is shown. */
+  #shown!: Promise<void>;
+  /** Since when it has not held all that was in the log; undefined while the following says that. */
+  #behindSinceMs: number | undefined = performance.now();
+  #failure: Error | undefined;
+  #isReady = false;
 
-  constructor(private readonly options: MapViewOptions) {
-    this.ready = options.ready;
+  /** @param maxCatchUpMs how long catching up may take, milliseconds. */
+  constructor(
+    private readonly log: Pick<RecordLog, 'follow'>,
+    private readonly topic: AnyTopic,
+    private readonly maxCatchUpMs = patienceMs,
+  ) {
+    // Whoever waits for it hears of a failure; where nobody does, the age tells.
+    this.ready.catch(() => undefined);
+    this.#read();
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise;
   }
 
   get(key: string): unknown {
@@ -52,53 +65,115 @@ export class MapView implements View<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const late = (): void =>
       reject(new TelemetryError('log_unavailable', 'The log has not been read to its end in time.', { retryAfterS: 1 }));
-    const timer = setTimeout(late, this.options.patienceMs ?? patienceMs);
-    void this.options
-      .caughtUp()
+    const timer = setTimeout(late, this.maxCatchUpMs);
+    void this.#caughtUp()
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
     return promise;
   }
 
   ageMs(): number {
-    return this.#failedMs === undefined ? this.options.ageMs() : performance.now() - this.#failedMs;
+    return this.#behindSinceMs === undefined ? this.#following.ageMs() : performance.now() - this.#behindSinceMs;
   }
 
-  apply(record: StreamRecord): void {
-    const { key, value } = record;
-    this.#newest.take(record);
-    if (this.options.isChange(record)) this.#tell({ key, value });
-  }
-
-  /** Takes a record that cannot be decoded. */
-  refuse(record: Unreadable): void {
-    const { key } = record;
-    const before = this.#newest.get(key);
-    this.#newest.refuse(record);
-    if (before !== undefined && this.#newest.get(key) === undefined && this.options.isChange(record)) this.#tell({ key, value: null });
+  /** Records that are known to be in the log and not taken yet. */
+  lag(): number {
+    return this.#following.lag();
   }
 
   unreadableKeys(): readonly UnreadableKey[] {
     return [...this.#newest.unreadable];
   }
 
-  /**
-   * Shows what the topic says when it is read again from its beginning. Listeners hear of each key that is gone, and of each that is new.
-   *
-   * @param changed keys that have got another value since they were read before.
-   */
-  replace(newest: NewestValues, changed: ReadonlySet<string>): void {
+  async #caughtUp(): Promise<void> {
+    for (;;) {
+      const following = this.#following;
+      try {
+        await this.#shown;
+        await this.#following.caughtUp();
+        if (following === this.#following) return;
+      } catch (error) {
+        if (this.#failure || following === this.#following) throw this.#failure ?? error;
+      }
+    }
+  }
+
+  #read(): void {
+    const newest = new NewestValues();
+    const before = this.#next;
+    const changed = new Set<string>();
+    let isShown = false;
+    this.#next = [];
+    const following = this.log.follow({
+      topics: [this.topic],
+      from: 'beginning',
+      take: (records) => {
+        for (const record of records) {
+          const { partition, offset, key } = record;
+          this.#next[partition] = offset + 1;
+          if (isShown) this.#take(record);
+          else newest.take(record);
+          if (!isShown && offset >= (before[partition] ?? 0)) changed.add(key);
+        }
+      },
+      unreadable: (record) => {
+        this.#next[record.partition] = record.offset + 1;
+        if (isShown) this.#refuse(record);
+        else newest.refuse(record);
+      },
+      stopped: (error) => this.#stopped(following, error),
+    });
+    this.#following = following;
+    const show = async (): Promise<void> => {
+      await following.caughtUp();
+      if (following !== this.#following) return;
+      isShown = true;
+      this.#replace(newest, changed);
+    };
+    this.#shown = show();
+    this.#shown.catch((error: Error) => following === this.#following && this.#fail(error));
+  }
+
+  #stopped(following: Following, error: Error): void {
+    if (following !== this.#following) return;
+    this.#behindSinceMs ??= performance.now() - following.ageMs();
+    if (error instanceof LogGap) this.#read();
+    else this.#fail(error);
+  }
+
+  /** It shows no more changes: it ages from now on. */
+  #fail(error: Error): void {
+    this.#failure = error;
+    this.#behindSinceMs ??= performance.now();
+    this.#ready.reject(error);
+  }
+
+  /** Shows what was read aside. Listeners hear of what differs since the view was ready, which is nothing at first. */
+  #replace(newest: NewestValues, changed: ReadonlySet<string>): void {
     const before = this.#newest;
     this.#newest = newest;
+    this.#behindSinceMs = undefined;
+    const wasReady = this.#isReady;
+    this.#isReady = true;
+    this.#ready.resolve();
+    if (!wasReady) return;
     for (const key of before.keys()) if (newest.get(key) === undefined) this.#tell({ key, value: null });
     for (const key of newest.keys()) {
       if (changed.has(key) || before.get(key) === undefined) this.#tell({ key, value: newest.get(key) });
     }
   }
 
-  /** It shows no more changes: it ages from now on. */
-  fail(): void {
-    this.#failedMs ??= performance.now();
+  #take(record: StreamRecord): void {
+    const { key, value } = record;
+    this.#newest.take(record);
+    this.#tell({ key, value });
+  }
+
+  #refuse(record: Unreadable): void {
+    const { key } = record;
+    const before = this.#newest.get(key);
+    this.#newest.refuse(record);
+    if (before !== undefined && this.#newest.get(key) === undefined) this.#tell({ key, value: null });
   }
 
   #tell(change: Change<unknown>): void {

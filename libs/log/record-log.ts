@@ -1,9 +1,10 @@
 import type { Lease } from '#model';
+import type { Following, FollowOptions } from './follow.js';
 import type { AnyTopic, Entry, Headers, StreamRecord } from './topic.js';
 
 export const RECORD_LOG = Symbol('RecordLog');
 
-/** Where a consumer group goes on in one partition: the offset of the next record it wants. */
+/** Where a reader goes on in one partition: the offset of the next record it wants. */
 export interface Position {
   readonly topic: string;
   readonly partition: number;
@@ -77,4 +78,10 @@ export interface RecordLog {
    * for a handler that is slow. Resolves when the group has joined.
    */
   consume(options: ConsumerOptions): Promise<Subscription>;
+
+  /**
+   * Reads topics without a group. What was fetched and waits for a slow `take` is at most about 16 MiB. All readings of a process that have no
+   * end and no positions share one reader of the log; every other one is a reader of its own, so that it delays none of them.
+   */
+  follow(options: FollowOptions): Following;
 }

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RecordLog, Views } from '#log';
+import { LogViews, type RecordLog, type Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, groups, topics } from '#topics';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteLog } from './log/sqlite-log.js';
-import { SqliteViews } from './log/sqlite-views.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { openStores, type Stores } from './stores.js';
@@ -48,7 +47,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     keepPositions(log, stores);
     return {
       log,
-      views: new SqliteViews(log, topics),
+      views: new LogViews(log, topics),
       series: stores.series,
       events: stores.events,
       warnings: [log.warning, building].filter((warning) => warning !== undefined),

@@ -5,6 +5,7 @@ export * from './eventually.js';
 export * from './http/raw.js';
 export * from './link.js';
 export * from './log-consumer.js';
+export * from './log-reader.js';
 export * from './memory-log.js';
 export * from './nearly-right-bodies.js';
 export * from './questdb-server.js';

@@ -47,6 +47,10 @@ export class MemoryLog implements RecordLog, Views {
     return Promise.reject(new Error('not in memory'));
   }
 
+  follow(): never {
+    throw new Error('not in memory');
+  }
+
   open<V>(topic: Topic<V>): View<V> {
     let view = this.#views.get(topic.name);
     if (!view) this.#views.set(topic.name, (view = new MemoryView(this)));

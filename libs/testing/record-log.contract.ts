@@ -1,9 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, partitionOf, tombstone, type AnyTopic, type Entry, type RecordLog, type StreamRecord, type Views } from '#log';
+import {
+  entry,
+  partitionOf,
+  readLog,
+  tombstone,
+  type AnyTopic,
+  type Entry,
+  type FollowOptions,
+  type RecordLog,
+  type StreamRecord,
+  type Views,
+} from '#log';
 import type { EventBatch, PointBatch, Source } from '#model';
 import { events, points, sources } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
+import { LogReader } from './log-reader.js';
 import { Random } from './random.js';
 
 /** A log on data of its own. */
@@ -395,6 +407,128 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       await log.park(events.name, 'o/s', read, {});
       await present.has(2);
       expect(present.records[1]!.value).toEqual(present.records[0]!.value);
+    });
+  });
+
+  describe('a reading without a group', () => {
+    const readings: LogReader[] = [];
+    const follow = (more: Partial<FollowOptions> = {}): LogReader => {
+      const reading = LogReader.of(log, { topics: [events], from: 'beginning', ...more });
+      readings.push(reading);
+      return reading;
+    };
+    const caughtUp = (...some: readonly LogReader[]): Promise<unknown> => Promise.all(some.map(({ following }) => following.caughtUp()));
+    afterEach(() => Promise.all(readings.splice(0).map(({ following }) => following.stop())));
+
+    it('gives what there was and what comes, from the beginning or from the end on, in order', async () => {
+      await log.append([saying('s', 1), saying('t', 2)]);
+      const [all, late] = [follow(), follow({ from: 'end' })];
+      await caughtUp(all, late);
+      expect([ascending(numbers(all.records)), late.records]).toEqual([[1, 2], []]);
+      for (const n of count(20, 3)) await log.append([saying(`s${n % 3}`, n)]);
+      await caughtUp(all, late);
+      expect([ascending(numbers(all.records)), ascending(numbers(late.records))]).toEqual([count(22, 1), count(20, 3)]);
+      expectInOrder(all.records);
+      await until('it is not behind', () => all.following.lag() === 0 && all.following.ageMs() < 5_000);
+      await all.following.stop();
+      await log.append([saying('s', 99)]);
+      await caughtUp(late);
+      expect([all.records.length, late.records.length, all.stoppedBy]).toEqual([22, 21, undefined]);
+    });
+
+    it('gives the same records as a group gets, or their bytes, to those who wait and to those who come later', async () => {
+      const topics = [events, sources];
+      const waiting = follow({ topics, asBytes: true });
+      await log.append([{ ...saying('s', 1, 'é'), headers: { request_id: 'r' } }, entry(sources, aSource('s')), saying('t', 2)]);
+      await log.append([tombstone(sources, 'o/s')]);
+      const consumer = await join('g', topics);
+      const [values, bytes] = [follow({ topics }), follow({ topics, asBytes: true })];
+      await Promise.all([consumer.subscription.caughtUp(), caughtUp(waiting, values, bytes)]);
+      const shown = (records: readonly StreamRecord[], valueOf = ({ value }: StreamRecord): unknown => value): Record<string, unknown> =>
+        Object.fromEntries(
+          records.map((record) => {
+            const { topic, partition, offset, key, headers, appendedMs, bytes: size } = record;
+            return [`${topic.name}/${partition} ${offset}`, [key, valueOf(record), headers, appendedMs, size]];
+          }),
+        );
+      const bytesOf = (record: StreamRecord): unknown => record.value && [...log.encoded(record)];
+      const given = ({ value }: StreamRecord): unknown => value && [...(value as Uint8Array)];
+      expect(shown(values.records)).toEqual(shown(consumer.records));
+      expect(shown(bytes.records, given)).toEqual(shown(consumer.records, bytesOf));
+      // It may also have seen what is compacted away since.
+      expect(shown(waiting.records, given)).toMatchObject(shown(consumer.records, bytesOf));
+    });
+
+    it('up to the end at the call, or from positions on, gives what stands between, and ends', async () => {
+      for (const n of count(10)) await log.append([saying('s', n), saying('t', 100 + n)]);
+      const read = async (more: Partial<FollowOptions>): Promise<StreamRecord[]> => {
+        const found: StreamRecord[] = [];
+        await readLog(log, { topics: [events], from: 'beginning', take: (records) => void found.push(...records), ...more });
+        return found;
+      };
+      const bounded = follow({ to: 'end' });
+      await caughtUp(bounded);
+      await log.append([saying('s', 10)]);
+      const all = await read({});
+      expect([bounded.records.length, all.length]).toEqual([20, 21]);
+      const ours = all.filter(({ key }) => key === 'o/s');
+      const { partition, offset } = ours[4]!;
+      const later = await read({ from: [{ topic: events.name, partition, offset }] });
+      expect(numbers(later.filter(({ key }) => key === 'o/s'))).toEqual(count(7, 4));
+      expect(new Set(later.map((record) => record.partition))).toEqual(new Set([partition]));
+      expect(new Set((await read({ partitions: [partition] })).map((record) => record.partition))).toEqual(new Set([partition]));
+      await caughtUp(bounded);
+      expect([bounded.records.length, bounded.following.lag(), bounded.following.ageMs()]).toEqual([20, 0, 0]);
+    });
+
+    it('gives what it was given again to a `take` that rejects, and to a bounded read says so', async () => {
+      let failures = 2;
+      const take = (): Promise<void> => (failures-- > 0 ? Promise.reject(new Error('not yet')) : Promise.resolve());
+      await log.append([saying('s', 1), saying('s', 2)]);
+      const reading = follow({ take });
+      await caughtUp(reading);
+      expect(numbers(reading.records)).toEqual([1, 2]);
+      const full = new Error('full');
+      const refused = readLog(log, { topics: [events], from: 'beginning', take: () => Promise.reject(full) });
+      await expect(refused).rejects.toBe(full);
+    });
+
+    it('that is slow is held back, while others go on', async () => {
+      const gate = Promise.withResolvers<void>();
+      const given: number[] = [];
+      const slow = follow({
+        take: (records) => {
+          given.push(sum(records.map(({ bytes }) => bytes)));
+          return gate.promise;
+        },
+      });
+      const quick = follow();
+      const text = 'x'.repeat(4000);
+      for (const n of count(40)) await log.append(count(250, 250 * n).map((at) => saying(`s${at % 5}`, at, text)));
+      await caughtUp(quick);
+      expect([quick.records.length, slow.records.length]).toEqual([10_000, 0]);
+      expect(given.length).toBeLessThanOrEqual(events.partitions);
+      await until('it is behind', () => slow.following.lag() > 0 && slow.following.ageMs() > 0);
+      gate.resolve();
+      await caughtUp(slow);
+      expect(ascending(numbers(slow.records))).toEqual(count(10_000));
+      for (const bytes of given) expect(bytes).toBeLessThan(4 << 20);
+    });
+
+    it('hands over what cannot be decoded, in its place', async () => {
+      const present = follow();
+      await log.append([saying('s', 1)]);
+      await log.park(events.name, 'o/s', Uint8Array.of(7), { a: 'b' });
+      await log.append([saying('s', 2)]);
+      const [late, bytes] = [follow(), follow({ asBytes: true })];
+      await caughtUp(present, late, bytes);
+      for (const { records, unreadable } of [present, late]) {
+        expect([numbers(records), unreadable.map(({ key, headers }) => [key, headers])]).toEqual([[1, 2], [['o/s', { a: 'b' }]]]);
+        const offsets = [records[0], unreadable[0], records[1]].map((record) => record!.offset);
+        expect(offsets).toEqual(ascending(offsets));
+      }
+      expect([bytes.records.length, bytes.unreadable, [...(bytes.records[1]!.value as Uint8Array)]]).toEqual([3, [], [7]]);
+      await expect(readLog(log, { topics: [events], from: 'beginning', take: () => undefined })).rejects.toThrow('cannot be read');
     });
   });
 

@@ -16,6 +16,8 @@ export interface LaneOptions {
   /** Offset of the first record that is wanted. */
   readonly from: number;
   readonly codec: AvroCodec;
+  /** Hands over bytes instead of values. */
+  readonly asBytes?: boolean | undefined;
   readonly receiver: Receiver;
   /** Aborted when nothing more is to be handed over. */
   readonly ended: AbortSignal;
@@ -140,7 +142,7 @@ export class Lane {
 
   /** The records of the next call, and the one after them if it cannot be read. */
   async #piece(): Promise<{ readonly records: readonly StreamRecord[]; readonly unreadable: Refused | undefined }> {
-    const { codec, topic, partition } = this.options;
+    const { codec, topic, partition, asBytes } = this.options;
     const records: StreamRecord[] = [];
     let [n, bytes] = [0, 0];
     let unreadable: Refused | undefined;
@@ -148,7 +150,7 @@ export class Lane {
       const message = this.#waiting[n++]!;
       bytes += sizeOf(message);
       try {
-        records.push(KafkaRecord.decode(codec, topic, partition, message));
+        records.push(asBytes ? KafkaRecord.asBytes(topic, partition, message) : KafkaRecord.decode(codec, topic, partition, message));
       } catch (error) {
         const reason = error instanceof UnknownSchema ? await this.#learn(error) : reasonOf(error);
         if (reason !== undefined) unreadable = refused(topic, partition, message, reason);

@@ -22,7 +22,7 @@ export interface Receiver {
   wants(topic: string, partition: number, offset: number): boolean;
   /** A rejection gives the same records again, after a pause. What returns nothing is done at once. */
   take(records: readonly StreamRecord[]): Promise<void> | void;
-  unreadable(record: Unreadable): Promise<void>;
+  unreadable(record: Unreadable): Promise<void> | void;
   /** The log cannot be read any further. */
   failed(error: Error): void;
 }
@@ -41,14 +41,21 @@ export class Follower {
   #coming: { readonly from: number; readonly chunk: Promise<Chunk> } | undefined;
   #position: number;
   #busy: Promise<void> | undefined;
+  /** Since when there has been something that was not taken. */
+  #behindSinceMs: number | undefined = performance.now();
+  #why: Error = new TelemetryError('log_unavailable', 'The log is not read any more.', { retryAfterS: 1 });
   #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
 
-  /** @param position offset of the next record that the receiver has not been given. */
+  /**
+   * @param position offset of the next record that the receiver has not been given.
+   * @param asBytes hands over bytes instead of values.
+   */
   constructor(
     private readonly log: Followed,
     topics: readonly AnyTopic[],
     position: number,
     private readonly receiver: Receiver,
+    private readonly asBytes = false,
   ) {
     this.#position = position;
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
@@ -65,20 +72,27 @@ export class Follower {
   wake(): void {
     while (!this.#busy && !this.#stopping.signal.aborted) {
       const step = this.#step();
+      this.#behindSinceMs = step === 'idle' ? undefined : (this.#behindSinceMs ?? performance.now());
       if (step === 'idle') return;
       if (step) this.#busy = step.then(() => this.#again());
     }
   }
 
-  /** Resolves once the receiver has been given everything before `offset`. */
+  /** Milliseconds since the receiver had taken everything that was in the log. */
+  ageMs(): number {
+    return this.#behindSinceMs === undefined ? 0 : performance.now() - this.#behindSinceMs;
+  }
+
+  /** Resolves once the receiver has taken everything before `offset`. Rejects when the log is not read so far. */
   reached(offset: number): Promise<void> {
     if (this.#position >= offset && !this.#busy) return Promise.resolve();
+    if (this.#stopping.signal.aborted) return Promise.reject(this.#why);
     return new Promise((resolve, reject) => this.#arrivals.push({ offset, resolve, reject }));
   }
 
   /** Resolves when what the receiver is doing has ended; it gets nothing afterwards. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.#end();
     await this.#busy;
   }
 
@@ -147,7 +161,7 @@ export class Follower {
         next = record.offset;
         break;
       }
-      records.push(record);
+      records.push(this.asBytes ? LogRecord.asBytes(record, this.log.codec) : record);
       bytes += record.bytes;
     }
     this.#position = next;
@@ -159,7 +173,8 @@ export class Follower {
     for (let bytes = 0; bytes < batchBytes && records.length < this.#chunk.length; bytes += records.at(-1)!.bytes) {
       const raw = this.#chunk[records.length]!;
       try {
-        records.push(LogRecord.decode(this.log.codec, this.#topics.get(raw.topic)!, raw));
+        const topic = this.#topics.get(raw.topic)!;
+        records.push(this.asBytes ? LogRecord.raw(topic, raw) : LogRecord.decode(this.log.codec, topic, raw));
       } catch (cause) {
         // Those before it go first; then it comes again, as the first one.
         if (records.length === 0) return this.#refuse(raw, cause as Error);
@@ -223,8 +238,15 @@ export class Follower {
 
   /** Stops here for good. */
   fail(error: Error): void {
-    this.#stopping.abort();
-    for (const { reject } of this.#arrivals) reject(error);
+    this.#why = error;
+    this.#end();
     this.receiver.failed(error);
+  }
+
+  #end(): void {
+    this.#stopping.abort();
+    if (!this.#busy) this.#announce();
+    for (const { reject } of this.#arrivals) reject(this.#why);
+    this.#arrivals = [];
   }
 }

@@ -26,6 +26,17 @@ export class LogRecord implements StreamRecord {
     return new LogRecord(topic, partition, offset, key, decoded, ms, headers, value?.length ?? 0, value ?? undefined);
   }
 
+  /** The record with its bytes as its value. */
+  static raw(topic: AnyTopic, { partition, offset, key, value, ms, headers }: Raw): LogRecord {
+    return new LogRecord(topic, partition, offset, key, value, ms, headers, value?.length ?? 0, value ?? undefined);
+  }
+
+  /** As `raw`, of a record whose value is known. */
+  static asBytes({ topic, partition, offset, key, value, appendedMs, headers, bytes }: StreamRecord, codec: AvroCodec): LogRecord {
+    const encoded = value === null ? null : codec.encode(topic, value);
+    return new LogRecord(topic, partition, offset, key, encoded, appendedMs, headers, bytes, encoded ?? undefined);
+  }
+
   encoded(codec: AvroCodec): Uint8Array {
     return this.#raw ?? codec.encode(this.topic, this.value);
   }

@@ -1,16 +1,16 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LogViews } from '#log';
 import { topics } from '#topics';
 import { openDataFolder } from '../data-folder.js';
 import { openLog } from '../storage.js';
 import type { SqliteLog } from './sqlite-log.js';
-import { SqliteViews } from './sqlite-views.js';
 
 export interface TestLog {
   readonly dir: string;
   readonly log: SqliteLog;
-  readonly views: SqliteViews;
+  readonly views: LogViews;
   reopen(): Promise<TestLog>;
   crash(): Promise<TestLog>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export async function openTestLog(dir?: string): Promise<TestLog> {
   return {
     dir: folder.path,
     log,
-    views: new SqliteViews(log, topics),
+    views: new LogViews(log, topics),
     reopen: () => close().then(() => openTestLog(folder.path)),
     crash: () => crash().then(() => openTestLog(folder.path)),
     close,

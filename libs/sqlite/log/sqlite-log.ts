@@ -1,11 +1,20 @@
-import { partitionOf, type AnyTopic, type ConsumerOptions, type Entry, type Headers, type RecordLog, type StreamRecord } from '#log';
+import {
+  partitionOf,
+  type AnyTopic,
+  type ConsumerOptions,
+  type Entry,
+  type FollowOptions,
+  type Headers,
+  type RecordLog,
+  type StreamRecord,
+} from '#log';
 import { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, item, type Item, type Written } from './appender.js';
 import type { Chunk } from './chunk.js';
-import { Follower, type Receiver } from './follower.js';
 import type { Opened, ReadRequest } from './log-file.js';
+import { LogFollowing, type FollowedLog } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import { everyPartition, type GroupPosition, type Keeper } from './positions.js';
@@ -13,22 +22,24 @@ import { GroupSubscription, type Home } from './subscription.js';
 import { ParkedLetters } from './parked-letters.js';
 import { Tail } from './tail.js';
 
-interface Following {
+/** Something that reads on as the log grows. */
+interface Reading {
   readonly position: number;
   wake(): void;
+  stop(): Promise<void>;
 }
 
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
 /** The log in one SQLite file with a thread of its own. A group has one member here. */
-export class SqliteLog implements RecordLog, Home {
+export class SqliteLog implements RecordLog, Home, FollowedLog {
   readonly tail: Tail;
   /** What the operator should know of the file, as a sentence. */
   readonly warning: string | undefined;
   /** Oldest first; the last one began at the head of when the log was opened. */
   readonly epochs: readonly Epoch[];
   readonly #appender: Appender;
-  readonly #following = new Set<Following>();
+  readonly #readings = new Set<Reading>();
   readonly #groups = new Map<string, GroupSubscription>();
   /** Keeps the positions of groups that no other keeper has. */
   readonly #keeper: Keeper;
@@ -105,7 +116,7 @@ export class SqliteLog implements RecordLog, Home {
     if (this.#groups.has(options.group)) throw new Error(`group ${options.group} has a member already, and here it can have only one`);
     const subscription = new GroupSubscription(this, options, keeper, positions);
     this.#groups.set(options.group, subscription);
-    this.#follow(subscription);
+    this.#read(subscription);
     return subscription;
   }
 
@@ -117,11 +128,10 @@ export class SqliteLog implements RecordLog, Home {
     return ({ topic: { name }, partition, offset }) => offset < Math.max(nextOf(name, everyPartition), nextOf(name, partition));
   }
 
-  /** Follows topics from the beginning, without a group. */
-  follow(topics: readonly AnyTopic[], receiver: Receiver): Follower {
-    const follower = new Follower(this, topics, 0, receiver);
-    this.#follow(follower);
-    return follower;
+  follow(options: FollowOptions): LogFollowing {
+    const following = new LogFollowing(this, options);
+    this.#read(following);
+    return following;
   }
 
   read(request: ReadRequest): Promise<Chunk> {
@@ -134,9 +144,9 @@ export class SqliteLog implements RecordLog, Home {
     await Promise.all(Array.from(byKeeper, ([keeper, its]) => keeper.move(its)));
   }
 
-  left(subscription: GroupSubscription): void {
-    this.#following.delete(subscription);
-    for (const [name, member] of this.#groups) if (member === subscription) this.#groups.delete(name);
+  left(reading: GroupSubscription | LogFollowing): void {
+    this.#readings.delete(reading);
+    for (const [name, member] of this.#groups) if (member === reading) this.#groups.delete(name);
   }
 
   /** Milliseconds since its thread has ended; 0 while it lives. */
@@ -144,10 +154,10 @@ export class SqliteLog implements RecordLog, Home {
     return this.thread.endedMs === undefined ? 0 : performance.now() - this.thread.endedMs;
   }
 
-  /** Writes what waits, ends the consumers and closes the file. */
+  /** Writes what waits, ends all readings and closes the file. */
   async close(): Promise<void> {
     await this.#appender.close(stopping());
-    await Promise.all([...this.#groups.values()].map((group) => group.stop()));
+    await Promise.all([...this.#readings].map((reading) => reading.stop()));
     await this.thread.call('close');
     await this.thread.terminate();
   }
@@ -155,7 +165,7 @@ export class SqliteLog implements RecordLog, Home {
   /** Ends the thread where it stands. */
   async crash(): Promise<void> {
     void this.#appender.close(stopping());
-    for (const group of this.#groups.values()) group.crash();
+    for (const reading of this.#readings) void reading.stop();
     await this.thread.terminate();
   }
 
@@ -169,8 +179,8 @@ export class SqliteLog implements RecordLog, Home {
     return [...saved, ...begun];
   }
 
-  #follow(one: Following): void {
-    this.#following.add(one);
+  #read(one: Reading): void {
+    this.#readings.add(one);
     one.wake();
   }
 
@@ -190,9 +200,9 @@ export class SqliteLog implements RecordLog, Home {
     if (records) this.tail.push(records);
     else this.tail.trim(end);
     this.#head = end;
-    for (const one of this.#following) one.wake();
+    for (const one of this.#readings) one.wake();
     this.#saveDrift();
-    this.tail.trim(Math.min(end, ...[...this.#following].map((one) => one.position)));
+    this.tail.trim(Math.min(end, ...[...this.#readings].map((one) => one.position)));
   }
 
   /** For groups that the log itself does not keep; a floor that could not be saved costs the next start some reading. */

@@ -109,11 +109,6 @@ export class GroupSubscription implements Subscription, Receiver {
     this.home.left(this);
   }
 
-  /** As `stop`, without waiting for the handler. */
-  crash(): void {
-    void this.#follower.stop();
-  }
-
   #isCommitted({ topic, partition, offset }: Place): boolean {
     return offset < this.#nextOf(topic.name, partition);
   }

@@ -1,0 +1,241 @@
+import type { KafkaMessage } from 'kafkajs';
+import { newClient, type Client, type KafkaAddress } from './client.js';
+import { placeName, type Place } from './group/assignment.js';
+import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from './kafkajs.js';
+import { Moment } from './moment.js';
+import { answered, kafkaErrorOf, pause, within } from './trouble.js';
+
+/** What a fetch has brought of one partition. */
+export interface Fetched {
+  readonly messages: readonly KafkaMessage[];
+  /** Offset to go on with. */
+  readonly next: number;
+  /** The first offset that the partition still has, and the one after the last that may be read. */
+  readonly low: number;
+  readonly high: number;
+  /** When the broker was asked. */
+  readonly asked: Moment;
+}
+
+/** A partition that somebody reads. */
+export interface Wanted extends Place {
+  /** Offset of the next record to fetch. */
+  readonly next: number;
+  /** What was fetched and not yet taken. */
+  readonly waitingBytes: number;
+  fetched(fetched: Fetched): Promise<void> | void;
+  /** The partition has no such offset. It is fetched again unless it was removed. */
+  outOfRange(): Promise<void>;
+}
+
+/** How long a broker keeps a fetch that finds nothing: each costs cpu on both sides, and a new partition waits for the last one. */
+const fetchMs = 500;
+/** What comes meanwhile comes with the next fetch: to ask for all partitions costs more than to take in what a few of them have. */
+const restMs = 50;
+const connectMs = 10_000;
+const answerMs = 10_000;
+const stopMs = 1_000;
+const partitionBytes = 256 << 10;
+const fetchBytes = 4 << 20;
+/** What may wait for slow readers, over all partitions; a partition that has little may have a bit more. */
+const waitingBytes = 16 << 20;
+const leastBytes = 64 << 10;
+const retries = 1;
+const pauseMs = { first: 100, longest: 2_000 };
+/** A topic that is not there is looked for again after this. */
+const lookMs = 1_000;
+const missing: readonly (string | undefined)[] = ['UNKNOWN_TOPIC_OR_PARTITION', 'TOPIC_AUTHORIZATION_FAILED', 'INVALID_TOPIC_EXCEPTION'];
+
+/**
+ * Fetches partitions without a group, over one connection to each broker that leads some of them. After a failure it begins anew with new
+ * connections: what a client knows of the brokers may be wrong by then.
+ */
+export class Fetcher {
+  readonly #wanted = new Set<Wanted>();
+  readonly #stopping = new AbortController();
+  /** Of these nothing came although there is something: a batch without records, or one for which an answer had no room. */
+  readonly #empty = new WeakSet<Wanted>();
+  readonly #changed = new Bell();
+  readonly #room = new Bell();
+  #client: Client | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(private readonly address: KafkaAddress) {}
+
+  add(wanted: Iterable<Wanted>): void {
+    for (const one of wanted) this.#wanted.add(one);
+    this.#running ??= this.#run();
+    this.#changed.ring();
+    this.#room.ring();
+  }
+
+  remove(wanted: Iterable<Wanted>): void {
+    for (const one of wanted) this.#wanted.delete(one);
+  }
+
+  /** A reader has taken something. */
+  taken(): void {
+    this.#room.ring();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#changed.ring();
+    this.#client?.cut();
+    await within(stopMs, this.#running ?? Promise.resolve());
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, pauseMs.longest)) {
+      const began = new Moment();
+      await this.#session().catch(() => undefined);
+      if (began.agoMs() > 2 * answerMs) ms = pauseMs.first;
+      await pause(ms, signal);
+    }
+  }
+
+  /** Fetches until something fails. */
+  async #session(): Promise<void> {
+    const client = (this.#client = newClient(this.address, retries));
+    const cluster = clusterOf(client.kafka);
+    const ended = new AbortController();
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => undefined);
+    const brokers = new Set<string>();
+    try {
+      await answered(connectMs, cluster.connect());
+      while (!this.#stopping.signal.aborted) {
+        const changed = this.#changed.next();
+        const isAll = await answered(connectMs, this.#learn(cluster));
+        const leaders = new Set(Array.from(this.#wanted, (one) => leaderOf(cluster, one)));
+        for (const id of leaders) {
+          if (id === undefined || brokers.has(id)) continue;
+          brokers.add(id);
+          this.#fetchFrom(cluster, id, ended.signal).catch(failed.reject);
+        }
+        await Promise.race([failed.promise, changed, ...(isAll ? [] : [pause(lookMs, this.#stopping.signal)])]);
+      }
+    } finally {
+      ended.abort();
+      this.#room.ring();
+      client.cut();
+    }
+  }
+
+  /** Asks where the topics are, each by itself: one that is gone does not keep the others from being read. False when one was not found. */
+  async #learn(cluster: Cluster): Promise<boolean> {
+    let isAll = true;
+    for (const topic of new Set(Array.from(this.#wanted, (one) => one.topic))) {
+      try {
+        await cluster.addMultipleTargetTopics([topic]);
+      } catch (error) {
+        if (!missing.includes(kafkaErrorOf(error))) throw error;
+        isAll = false;
+      }
+    }
+    return isAll;
+  }
+
+  async #fetchFrom(cluster: Cluster, nodeId: string, ended: AbortSignal): Promise<void> {
+    const broker = await answered(connectMs, cluster.findBroker({ nodeId }));
+    while (!ended.aborted) {
+      const room = this.#room.next();
+      const due = this.#due(cluster, nodeId);
+      const alone = due.find((one) => this.#empty.has(one));
+      if (due.length === 0) await room;
+      else if (await this.#fetch(broker, alone ? [alone] : due)) await pause(restMs, ended);
+    }
+  }
+
+  #due(cluster: Cluster, nodeId: string): readonly Wanted[] {
+    let bytes = 0;
+    for (const one of this.#wanted) bytes += one.waitingBytes;
+    const room = Math.max(leastBytes, waitingBytes - bytes);
+    return [...this.#wanted].filter((one) => one.waitingBytes < room && leaderOf(cluster, one) === nodeId);
+  }
+
+  /**
+   * Whether it has brought something. Those who read one partition at different offsets take turns; those at the same offset are served
+   * together.
+   */
+  async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
+    const asked = new Moment();
+    const turns = new Map<string, Wanted>();
+    for (const one of due) if (!turns.has(placeName(one))) turns.set(placeName(one), one);
+    const from = new Map(due.map((one) => [one, one.next]));
+    const isWaiting = due.some((one) => one.next !== turns.get(placeName(one))!.next);
+    const { responses } = await this.#ask(broker, [...turns.values()], isWaiting ? 0 : fetchMs);
+    let isNew = false;
+    for (const { topicName, partitions } of responses) {
+      for (const partition of partitions) {
+        const place = placeName({ topic: topicName, partition: partition.partition });
+        const turn = turns.get(place);
+        if (!turn) continue;
+        isNew ||= partition.messages.length > 0;
+        if (isWaiting && this.#wanted.delete(turn)) this.#wanted.add(turn);
+        const served = due.filter((one) => placeName(one) === place && from.get(one) === from.get(turn));
+        for (const one of served)
+          if (this.#wanted.has(one)) await one.fetched(this.#read(one, from.get(one)!, partition, asked, turns.size === 1));
+      }
+    }
+    return isNew;
+  }
+
+  async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): ReturnType<Broker['fetch']> {
+    const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
+    const maxBytes = wanted.length === 1 ? fetchBytes : partitionBytes;
+    const topics = Array.from(byTopic, ([topic, of]) => ({
+      topic,
+      partitions: of.map(({ partition, next }) => ({ partition, fetchOffset: String(next), maxBytes })),
+    }));
+    try {
+      const request = { maxWaitTime, minBytes: 1, maxBytes: fetchBytes, isolationLevel: readCommitted, topics };
+      return await answered(answerMs, broker.fetch(request));
+    } catch (error) {
+      const { name, topic, partition } = error as Error & Partial<Place>;
+      const one = name === 'KafkaJSOffsetOutOfRange' && wanted.find((it) => it.topic === topic && it.partition === partition);
+      if (one && this.#wanted.has(one)) await one.outOfRange();
+      throw error;
+    }
+  }
+
+  /**
+   * The log cleaner leaves batches without records, of which kafkajs tells nothing. A broker answers with the first batch there is, however
+   * large, only to who asks for one partition alone: what comes back empty a second time then has no more records before its end.
+   */
+  #read(one: Wanted, from: number, partition: FetchedPartition, asked: Moment, isAlone: boolean): Fetched {
+    const high = Number(partition.lastStableOffset);
+    const isEmpty = partition.messages.length === 0 && from < high;
+    const isOver = isEmpty && isAlone && this.#empty.has(one);
+    if (isEmpty && !isOver) this.#empty.add(one);
+    else this.#empty.delete(one);
+    const behind = isOver ? high : behindAll(partition);
+    const messages = messagesOf(one.topic, from, partition);
+    return { messages, next: Math.max(from, behind), low: Number(partition.lastStartOffset), high, asked };
+  }
+}
+
+/** The offset after the last batch, which may have ended with records that are compacted away. */
+function behindAll({ messages }: FetchedPartition): number {
+  const last = messages.at(-1);
+  return last ? Number(last.batchContext.firstOffset) + last.batchContext.lastOffsetDelta + 1 : 0;
+}
+
+function leaderOf(cluster: Cluster, { topic, partition }: Place): string | undefined {
+  return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
+}
+
+/** Wakes those who wait for it to ring. */
+class Bell {
+  #ringing = Promise.withResolvers<void>();
+
+  next(): Promise<void> {
+    return this.#ringing.promise;
+  }
+
+  ring(): void {
+    this.#ringing.resolve();
+    this.#ringing = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,287 @@
+import { LogGap, type AnyTopic, type Following, type FollowOptions } from '#log';
+import { TelemetryError } from '#model';
+import type { AvroCodec } from '#topics';
+import type { Asker } from './asker.js';
+import type { Fetched, Fetcher, Wanted } from './fetcher.js';
+import { Lane } from './group/lane.js';
+import { Moment } from './moment.js';
+import { extentsOf, type Extent, type Extents } from './offsets.js';
+import { tombstoneMsOf } from './topic-settings.js';
+import { logUnavailable, untilDone } from './trouble.js';
+
+export interface FollowingParts {
+  readonly prefix: string;
+  readonly codec: Promise<AvroCodec>;
+  readonly asker: Asker;
+  readonly fetcher: Fetcher;
+  /** Called when nothing more is to be fetched. */
+  readonly ended: (following: KafkaFollowing) => void;
+}
+
+/** After a silence of this length the broker is asked anew how long it keeps tombstones: somebody may have changed that. */
+const doubtMs = 30_000;
+
+/** Partitions that are read without a group. */
+export class KafkaFollowing implements Following {
+  readonly #ended = new AbortController();
+  readonly #began = new Moment();
+  readonly #opened: Promise<void>;
+  #tails: readonly Tail[] = [];
+  #isOpen = false;
+  #waiters: (() => void)[] = [];
+  #why: Error = logUnavailable('The log is not read any more.');
+
+  constructor(
+    private readonly parts: FollowingParts,
+    private readonly options: FollowOptions,
+  ) {
+    this.#opened = this.#open();
+    this.#opened.catch((error: Error) => this.#stop(error));
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.#opened;
+    const ends = await this.#extents();
+    const isDone = (): boolean => this.#tails.every((tail) => tail.taken >= Math.min(tail.end, endOf(ends, tail)));
+    while (!isDone()) {
+      if (this.#ended.signal.aborted) throw this.#why;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+  }
+
+  ageMs(): number {
+    return this.#isOpen ? Math.max(0, ...this.#tails.map((tail) => tail.ageMs())) : this.#began.agoMs();
+  }
+
+  lag(): number {
+    return this.#tails.reduce((sum, tail) => sum + tail.lag, 0);
+  }
+
+  async stop(): Promise<void> {
+    this.#end();
+    await Promise.all(this.#tails.map((tail) => tail.settled()));
+  }
+
+  async #open(): Promise<void> {
+    const { signal } = this.#ended;
+    const codec = await this.parts.codec;
+    const extents = await untilDone(signal, () => this.#extents());
+    if (!extents || signal.aborted) throw this.#why;
+    const { prefix, asker } = this.parts;
+    this.#tails = this.options.topics.flatMap((topic) => {
+      const tombstones = new Tombstones(asker, prefix + topic.name);
+      return this.#starts(topic, extents.get(prefix + topic.name)!).map((start) => this.#tail(start, tombstones, codec));
+    });
+    this.#isOpen = true;
+    this.parts.fetcher.add(this.#tails.filter((tail) => tail.next < tail.end));
+    this.#progress();
+  }
+
+  #extents(): Promise<Extents> {
+    return extentsOf(
+      this.parts.asker,
+      this.options.topics.map(({ name }) => this.parts.prefix + name),
+    );
+  }
+
+  #starts(topic: AnyTopic, extents: readonly Extent[]): readonly Start[] {
+    const { from, partitions } = this.options;
+    return extents.flatMap((extent, partition) => {
+      const start = typeof from === 'string' ? from : from.find((it) => it.topic === topic.name && it.partition === partition)?.offset;
+      if (start === undefined || (partitions && !partitions.includes(partition))) return [];
+      const offset = start === 'beginning' ? extent.low : start === 'end' ? extent.high : start;
+      if (offset < extent.low) throw new LogGap(`${topic.name}/${partition} begins at offset ${extent.low}, not at ${offset}`);
+      return [{ topic, partition, from: offset, extent }];
+    });
+  }
+
+  #tail({ topic, partition, from, extent }: Start, tombstones: Tombstones, codec: AvroCodec): Tail {
+    const { take, unreadable, to, asBytes } = this.options;
+    const { prefix, asker, fetcher } = this.parts;
+    const tail: Tail = new Tail({
+      name: prefix + topic.name,
+      topic,
+      partition,
+      codec,
+      from,
+      end: to === 'end' ? extent.high : Infinity,
+      low: extent.low,
+      began: this.#began,
+      asker,
+      tombstones,
+      asBytes,
+      receiver: { take, unreadable },
+      ended: this.#ended.signal,
+      progress: () => {
+        if (tail.next >= tail.end) fetcher.remove([tail]);
+        fetcher.taken();
+        this.#progress();
+      },
+      lost: (error) => this.#stop(error),
+    });
+    return tail;
+  }
+
+  #progress(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  #stop(error: Error): void {
+    if (this.#ended.signal.aborted) return;
+    this.#why = error;
+    this.#end();
+    this.options.stopped(error);
+  }
+
+  #end(): void {
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort();
+    this.parts.fetcher.remove(this.#tails);
+    this.parts.ended(this);
+    this.#progress();
+  }
+}
+
+interface Start {
+  readonly topic: AnyTopic;
+  readonly partition: number;
+  readonly from: number;
+  readonly extent: Extent;
+}
+
+const endOf = (ends: Extents, { name, partition }: Tail): number => ends.get(name)?.[partition]?.high ?? 0;
+
+interface TailOptions {
+  readonly name: string;
+  readonly topic: AnyTopic;
+  readonly partition: number;
+  readonly codec: AvroCodec;
+  readonly from: number;
+  /** Offset after the last record that is wanted. */
+  readonly end: number;
+  /** The first offset that the partition has. */
+  readonly low: number;
+  /** When the reading began. */
+  readonly began: Moment;
+  readonly asker: Asker;
+  readonly tombstones: Tombstones;
+  readonly asBytes: boolean | undefined;
+  readonly receiver: Pick<FollowOptions, 'take' | 'unreadable'>;
+  readonly ended: AbortSignal;
+  readonly progress: () => void;
+  readonly lost: (error: Error) => void;
+}
+
+/**
+ * Kafka keeps the tombstones of a topic for `delete.retention.ms`: a reader that has not heard it for half of that may have missed some, and so may
+ * one that takes as long to read it from its beginning.
+ */
+class Tombstones {
+  #keptMs = 0;
+  #asked: Moment | undefined;
+
+  constructor(
+    private readonly asker: Asker,
+    private readonly topic: string,
+  ) {}
+
+  async mayBeGone(heard: Moment): Promise<boolean> {
+    const silentMs = heard.agoMs();
+    if (!this.#asked || (silentMs > doubtMs && this.#asked.agoMs() > doubtMs)) {
+      const asked = new Moment();
+      this.#keptMs = await tombstoneMsOf(this.asker, this.topic);
+      this.#asked = asked;
+    }
+    return silentMs > this.#keptMs / 2;
+  }
+}
+
+/** One partition that is read without a group. */
+class Tail implements Wanted {
+  readonly topic: string;
+  readonly partition: number;
+  readonly end: number;
+  readonly #lane: Lane;
+  /** When everything that was there had surely been taken. */
+  #heard: Moment;
+  /** Once everything before that offset is taken, this was heard. */
+  #hearing: { readonly moment: Moment; readonly high: number } | undefined;
+  #high = 0;
+  /** Where a broker had nothing when it was asked first. */
+  #doubted: number | undefined;
+
+  constructor(private readonly options: TailOptions) {
+    const { name, topic, partition, end, from, began, codec, receiver, ended, asBytes, progress } = options;
+    this.topic = name;
+    this.partition = partition;
+    this.end = end;
+    this.#heard = began;
+    const onProgress = (): void => {
+      this.#hear();
+      progress();
+    };
+    this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver, ended, progress: onProgress, shrunk: () => undefined });
+  }
+
+  get name(): string {
+    return this.topic;
+  }
+
+  get next(): number {
+    return this.#lane.next;
+  }
+
+  get taken(): number {
+    return this.#lane.taken;
+  }
+
+  get waitingBytes(): number {
+    return this.#lane.waitingBytes;
+  }
+
+  get lag(): number {
+    return Math.max(0, Math.min(this.#high, this.end) - this.taken);
+  }
+
+  ageMs(): number {
+    return this.taken >= this.end ? 0 : this.#heard.agoMs();
+  }
+
+  settled(): Promise<void> {
+    return this.#lane.settled();
+  }
+
+  async fetched({ messages, next, low, high, asked }: Fetched): Promise<void> {
+    const { topic, tombstones } = this.options;
+    if (topic.cleanup === 'compact' && (low > this.options.low || (await tombstones.mayBeGone(this.#heard)))) return this.#gap();
+    this.#doubted = undefined;
+    this.#high = high;
+    this.#hearing ??= { moment: asked, high };
+    const wanted = next <= this.end ? messages : messages.filter(({ offset }) => Number(offset) < this.end);
+    this.#lane.push(wanted, Math.min(next, this.end));
+  }
+
+  /** A broker that is asked just after it has become or ceased to be the leader may know too little: it is asked twice. */
+  async outOfRange(): Promise<void> {
+    const { asker } = this.options;
+    const extent = (await extentsOf(asker, [this.name])).get(this.name)?.[this.partition];
+    if (!extent) return;
+    if (this.next < extent.low) return this.#gap();
+    if (this.next <= extent.high) return;
+    const isSure = this.#doubted === this.next;
+    this.#doubted = this.next;
+    if (isSure) this.options.lost(new TelemetryError('log_corrupt', `${this.name}/${this.partition} ends before what was read of it.`));
+  }
+
+  #gap(): void {
+    this.options.lost(new LogGap(`records of ${this.name}/${this.partition} may have been missed`));
+  }
+
+  #hear(): void {
+    if (!this.#hearing || this.taken < Math.min(this.#hearing.high, this.end)) return;
+    this.#heard = this.#hearing.moment;
+    this.#hearing = undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Position, RecordLog, Unreadable } from './record-log.js';
+import type { AnyTopic, StreamRecord } from './topic.js';
+
+export interface FollowOptions {
+  readonly topics: readonly AnyTopic[];
+  /**
+   * `beginning` is the first record that there is, `end` the next one that is appended. With positions only the partitions that they name are
+   * read, each from its offset on.
+   */
+  readonly from: 'beginning' | 'end' | readonly Position[];
+  /** The partitions to read of each topic, all when left out. Others are not even fetched. */
+  readonly partitions?: readonly number[];
+  /** `end` stops the reading where each partition ended at the call. Left out, it goes on until it is stopped. */
+  readonly to?: 'end';
+  /** Hands over each record with its bytes as the value and null for a tombstone, so that no record is unreadable. */
+  readonly asBytes?: boolean;
+  /**
+   * Takes records of any of the partitions, each partition in offset order. It is called again for a partition only when its last promise has
+   * settled, which holds the reading back. A rejection gives the same records again, after a pause.
+   */
+  readonly take: (records: readonly StreamRecord[]) => Promise<void> | void;
+  /** Takes a record that cannot be decoded; the partition goes on once it resolves. */
+  readonly unreadable: (record: Unreadable) => Promise<void> | void;
+  /**
+   * Nothing is handed over any more. With a `LogGap` records may have been missed, and whoever follows the topic again from its beginning gets
+   * all that is left; any other error is for good, for example `log_corrupt`.
+   */
+  readonly stopped: (error: Error) => void;
+}
+
+/** Records may be gone that a reader was not given, tombstones among them: by their age, or because somebody has deleted them. */
+export class LogGap extends Error {}
+
+/** A reading without a group: it keeps no offsets, and others do not notice it. */
+export interface Following {
+  /** Resolves when everything that was in the log at the call is taken, up to `to`. Rejects when the log cannot be read so far. */
+  caughtUp(): Promise<void>;
+  /** Milliseconds since everything that was in the log was taken; before that, since the call. */
+  ageMs(): number;
+  /** Records that are known to be in the log, up to `to`, and are not taken. */
+  lag(): number;
+  /** Resolves when the running `take` has settled; nothing is handed over afterwards. */
+  stop(): Promise<void>;
+}
+
+export type ReadOptions = Omit<FollowOptions, 'to' | 'stopped' | 'unreadable'> & Partial<Pick<FollowOptions, 'unreadable'>>;
+
+/**
+ * Reads up to where the log ends at the call. Resolves when everything is taken. Rejects with what `take` rejects with, with an Error for a record
+ * that cannot be decoded unless `unreadable` takes it, and when the log cannot be read so far.
+ */
+export async function readLog(log: Pick<RecordLog, 'follow'>, options: ReadOptions): Promise<void> {
+  const failed = Promise.withResolvers<never>();
+  const { take, unreadable = refuse } = options;
+  const orFail =
+    <T>(work: (given: T) => Promise<void> | void) =>
+    async (given: T): Promise<void> => {
+      try {
+        await work(given);
+      } catch (error) {
+        failed.reject(error);
+        throw error;
+      }
+    };
+  const following = log.follow({ ...options, to: 'end', take: orFail(take), unreadable: orFail(unreadable), stopped: failed.reject });
+  try {
+    await Promise.race([following.caughtUp(), failed.promise]);
+  } finally {
+    await following.stop();
+  }
+}
+
+function refuse({ topic, partition, offset, reason }: Unreadable): never {
+  throw new Error(`the record of ${topic.name}/${partition} at offset ${offset} cannot be read: ${reason}`);
+}
