@@ -1,7 +1,8 @@
 import { aligned } from './aligned.js';
 import { command } from './command.js';
-import { onDataPlane } from './data-plane.js';
+import { dataFlag } from './data-folder.js';
 import { oneLine } from './dead-letter.js';
+import { withLog } from './log-ports.js';
 
 const newestShown = 3;
 const reasonLength = 120;
@@ -10,10 +11,10 @@ export const body = command({
   about:
     'Shows the topics with records that a consumer group could not use: how many dead letters there are, and the newest of them first. ' +
     'A record that several groups could not use is one dead letter of each.',
-  flags: { json: { about: 'print it as JSON' } },
-  examples: ['headwater dlq list', 'headwater dlq list --json | jq "[.topics[].letters] | add"'],
-  async run({ json }, io) {
-    const reports = await onDataPlane(({ reportDeadLetters }, config) => reportDeadLetters(config, newestShown));
+  flags: { data: dataFlag, json: { about: 'print it as JSON' } },
+  examples: ['headwater dlq list', 'headwater dlq list --json | jq "[.topics[].letters] | add"', 'headwater dlq list --data data'],
+  async run({ data, json }, io) {
+    const reports = await withLog(data, ({ deadLetters }, { reportDeadLetters }) => reportDeadLetters(deadLetters, newestShown));
     const topics = reports.map(({ topic, count, newest }) => ({
       topic,
       letters: count,

@@ -1,9 +1,10 @@
 import { isoTimeMs } from '#model';
 import { command } from './command.js';
 import { counted } from './counted.js';
-import { onDataPlane } from './data-plane.js';
+import { dataFlag } from './data-folder.js';
 import { readTopicName } from './dead-letter.js';
 import { Failure, usage } from './failure.js';
+import { withLog } from './log-ports.js';
 
 export const body = command({
   about:
@@ -12,18 +13,17 @@ export const body = command({
     'rebuild or verify that meets their records there may park them again.',
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
+    data: dataFlag,
     before: { value: 'TIME', about: 'only those that were parked before this time, in ISO 8601' },
     yes: { about: 'delete them' },
     json: { about: 'print what was done as JSON' },
   },
   examples: ['headwater dlq purge telemetry.points.v1 --before 2026-11-01T00:00Z', 'headwater dlq purge telemetry.points.v1 --yes'],
-  async run({ before, yes, json }, io, name) {
+  async run({ data, before, yes, json }, io, name) {
     const topic = readTopicName(name);
     const beforeMs = before === undefined ? undefined : isoTimeMs(before);
     if (before !== undefined && beforeMs === undefined) throw usage(`--before "${before}" is no time like 2026-11-01T00:00Z.`);
-    const { letters, waiting } = await onDataPlane(({ purgeDeadLetters }, config) =>
-      purgeDeadLetters(config, topic, { beforeMs, confirmed: yes }),
-    );
+    const { letters, waiting } = await withLog(data, ({ deadLetters }) => deadLetters.purge(topic, { beforeMs, confirmed: yes }));
     const purged = yes ? letters : 0;
     if (json) await io.data(`${JSON.stringify({ letters, waiting, purged })}\n`);
     const which = `${counted(letters, 'dead letter')} of ${topic.name}, ${waiting.toLocaleString('en')} of them never sent back`;

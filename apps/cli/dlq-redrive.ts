@@ -1,8 +1,9 @@
 import { command } from './command.js';
 import { counted } from './counted.js';
-import { onDataPlane } from './data-plane.js';
+import { dataFlag } from './data-folder.js';
 import { readTopicName } from './dead-letter.js';
 import { Failure, usage } from './failure.js';
+import { withLog } from './log-ports.js';
 
 export const body = command({
   about:
@@ -14,17 +15,20 @@ export const body = command({
     'The dead letters stay where they are. Ended in the middle, the next run sends up to 1,000 of them again.',
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
+    data: dataFlag,
     offset: { value: 'N', about: 'the dead letter with this offset, as `headwater dlq show` shows it' },
     all: { about: 'all dead letters that were not sent back yet' },
     json: { about: 'print what was done as JSON' },
   },
   examples: ['headwater dlq redrive telemetry.points.v1 --offset 3', 'headwater dlq redrive telemetry.points.v1 --all'],
-  async run({ offset, all, json }, io, name) {
+  async run({ data, offset, all, json }, io, name) {
     const topic = readTopicName(name);
     if ((offset === undefined) !== all) throw usage('Give either --offset or --all.');
     if (offset !== undefined && !/^\d{1,15}$/.test(offset)) throw usage(`--offset "${offset}" is no offset.`);
     const only = offset === undefined ? undefined : Number(offset);
-    const { redriven, left, before } = await onDataPlane(({ redriveDeadLetters }, config) => redriveDeadLetters(config, topic, only));
+    const { redriven, left, before } = await withLog(data, ({ deadLetters }, { redriveDeadLetters }) =>
+      redriveDeadLetters(deadLetters, topic, only),
+    );
     if (json) await io.data(`${JSON.stringify({ redriven, left })}\n`);
     if (before)
       throw new Failure(

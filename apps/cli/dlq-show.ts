@@ -1,7 +1,8 @@
 import { command } from './command.js';
-import { onDataPlane } from './data-plane.js';
+import { dataFlag } from './data-folder.js';
 import { asJson, asText, readTopicName } from './dead-letter.js';
 import { usage } from './failure.js';
+import { withLog } from './log-ports.js';
 
 const most = 10_000;
 
@@ -11,6 +12,7 @@ export const body = command({
     'or its first bytes, where they are no value of that topic.',
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
+    data: dataFlag,
     limit: { value: 'N', about: `how many, up to ${most}`, default: '10' },
     json: { about: 'print them as JSON' },
   },
@@ -18,11 +20,11 @@ export const body = command({
     'headwater dlq show telemetry.points.v1',
     'headwater dlq show telemetry.points.v1 --limit 1000 --json | jq -r ".letters[].reason"',
   ],
-  async run({ limit, json }, io, name) {
+  async run({ data, limit, json }, io, name) {
     const topic = readTopicName(name);
     if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > most)
       throw usage(`--limit "${limit}" is no number from 1 to ${most}.`);
-    const letters = await onDataPlane(({ showDeadLetters }, config) => showDeadLetters(config, topic, Number(limit)));
+    const { newest: letters } = await withLog(data, ({ deadLetters }) => deadLetters.newest(topic, Number(limit)));
     if (json) return io.data(`${JSON.stringify({ letters: letters.map(asJson) }, null, 2)}\n`);
     if (letters.length === 0) io.note(`There are no dead letters of ${topic.name}.`);
     return io.data(letters.map((letter) => asText(letter, Date.now())).join('\n'));

@@ -2,7 +2,7 @@ import { aligned } from './aligned.js';
 import { command } from './command.js';
 import { dataFlag } from './data-folder.js';
 import { oneLine } from './dead-letter.js';
-import { withViews } from './view-ports.js';
+import { withLog } from './log-ports.js';
 
 export const body = command({
   about:
@@ -11,7 +11,7 @@ export const body = command({
   flags: { data: dataFlag, json: { about: 'print it as JSON' } },
   examples: ['headwater views list', 'headwater views list --data data --json | jq -r ".records[].key"'],
   async run({ data, json }, io) {
-    const records = await withViews(data, (ports, { unreadableKeys }) => unreadableKeys(ports));
+    const records = await withLog(data, (ports, { unreadableKeys }) => unreadableKeys(ports));
     if (json) return io.data(`${JSON.stringify({ records }, null, 2)}\n`);
     if (records.length === 0) io.note('All records can be read.');
     const rows = records.map(({ topic, partition, offset, key, reason }) => [topic, `${partition}`, `${offset}`, key, reason].map(oneLine));

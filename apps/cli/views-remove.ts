@@ -4,7 +4,7 @@ import { counted } from './counted.js';
 import { dataFlag } from './data-folder.js';
 import { readTopicName } from './dead-letter.js';
 import { Failure, usage } from './failure.js';
-import { withViews } from './view-ports.js';
+import { withLog } from './log-ports.js';
 
 export const body = command({
   about:
@@ -21,7 +21,7 @@ export const body = command({
   async run({ data, key, all, json }, io, name) {
     const topic = readTopicName(name);
     if ((key === undefined) !== all) throw usage('Give either --key or --all.');
-    const { asked, left } = await withViews(data, async (ports, { unreadableKeys, removeKeys }) => {
+    const { asked, left } = await withLog(data, async (ports, { unreadableKeys, removeKeys }) => {
       const found = (await unreadableKeys(ports)).filter((it) => it.topic === topic.name && (all || it.key === key));
       return { asked: found, left: await removeKeys(ports, found) };
     });

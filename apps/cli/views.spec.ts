@@ -11,7 +11,7 @@ it('a key whose record cannot be read counts as deleted; the server lives and sa
   await stop(first.child, 'SIGTERM');
   const keyId = `key_${hash('sha256', first.apiKey!, 'hex').slice(0, 24)}`;
   const storage = await openStorage(data);
-  await storage.log.park(apiKeys.name, keyId, Buffer.from('rubbish'), {});
+  await storage.log.appendBytes(apiKeys.name, keyId, Buffer.from('rubbish'), {});
   await storage.close();
 
   const { child, url, apiKey } = await serve(data);

@@ -1,7 +1,6 @@
 import type { Admin, PartitionMetadata } from 'kafkajs';
-import type { AnyTopic } from '#log';
+import { deadLettersOf, type AnyTopic } from '#log';
 import type { Asker } from './asker.js';
-import { deadLettersOf } from './names.js';
 import { pinnedSettings, setSettings, settingsOf, type Pinned } from './topic-settings.js';
 
 export interface TopicSettings {

@@ -73,7 +73,7 @@ describeOnKafka('a log that others write into', () => {
     const runner = new Runner(kafka.log, processor, { checkpointMs: 1e6, report: (message) => reports.push(message) });
     await runner.start();
     await until('the next one is processed', () => processed.length === 1);
-    const [letter] = await kafka.deadLetters.newest(topic, 1);
+    const [letter] = (await kafka.deadLetters.newest(topic, 1)).newest;
     expect([letter!.key, letter!.bytes.length, letter!.headers['bytes'], letter!.headers['offset']]).toEqual([
       'o/a',
       1_000_000,

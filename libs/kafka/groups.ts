@@ -1,7 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { isOwnGroup } from './names.js';
 import { committedBy, extentsOf, type Extents } from './offsets.js';
 import { setOffsets } from './set-offsets.js';
 
@@ -74,7 +73,7 @@ export class Groups {
   /** The names of all groups that keep offsets. */
   async names(): Promise<readonly string[]> {
     const { groups } = await this.asker.ask((admin) => admin.listGroups());
-    const own = groups.map(({ groupId }) => groupId).filter((name) => name.startsWith(this.prefix) && !isOwnGroup(name));
+    const own = groups.map(({ groupId }) => groupId).filter((name) => name.startsWith(this.prefix));
     return own.map((name) => name.slice(this.prefix.length)).toSorted();
   }
 

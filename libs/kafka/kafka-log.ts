@@ -1,5 +1,7 @@
 import {
+  isDeadLetters,
   partitionOf,
+  wholeBytes,
   type AnyTopic,
   type ConsumerOptions,
   type Entry,
@@ -17,7 +19,7 @@ import { GuardedProducer } from './guarded-producer.js';
 import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
-import { isDeadLetters, partitionsOf, wholeBytes } from './names.js';
+import { partitionsOf } from './names.js';
 import { ParkedLetters } from './parked-letters.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
@@ -59,7 +61,7 @@ export class KafkaLog implements RecordLog {
     this.#patientUntilMs = performance.now() + options.waitMs;
     this.#producer = new GuardedProducer(options.address);
     this.#fetcher = new Fetcher(options.address);
-    this.#parked = new ParkedLetters(options);
+    this.#parked = new ParkedLetters(this, options);
     this.queue = new SendQueue(this.#producer, options.waitMs);
     options.codec.then(
       (codec) => (this.#codec = codec),
@@ -77,7 +79,7 @@ export class KafkaLog implements RecordLog {
     );
   }
 
-  async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
+  async appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
     if (!this.#codec) await this.#opened();
     if (isDeadLetters(topic) && (await this.#parked.has(topic, headers))) return;
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
-import { partitionOf, type AnyTopic, type Headers, type StreamRecord, type Unreadable } from '#log';
+import { isDeadLetters, partitionOf, type AnyTopic, type Headers, type StreamRecord, type Unreadable } from '#log';
 import type { AvroCodec } from '#topics';
-import { isDeadLetters } from './names.js';
 
 const noBytes = new Uint8Array();
 

@@ -204,7 +204,7 @@ describeOnKafka('a log in Kafka', () => {
     it('and refuses a record whose schema the registry does not have', async () => {
       const { log } = await open();
       const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });
-      await log.park(sources.name, 'o/a', Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1]), {});
+      await log.appendBytes(sources.name, 'o/a', Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1]), {});
       await until('it is handed over', () => consumer.unreadable.length === 1);
       expect(consumer.unreadable[0]!.reason).toBe('the registry has no schema with id 2147483647');
     });
@@ -272,13 +272,13 @@ describeOnKafka('a log in Kafka', () => {
       await consumer.has(1);
       const bytes = log.encoded(consumer.records[0]!);
       const headers = { topic: sources.name, partition: '0', offset: '0', group: 'g', reason: 'why not' };
-      await log.park('sources.v1.dlq', 'o/a', bytes, headers);
-      await log.park('sources.v1.dlq', 'o/a', bytes, { ...headers, group: 'h' });
-      await log.park('sources.v1.dlq', 'o/b', new Uint8Array(), { ...headers, offset: '1' });
-      await log.park('sources.v1.dlq', 'o/c', bytes, { reason: 'from nowhere' });
+      await log.appendBytes('sources.v1.dlq', 'o/a', bytes, headers);
+      await log.appendBytes('sources.v1.dlq', 'o/a', bytes, { ...headers, group: 'h' });
+      await log.appendBytes('sources.v1.dlq', 'o/b', new Uint8Array(), { ...headers, offset: '1' });
+      await log.appendBytes('sources.v1.dlq', 'o/c', bytes, { reason: 'from nowhere' });
 
-      expect(await deadLetters.count(sources)).toBe(4);
-      const letters = await deadLetters.newest(sources, 10);
+      const { count, newest: letters } = await deadLetters.newest(sources, 10);
+      expect(count).toBe(4);
       const a = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 1 };
       expect(letters.map(({ offset, key, headers: { reason }, value }) => [offset, key, reason, value])).toEqual([
         [0, 'o/a', 'why not', a],
@@ -287,7 +287,7 @@ describeOnKafka('a log in Kafka', () => {
         [3, 'o/c', 'from nowhere', undefined],
       ]);
       expect(letters.map(({ parkedMs }) => Math.abs(parkedMs - Date.now()) < 600_000)).toEqual([true, true, true, true]);
-      expect((await deadLetters.newest(sources, 2)).map(({ key }) => key)).toEqual(['o/b', 'o/c']);
+      expect((await deadLetters.newest(sources, 2)).newest.map(({ key }) => key)).toEqual(['o/b', 'o/c']);
 
       expect(await deadLetters.redrive(sources)).toMatchObject({ redriven: 2, left: 1 });
       await consumer.has(3);
@@ -408,7 +408,7 @@ describeOnKafka('a log in Kafka', () => {
       decompress: () => Promise.reject(new kafkajs.KafkaJSNonRetriableError('a batch of sand')),
     });
     try {
-      await kafka.log.park(sources.name, 'o/a', Buffer.alloc(100_000), {});
+      await kafka.log.appendBytes(sources.name, 'o/a', Buffer.alloc(100_000), {});
       await until('it says so', () => kafka.health()?.endsWith('cannot read: a batch of sand') === true);
     } finally {
       CompressionCodecs[CompressionTypes.ZSTD] = zstd;

@@ -1,12 +1,12 @@
-import { LogViews, type AnyTopic, type RecordLog, type Views } from '#log';
+import { DeadLetters, LogViews, type AnyTopic, type RecordLog, type Views } from '#log';
 import { TelemetryError, type Metric } from '#model';
 import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { DeadLetters } from './dead-letters.js';
 import { ensureTopics, type TopicSettings } from './ensure-topics.js';
 import { Groups } from './groups.js';
 import { KafkaLog } from './kafka-log.js';
+import { KafkaLetterPlaces } from './letter-places.js';
 import { kafkaMetrics } from './metrics.js';
 import { Pulse } from './pulse.js';
 import { ConfluentRegistry } from './registry/confluent-registry.js';
@@ -71,7 +71,12 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     log,
     views,
     groups: new Groups(options, asker),
-    deadLetters: new DeadLetters({ address: options, topics, codec: opening.codec, asker, log }),
+    deadLetters: new DeadLetters({
+      log,
+      topics,
+      places: new KafkaLetterPlaces(options, asker),
+      valueOf: async (topic, bytes) => (await opening.codec).valueOf(topic, bytes),
+    }),
     metrics: kafkaMetrics(log.queue, views),
     opened: opening.codec.then(() => undefined),
     health: () => opening.waitsFor ?? pulse.health() ?? log.health(),

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { AnyTopic, RecordLog, Views } from '#log';
+import { deadLettersOf, type AnyTopic, type RecordLog, type Views } from '#log';
 import { apiKeys, events, points, sources } from '#topics';
 import { Asker } from './asker.js';
 import { openKafka, type KafkaOptions } from './open-kafka.js';
-import { deadLettersOf } from './names.js';
 
 export interface TestLog {
   readonly log: RecordLog;

@@ -1,15 +1,11 @@
-import { KnownLetters, letterId, mostKnownLetters, type AnyTopic, type Headers } from '#log';
-import type { AvroCodec } from '#topics';
+import { KnownLetters, letterId, mostKnownLetters, originOf, readLog, type AnyTopic, type Headers, type RecordLog } from '#log';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { originOf } from './names.js';
 import { extentsOf } from './offsets.js';
-import { readTopic } from './read-topic.js';
 
 export interface ParkedLettersOptions {
   readonly address: KafkaAddress;
   readonly topics: readonly AnyTopic[];
-  readonly codec: Promise<AvroCodec>;
   readonly asker: Asker;
 }
 
@@ -28,7 +24,10 @@ interface Known {
 export class ParkedLetters {
   readonly #known = new Map<string, Known>();
 
-  constructor(private readonly options: ParkedLettersOptions) {}
+  constructor(
+    private readonly log: Pick<RecordLog, 'follow'>,
+    private readonly options: ParkedLettersOptions,
+  ) {}
 
   /** Whether a letter with these headers is among the newest of its topic. Rejects `log_unavailable`. */
   async has(topic: string, headers: Headers): Promise<boolean> {
@@ -58,14 +57,15 @@ export class ParkedLetters {
     const name = (address.prefix ?? '') + topic;
     const [extent] = (await extentsOf(asker, [name])).get(name)!;
     const { low, high } = extent!;
-    await readTopic({
-      address,
-      codec: await this.options.codec,
-      name,
-      topic: { ...originOf(topic, topics), name: topic, cleanup: 'delete', partitions: 1 },
-      from: Math.max(low, known.next, high - mostKnownLetters),
-      to: high,
-      take: async ({ headers }) => known.letters.add(letterId(headers)),
+    const from = Math.max(low, known.next, high - mostKnownLetters);
+    const origin = topics.find((it) => it.name === originOf(topic))!;
+    await readLog(this.log, {
+      topics: [{ ...origin, name: topic, cleanup: 'delete', partitions: 1 }],
+      from: [{ topic, partition: 0, offset: from }],
+      asBytes: true,
+      take: (letters) => {
+        for (const { headers } of letters) known.letters.add(letterId(headers));
+      },
     });
     known.next = high;
     known.lookedMs = beganMs;

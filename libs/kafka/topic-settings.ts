@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import type { AnyTopic } from '#log';
+import { isDeadLetters, type AnyTopic } from '#log';
 import type { Asker } from './asker.js';
 import { kafkajs } from './kafkajs.js';
-import { isDeadLetters } from './names.js';
 
 /** A setting that a topic is made with. */
 export interface Pinned {

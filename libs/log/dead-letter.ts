@@ -1,5 +1,18 @@
 import type { Headers } from './topic.js';
 
+const deadLetters = '.dlq';
+
+/** The topic for what a group could not use of a topic. */
+export const deadLettersOf = (topic: string): string => topic + deadLetters;
+
+export const isDeadLetters = (topic: string): boolean => topic.endsWith(deadLetters);
+
+/** The topic that dead letters came from. */
+export const originOf = (letters: string): string => letters.slice(0, -deadLetters.length);
+
+/** The header of a dead letter that is only the beginning of a record: how many bytes that has. */
+export const wholeBytes = 'bytes';
+
 /** The header of a dead letter, and of a record that was sent back, that says how often the record was parked. */
 export const attemptsHeader = 'attempts';
 

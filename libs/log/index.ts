@@ -1,4 +1,5 @@
 export * from './dead-letter.js';
+export * from './dead-letters.js';
 export * from './follow.js';
 export * from './log-views.js';
 export * from './map-view.js';

@@ -68,7 +68,7 @@ export interface RecordLog {
    * log takes it appends the beginning, with the number of all bytes in the header `bytes`. A dead letter that is there already (`letterId`)
    * is not appended again; of two that are parked at the same time, or one long ago, both may be.
    */
-  park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
+  appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 
   /** The bytes of a record that a handler was given, as they stand in the log, none for a tombstone: for dead letters. */
   encoded(record: StreamRecord): Uint8Array;

@@ -1,5 +1,5 @@
 import { forever, type Lease, TelemetryError } from '#model';
-import { attemptsHeader, attemptsOf } from './dead-letter.js';
+import { attemptsHeader, attemptsOf, deadLettersOf } from './dead-letter.js';
 import { deliver, type Group, type Processor } from './processor.js';
 import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
 import type { Headers, StreamRecord } from './topic.js';
@@ -192,7 +192,12 @@ export class Runner {
     const { topic, partition, offset } = place;
     const from = { topic, partition: `${partition}`, offset: `${offset}` };
     try {
-      await this.log.park(`${topic}.dlq`, key, bytes, { reason, ...from, group, [attemptsHeader]: `${attemptsOf(headers) + 1}` });
+      await this.log.appendBytes(deadLettersOf(topic), key, bytes, {
+        reason,
+        ...from,
+        group,
+        [attemptsHeader]: `${attemptsOf(headers) + 1}`,
+      });
     } catch (cause) {
       this.#failed(`the record of ${placeName(place)} cannot be parked, and its partition waits`, cause, lease);
       throw cause;

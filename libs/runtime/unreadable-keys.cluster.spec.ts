@@ -24,8 +24,8 @@ describeOnKafka('a role whose compacted topics have records that cannot be decod
     };
     const config = readConfig(env);
     const kafka = await openLog(config, () => undefined);
-    await kafka.log.park(apiKeys.name, 'key_a', Buffer.from('rubbish'), {});
-    await kafka.log.park(apiKeys.name, 'key_b', Buffer.from('rubbish'), {});
+    await kafka.log.appendBytes(apiKeys.name, 'key_a', Buffer.from('rubbish'), {});
+    await kafka.log.appendBytes(apiKeys.name, 'key_b', Buffer.from('rubbish'), {});
     const role = await start(IngressModule, cluster('ingress'), config, await createLogger('silent'));
     try {
       await role.opened;

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { LogViews, type RecordLog, type Views } from '#log';
+import { DeadLetters, LogViews, type RecordLog, type Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, groups, topics } from '#topics';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
+import { PositionedLetters } from './log/letter-places.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
@@ -15,6 +16,7 @@ import { openStores, type Stores } from './stores.js';
 export interface Storage {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly deadLetters: DeadLetters;
   readonly series: SeriesStore;
   readonly events: EventStore;
   /** What the operator should know of the folder, as sentences. */
@@ -48,6 +50,12 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     return {
       log,
       views: new LogViews(log, topics),
+      deadLetters: new DeadLetters({
+        log,
+        topics,
+        places: new PositionedLetters(log),
+        valueOf: (topic, bytes) => log.codec.valueOf(topic, bytes),
+      }),
       series: stores.series,
       events: stores.events,
       warnings: [log.warning, building].filter((warning) => warning !== undefined),

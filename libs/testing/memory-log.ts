@@ -35,7 +35,7 @@ export class MemoryLog implements RecordLog, Views {
     return Promise.resolve();
   }
 
-  park(): Promise<void> {
+  appendBytes(): Promise<void> {
     return Promise.reject(new Error('not in memory'));
   }
 

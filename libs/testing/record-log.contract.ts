@@ -373,8 +373,8 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
     it('are handed over as they are, in their place, and the partition goes on', async () => {
       const bytes = Uint8Array.of(0, 0, 0, 99, 99, 1, 2, 3);
       await log.append([saying('s', 1)]);
-      await log.park(events.name, 'o/s', bytes, { a: 'b' });
-      await log.park(events.name, 'o/s', Uint8Array.of(), {});
+      await log.appendBytes(events.name, 'o/s', bytes, { a: 'b' });
+      await log.appendBytes(events.name, 'o/s', Uint8Array.of(), {});
       await log.append([saying('s', 2)]);
       const consumer = await join('g');
       await consumer.has(2);
@@ -391,7 +391,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
     it('come to a consumer that waits for them too', async () => {
       const consumer = await join('g');
       await log.append([saying('s', 1)]);
-      await log.park(events.name, 'o/s', Uint8Array.of(7), {});
+      await log.appendBytes(events.name, 'o/s', Uint8Array.of(7), {});
       await log.append([saying('s', 2)]);
       await consumer.has(2);
       expect(consumer.unreadable.map(({ bytes }) => [...bytes])).toEqual([[7]]);
@@ -404,7 +404,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       await Promise.all([present.has(1), late.has(1)]);
       const [waited, read] = [log.encoded(present.records[0]!), log.encoded(late.records[0]!)];
       expect(Buffer.from(waited).equals(Buffer.from(read))).toBe(true);
-      await log.park(events.name, 'o/s', read, {});
+      await log.appendBytes(events.name, 'o/s', read, {});
       await present.has(2);
       expect(present.records[1]!.value).toEqual(present.records[0]!.value);
     });
@@ -518,7 +518,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
     it('hands over what cannot be decoded, in its place', async () => {
       const present = follow();
       await log.append([saying('s', 1)]);
-      await log.park(events.name, 'o/s', Uint8Array.of(7), { a: 'b' });
+      await log.appendBytes(events.name, 'o/s', Uint8Array.of(7), { a: 'b' });
       await log.append([saying('s', 2)]);
       const [late, bytes] = [follow(), follow({ asBytes: true })];
       await caughtUp(present, late, bytes);

@@ -302,12 +302,12 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
 
   it('says that a record cannot be parked, and tries again', async () => {
     let away = true;
-    const parking: Pick<RecordLog, 'consume' | 'encoded' | 'park'> = {
+    const parking: Pick<RecordLog, 'consume' | 'encoded' | 'appendBytes'> = {
       consume: (options) => log.consume(options),
       encoded: (record) => log.encoded(record),
-      park: (...letter) => (away ? Promise.reject(unavailable()) : log.park(...letter)),
+      appendBytes: (...letter) => (away ? Promise.reject(unavailable()) : log.appendBytes(...letter)),
     };
-    await log.park(sources.name, 'o/odd', Uint8Array.of(0), {});
+    await log.appendBytes(sources.name, 'o/odd', Uint8Array.of(0), {});
     const runner = new Runner(parking as RecordLog, new Saver(), { checkpointMs: 1e6, report: (message) => reports.push(message) });
     await runner.start();
     await until('it says so twice', () => reports.filter((message) => message.includes('cannot be parked')).length > 1);
@@ -319,7 +319,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
 
   it('parks what nobody can decode, and goes on', async () => {
     await append('a');
-    await log.park(sources.name, 'o/odd', Uint8Array.of(0, 0, 0, 0, 1, 255), { request_id: 'r' });
+    await log.appendBytes(sources.name, 'o/odd', Uint8Array.of(0, 0, 0, 0, 1, 255), { request_id: 'r' });
     await append('b');
     const saver = new Saver();
     const runner = await run(saver);

@@ -147,8 +147,8 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       await view.ready;
       const heard: Change<ApiKey>[] = [];
       view.changes((change) => heard.push(change));
-      await subject.log.park(apiKeys.name, 'k', rubbish, {});
-      await subject.log.park(apiKeys.name, 'never was', rubbish, {});
+      await subject.log.appendBytes(apiKeys.name, 'k', rubbish, {});
+      await subject.log.appendBytes(apiKeys.name, 'never was', rubbish, {});
       for (const again of ['as it is', 'opened again'] as const) {
         if (again === 'opened again') subject = await subject.reopen();
         const now = subject.views.open(apiKeys);
@@ -172,7 +172,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
     it('is also one that stands under another key than its own: it makes neither key valid', async () => {
       const bytes = await bytesOf(aKey);
       await subject.log.append([tombstone(apiKeys, 'k')]);
-      await subject.log.park(apiKeys.name, 'stolen', bytes, {});
+      await subject.log.appendBytes(apiKeys.name, 'stolen', bytes, {});
       const view = subject.views.open(apiKeys);
       await view.ready;
       await view.caughtUp();
@@ -182,7 +182,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
     it('lets a source keep what was known of it', async () => {
       const view = await openView();
       await append(put('s', 1));
-      await subject.log.park(sources.name, 'o/s', rubbish, {});
+      await subject.log.appendBytes(sources.name, 'o/s', rubbish, {});
       await append(put('t', 1));
       await view.caughtUp();
       expect([view.get('o/s'), view.get('o/t'), unreadable()]).toEqual([aSource('s'), aSource('t'), [[sources.name, 'o/s']]]);

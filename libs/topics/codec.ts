@@ -85,6 +85,17 @@ export class AvroCodec {
     return read(buffer.subarray(headBytes)) as V;
   }
 
+  /** As `read`, asking the registry where that is needed; undefined when the bytes are not a record of this topic. */
+  async valueOf<V>(topic: Topic<V>, bytes: Uint8Array): Promise<V | undefined> {
+    try {
+      return this.read(topic, bytes);
+    } catch (error) {
+      if (!(error instanceof UnknownSchema)) return undefined;
+      const again = this.learn(topic, error.schemaId).then(() => this.read(topic, bytes));
+      return again.catch(() => undefined);
+    }
+  }
+
   /** Asks the registry for a schema that `decode` did not know. Rejects UnreadableSchema, and as the registry does. */
   async learn(topic: AnyTopic, schemaId: number): Promise<void> {
     const text = await this.registry.schema(schemaId);

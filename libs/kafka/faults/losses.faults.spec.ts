@@ -145,7 +145,7 @@ describeOnOwnServers('three brokers', () => {
         report: () => undefined,
       });
       const given = [Buffer.from('before'), tooLarge, Buffer.from('after'), half, Buffer.from('between'), half];
-      const outcomes = await Promise.allSettled(given.map((bytes) => log.park(topic, 'k', bytes, {})));
+      const outcomes = await Promise.allSettled(given.map((bytes) => log.appendBytes(topic, 'k', bytes, {})));
       expect(outcomes.map((one) => (one.status === 'rejected' ? (one.reason as Error).name : 'written'))).toEqual(
         given.map((bytes) => (bytes === tooLarge ? 'RangeError' : 'written')),
       );

@@ -1,4 +1,6 @@
 import {
+  isDeadLetters,
+  originOf,
   partitionOf,
   type AnyTopic,
   type ConsumerOptions,
@@ -89,10 +91,10 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
     if (entries.length > 0) await this.#appender.add(entries.map((entry) => this.#item(entry)));
   }
 
-  async park(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
-    const isLetter = topic.endsWith('.dlq');
+  async appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
+    const isLetter = isDeadLetters(topic);
     if (isLetter && (await this.#parked.has(topic, headers))) return;
-    const known = this.topics.get(topic) ?? this.topics.get(topic.replace(/\.dlq$/, ''));
+    const known = this.topics.get(topic) ?? this.topics.get(originOf(topic));
     const keyBytes = keyBuffer.write(key);
     const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
     const compacted = known?.name === topic && known.cleanup === 'compact';
@@ -122,7 +124,7 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
 
   /** Whether a group has committed a record, as of now. */
   async committed(group: string): Promise<(record: StreamRecord) => boolean> {
-    const positions = await (this.#keepers.get(group) ?? this.#keeper).of(group);
+    const positions = await this.positions(group);
     const next = new Map(positions.map((it) => [`${it.partition} ${it.topic}`, it.next]));
     const nextOf = (topic: string, partition: number): number => next.get(`${partition} ${topic}`) ?? 0;
     return ({ topic: { name }, partition, offset }) => offset < Math.max(nextOf(name, everyPartition), nextOf(name, partition));
@@ -136,6 +138,10 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
 
   read(request: ReadRequest): Promise<Chunk> {
     return this.thread.call('read', request);
+  }
+
+  positions(group: string): Promise<readonly GroupPosition[]> {
+    return (this.#keepers.get(group) ?? this.#keeper).of(group);
   }
 
   /** Moves the positions of groups, each with its keeper. */

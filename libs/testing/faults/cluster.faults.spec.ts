@@ -83,7 +83,7 @@ const rows: Readonly<Record<string, Row>> = {
         // Points are read by the group of the series and by that of the sources.
         const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources'].map((group) => ({ key, reason, group })));
         await eventually(async () => {
-          const letters = await kafka.deadLetters.newest(points, 100);
+          const { newest: letters } = await kafka.deadLetters.newest(points, 100);
           const found = letters.map(({ key, headers }) => ({
             key,
             reason: headers['reason'],

@@ -35,6 +35,6 @@ export function poisonsBeside(orgId: string, sourceId: string): readonly Poison[
 }
 
 export async function appendPoison(log: RecordLog, { key, content }: Poison): Promise<void> {
-  if (content instanceof Uint8Array) await log.park(points.name, key, content, {});
+  if (content instanceof Uint8Array) await log.appendBytes(points.name, key, content, {});
   else await log.append([{ topic: points, key, value: content }]);
 }

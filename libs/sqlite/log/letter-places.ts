@@ -1,0 +1,36 @@
+import { redriveGroup, type LetterPlace, type LetterPlaces } from '#log';
+import { everyPartition, type GroupPosition } from './positions.js';
+
+/** Letters before its offset are deleted: the log itself keeps everything. */
+const purgeGroup = 'dlq.purge';
+
+/** Keeps positions of groups. */
+export interface PositionLog {
+  positions(group: string): Promise<readonly GroupPosition[]>;
+  save(positions: readonly GroupPosition[]): Promise<void>;
+}
+
+/** Keeps which letters are there and which were sent back as positions of groups. A single letter has its own offset for a partition. */
+export class PositionedLetters implements LetterPlaces {
+  constructor(private readonly log: PositionLog) {}
+
+  async of(letters: string): Promise<LetterPlace> {
+    const of = async (group: string): Promise<readonly GroupPosition[]> =>
+      (await this.log.positions(group)).filter(({ topic }) => topic === letters);
+    const floor = (positions: readonly GroupPosition[]): number => positions.find((it) => it.partition === everyPartition)?.next ?? 0;
+    const [redriven, purged] = await Promise.all([of(redriveGroup), of(purgeGroup)]);
+    const next = floor(redriven);
+    return { first: floor(purged), next, singles: redriven.map(({ partition }) => partition).filter((offset) => offset >= next) };
+  }
+
+  /** Nobody else has the folder open. */
+  async keep(letters: string, _: LetterPlace, { next, singles }: LetterPlace): Promise<void> {
+    const place = { group: redriveGroup, topic: letters };
+    const noted = singles.map((offset) => ({ ...place, partition: offset, next: offset + 1 }));
+    await this.log.save([{ ...place, partition: everyPartition, next }, ...noted]);
+  }
+
+  async delete(letters: string, before: number): Promise<void> {
+    await this.log.save([{ group: purgeGroup, topic: letters, partition: everyPartition, next: before }]);
+  }
+}
