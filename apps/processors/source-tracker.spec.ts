@@ -40,26 +40,32 @@ describe('SourceTracker', () => {
     await storage.close();
     await rm(folder, { recursive: true });
   });
+  async function begun(lease: Lease = forever): Promise<SourceTracker> {
+    const tracker = new SourceTracker(storage.log);
+    await tracker.table.begin(lease, [...Array(sources.partitions).keys()]);
+    return tracker;
+  }
   const shown = (sourceId: string): Source | undefined => storage.views.open(sources).get(`o/${sourceId}`);
 
   it('writes a new source at once', async () => {
-    await deliver(new SourceTracker(storage.log, storage.views), [aPoint('a', t), anEvent('b', t + 1)], forever);
+    await deliver(await begun(), [aPoint('a', t), anEvent('b', t + 1)], forever);
     await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1)]));
   });
 
   it('holds newer times until the checkpoint and then writes the newest of each source', async () => {
-    const tracker = new SourceTracker(storage.log, storage.views);
+    const tracker = await begun();
     await deliver(tracker, [aPoint('a', t), aPoint('b', t)], forever);
     await deliver(tracker, [aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)], forever);
-    await tracker.checkpoint();
+    await tracker.table.write();
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3)));
     expect(written).toHaveLength(3);
   });
 
   it('writes newer times without a checkpoint too', async () => {
-    const tracker = new SourceTracker(storage.log, storage.views);
+    const tracker = await begun();
     await deliver(tracker, [aPoint('a', t)], forever);
     await deliver(tracker, [aPoint('a', t + 5)], forever);
+    await tracker.table.settle();
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 5)));
   });
 
@@ -67,25 +73,26 @@ describe('SourceTracker', () => {
     ['drops what it holds of a lost lease', false, aSource('a', t, t)],
     ['begins a new lease with what the log says', true, aSource('a', t, t + 9)],
   ] as const)('%s', async (_, isAgain, expected) => {
-    const tracker = new SourceTracker(storage.log, storage.views);
     let held = true;
     const lease: Lease = { held: () => held };
+    const tracker = await begun(lease);
     await deliver(tracker, [aPoint('a', t)], lease);
     await deliver(tracker, [aPoint('a', t + 5)], lease);
     held = false;
     if (isAgain) {
       await storage.log.append([entry(sources, aSource('a', t, t + 9))]);
+      await tracker.table.begin(forever, [...Array(sources.partitions).keys()]);
       await deliver(tracker, [aPoint('a', t + 7)], forever);
     }
-    await tracker.checkpoint();
+    await tracker.table.write();
     await storage.views.open(sources).caughtUp();
     expect(written).toEqual(isAgain ? [aSource('a', t, t), expected] : [expected]);
   });
 
   it('does not count what the service wrote itself', async () => {
-    const tracker = new SourceTracker(storage.log, storage.views);
+    const tracker = await begun();
     await deliver(tracker, [anEvent('a', t, 'service')], forever);
-    await tracker.checkpoint();
+    await tracker.table.write();
     await deliver(tracker, [aPoint('b', t)], forever);
     await eventually(() => expect(written).toEqual([aSource('b', t, t)]));
   });
@@ -99,26 +106,26 @@ describe('SourceTracker', () => {
     await storage.log.append([entry(sources, aSource('a', t, t + 9))]);
     await storage.crash();
     storage = await openStorage(folder);
-    const tracker = new SourceTracker(storage.log, storage.views);
+    const tracker = await begun();
     const seen: (Source | null)[] = [];
     await storage.views.open(sources).ready;
     storage.views.open(sources).changes(({ value }) => seen.push(value));
     for (const receivedMs of received) await deliver(tracker, [aPoint('a', receivedMs)], forever);
-    await tracker.checkpoint();
+    await tracker.table.write();
     await deliver(tracker, [aPoint('end', t)], forever);
     await eventually(() => expect(seen.at(-1)).toEqual(aSource('end', t, t)));
     expect(seen.slice(0, -1)).toEqual(expected ? [expected] : []);
   });
 
   it('tries again at the next checkpoint when the log could not be written', async () => {
-    const tracker = new SourceTracker(storage.log, storage.views);
+    const tracker = await begun();
     await deliver(tracker, [aPoint('a', t)], forever);
     await deliver(tracker, [aPoint('a', t + 1)], forever);
     const append = storage.log.append.bind(storage.log);
     let failures = 1;
     storage.log.append = (entries) => (failures-- > 0 ? Promise.reject(new Error('full')) : append(entries));
-    await expect(tracker.checkpoint()).rejects.toThrow('full');
-    await tracker.checkpoint();
+    await expect(tracker.table.write()).rejects.toThrow('full');
+    await tracker.table.write();
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 1)));
   });
 });

@@ -1,5 +1,5 @@
 import { describeOnKafka, recordLogContract, runnerContract, viewsContract } from '#testing';
-import { apiKeys, sources } from '#topics';
+import { apiKeys, events, sources } from '#topics';
 import { openTestLog } from './open-test-log.js';
 
 describeOnKafka('the log in Kafka', () => {
@@ -11,5 +11,5 @@ describeOnKafka('its views', () => {
 });
 
 describeOnKafka('a runner on it', () => {
-  runnerContract(() => openTestLog({ topics: [sources] }), 3);
+  runnerContract(() => openTestLog({ topics: [sources, events] }), 3);
 });

@@ -8,6 +8,7 @@ export * from './partition.js';
 export * from './processor.js';
 export * from './record-log.js';
 export * from './runner.js';
+export * from './table.js';
 export * from './topic.js';
 export * from './until-shown.js';
 export * from './view.js';

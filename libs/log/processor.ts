@@ -1,4 +1,5 @@
 import type { Lease } from '#model';
+import type { Table } from './table.js';
 import type { AnyTopic, StreamRecord, Topic } from './topic.js';
 
 /** A consumer group as data: what it reads and writes, and what may be done with it. Its `Processor` is the code. */
@@ -44,8 +45,17 @@ export interface Processor {
   readonly group: Group;
   /** One for each input of the group. */
   readonly inputs: readonly Input[];
-  /** Resolves when the effects of everything processed before the call are durable and visible. */
-  checkpoint(): Promise<void>;
+  /** The state of a reactor, which the runner reads and writes. */
+  readonly table?: Table<unknown>;
+  /**
+   * What happens because nothing came: called about once a second, never together with an input's `take`, and only under a lease that is
+   * held. What it holds of a lost lease it drops.
+   *
+   * @param nowMs Unix milliseconds.
+   */
+  tick?(nowMs: number, lease: Lease): Promise<void> | void;
+  /** Resolves when the effects of everything processed before the call are durable and visible; the table takes care of its own. */
+  checkpoint?(): Promise<void>;
 }
 
 /** Gives each input of a processor its records among `records`, one input after the other. Other records are left out. */

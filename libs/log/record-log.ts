@@ -37,6 +37,8 @@ export interface ConsumerOptions {
    * appended after the group has joined for the first time, even while it has no members.
    */
   readonly from?: 'beginning' | 'end';
+  /** Called when the group has given the member these partitions of every topic, before anything of them is handed over under their lease. */
+  readonly given?: (lease: Lease, partitions: readonly number[]) => void;
   readonly handler: BatchHandler;
   /** Takes what the codec refused; the partition goes on once it resolves. */
   readonly unreadable: (record: Unreadable, lease: Lease) => Promise<void>;
@@ -70,8 +72,8 @@ export interface RecordLog {
    */
   appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 
-  /** The bytes of a record that a handler was given, as they stand in the log, none for a tombstone: for dead letters. */
-  encoded(record: StreamRecord): Uint8Array;
+  /** A record as bytes, none for a tombstone. Those of a record that a handler was given are the ones that stand in the log. */
+  encoded(record: Pick<StreamRecord, 'topic' | 'value'>): Uint8Array;
 
   /**
    * Delivers every record from the group's offsets on (at first: as `from` says), at least once, and holds a bounded number of bytes

@@ -9,6 +9,10 @@ export const CHECKPOINT_MS = Symbol('CheckpointMs');
 
 export interface RunnerOptions {
   readonly checkpointMs: number;
+  /** How often time passes for a processor that ticks; a second when left out. */
+  readonly tickMs?: number;
+  /** Unix milliseconds; the machine's clock when left out. */
+  readonly clock?: () => number;
   /** Hears of everything that goes wrong, in words for the operator. */
   readonly report: (message: string, error: unknown) => void;
 }
@@ -34,13 +38,20 @@ export interface RunnerFigures {
  */
 export class Runner {
   #subscription: Subscription | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timers: NodeJS.Timeout[] = [];
   #stopping = false;
+  /** Rejects when the runner stops. */
+  readonly #end = Promise.withResolvers<never>();
   #checkpointing: Promise<void> | undefined;
   #checkpointMs = performance.now();
   #stoppedBy: Error | undefined;
-  /** That of everything in `#processed`. */
+  /** The lease under which everything in `#processed` was delivered. */
   #lease: Lease = forever;
+  #partitions: readonly number[] = [];
+  /** The reading of the table under that lease, once it has begun. */
+  #opening: Promise<void> | undefined;
+  #isOpen = false;
+  #ticking: Promise<void> | undefined;
   readonly #counts = { processed: 0, parked: 0, failures: 0 };
   readonly #running = new Set<Promise<void>>();
   /** Where each partition goes on, for what is processed and not committed. */
@@ -53,6 +64,8 @@ export class Runner {
     private readonly processor: Processor,
     private readonly options: RunnerOptions,
   ) {
+    // Whoever waits for the end hears of it.
+    this.#end.promise.catch(() => undefined);
     const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
     if (left) throw new Error(`the processor of group ${this.#group.name} does not take ${left.name}`);
   }
@@ -67,11 +80,15 @@ export class Runner {
       group: this.#group.name,
       topics: this.#group.inputs,
       from: this.#group.from,
+      given: (lease, partitions) => this.#given(lease, partitions),
       handler: (records, lease) => this.#run(lease, () => this.#take(records, lease)),
       unreadable: (record, lease) => this.#run(lease, () => this.#refuse(record, lease)),
       stopped: (error) => this.#stopped(error),
     });
-    this.#timer = setInterval(() => this.#tick(), this.options.checkpointMs).unref();
+    const { checkpointMs, tickMs = 1_000 } = this.options;
+    this.#every(checkpointMs, async () => this.#checkpointing ?? this.checkpoint());
+    if (this.processor.tick) this.#every(tickMs, () => this.tick());
+    else if (this.processor.table) this.#every(tickMs, () => this.#open());
   }
 
   /** Resolves when the effects of all that was processed before the call are durable and its offsets committed. */
@@ -84,11 +101,18 @@ export class Runner {
     });
   }
 
+  /** Resolves when the processor has done what is due by now; batches wait meanwhile. A call while a tick is under way is that tick. */
+  tick(): Promise<void> {
+    this.#ticking ??= this.#tickOnce().finally(() => (this.#ticking = undefined));
+    return this.#ticking;
+  }
+
   /** Lets the handler end, takes a last checkpoint, and leaves the group. A checkpoint that fails leaves the offsets where they are. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#timer);
-    await Promise.allSettled(this.#running);
+    this.#end.reject(stopping());
+    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.allSettled([...this.#running, this.#ticking]);
     await this.checkpoint().catch(() => undefined);
     await this.#subscription?.stop();
   }
@@ -107,9 +131,40 @@ export class Runner {
     return { ...this.#counts, checkpointAgeMs: performance.now() - this.#checkpointMs, stoppedBy: this.#stoppedBy };
   }
 
-  #tick(): void {
-    // One that fails is reported, and the next tick is the next attempt.
-    if (!this.#checkpointing) this.checkpoint().catch(() => undefined);
+  /** What fails was reported, and the next time is the next attempt. */
+  #every(ms: number, work: () => Promise<void>): void {
+    this.#timers.push(setInterval(() => void work().catch(() => undefined), ms).unref());
+  }
+
+  async #tickOnce(): Promise<void> {
+    const lease = this.#lease;
+    await Promise.allSettled(this.#running);
+    await this.#onTable(lease, async () => {
+      // The lease may be another one by now: the next tick is for that one.
+      if (lease !== this.#lease || !lease.held() || this.#stopping) return;
+      const { clock = Date.now } = this.options;
+      await this.#told('a tick failed', lease, async () => this.processor.tick?.(clock(), lease));
+    });
+  }
+
+  /** Does work that changes the table. What earlier work has to write at once is written before it, and what this work has, after it. */
+  async #onTable(lease: Lease, work: () => Promise<void>): Promise<void> {
+    const { table } = this.processor;
+    if (!table) return work();
+    const settle = (): Promise<void> => this.#told('the table cannot be written', lease, async () => table.settle());
+    await this.#told('the table cannot be read', lease, () => this.#open());
+    await settle();
+    await work();
+    await settle();
+  }
+
+  async #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#failed(what, error, lease);
+      throw error;
+    }
   }
 
   async #checkpointOnce(): Promise<void> {
@@ -117,7 +172,8 @@ export class Runner {
     const lease = this.#lease;
     try {
       if (positions.length > 0) {
-        await this.processor.checkpoint();
+        await this.processor.checkpoint?.();
+        await this.processor.table?.write();
         if (!lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
         await this.#subscription!.commit(positions);
         this.#forget(positions);
@@ -140,9 +196,36 @@ export class Runner {
     }
   }
 
+  /** The table is read at once, not with the first batch: it may hold outputs that another member has left. */
+  #given(lease: Lease, partitions: readonly number[]): void {
+    this.#hold(lease);
+    this.#partitions = partitions;
+    // A tick of the lease before still uses what the table knew then.
+    const before = this.#ticking ?? Promise.resolve();
+    void before
+      .catch(() => undefined)
+      .then(() => this.#open())
+      .catch(() => undefined);
+  }
+
+  /** Resolves when the table knows the partitions of the lease. */
+  async #open(): Promise<void> {
+    const { table } = this.processor;
+    if (!table || this.#isOpen) return;
+    const opening = (this.#opening ??= table.begin(this.#lease, this.#partitions));
+    try {
+      await Promise.race([opening, this.#end.promise]);
+      if (this.#opening === opening) this.#isOpen = true;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
+  }
+
   /** Runs a handler, and none once the runner stops: what is refused here was not committed and comes again. */
   async #run(lease: Lease, handler: () => Promise<void>): Promise<void> {
-    if (this.#stopping) throw new Error('the runner stops');
+    while (this.#ticking) await this.#ticking.catch(() => undefined);
+    if (this.#stopping) throw stopping();
     this.#hold(lease);
     const running = handler();
     this.#running.add(running);
@@ -153,6 +236,8 @@ export class Runner {
   #hold(lease: Lease): void {
     if (lease === this.#lease) return;
     this.#lease = lease;
+    this.#opening = undefined;
+    this.#isOpen = false;
     this.#forgetAll();
   }
 
@@ -163,7 +248,7 @@ export class Runner {
 
   async #take(records: readonly StreamRecord[], lease: Lease): Promise<void> {
     const fresh = this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(placeOf(record))));
-    if (fresh.length > 0) await this.#process(fresh, lease);
+    if (fresh.length > 0) await this.#onTable(lease, () => this.#process(fresh, lease));
     if (lease === this.#lease) for (const record of records) this.#done(placeOf(record));
   }
 
@@ -223,6 +308,8 @@ export class Runner {
     this.options.report(`group ${this.#group.name} has stopped: the log cannot be read any further`, error);
   }
 }
+
+const stopping = (): Error => new Error('the runner stops');
 
 /** What a dead letter keeps of a record beside its bytes. */
 interface Parked {

@@ -26,7 +26,7 @@ const callers = [organizations, apiKeys];
  */
 const table = {
   ingress: { paths: ['/ingest'], views: callers, stores: false },
-  processors: { paths: [], views: [...callers, sources], stores: true, limits: { cpus: 2, memory: '1G' } },
+  processors: { paths: [], views: callers, stores: true, limits: { cpus: 2, memory: '1G' } },
   gateway: { paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'], views: callers, stores: false },
   query: { paths: ['/v1/*'], views: [...callers, sources, presence, gateways], stores: true },
   control: { paths: ['/*'], views: callers, stores: false },

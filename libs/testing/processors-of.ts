@@ -6,5 +6,5 @@ import { SourceTracker } from '../../apps/processors/source-tracker.js';
 /** Every processor that a server runs on a data folder. */
 export const processorsOf = (storage: Storage): readonly Processor[] => [
   ...projectorsOf({ ...storage, suffix: '' }),
-  new SourceTracker(storage.log, storage.views),
+  new SourceTracker(storage.log),
 ];

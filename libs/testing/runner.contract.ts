@@ -1,6 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, on, Runner, tombstone, type AnyTopic, type Group, type Processor, type RecordLog, type StreamRecord } from '#log';
-import { type Lease, TelemetryError, type Source } from '#model';
+import {
+  entry,
+  maxHeldBytes,
+  maxUnwritten,
+  on,
+  partitionOf,
+  Runner,
+  Table,
+  tombstone,
+  type AnyTopic,
+  type Group,
+  type Processor,
+  type RecordLog,
+  type StreamRecord,
+  type View,
+} from '#log';
+import { forever, TelemetryError, type EventBatch, type Lease, type Source } from '#model';
 import { events, sources, sourcesGroup } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
@@ -37,8 +52,63 @@ class Saver implements Processor {
   }
 }
 
+/** `of`, with some methods replaced. */
+const withMethods = <T extends object>(of: T, methods: Partial<T>): T =>
+  new Proxy(of, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(name in methods ? methods : target, name);
+      return typeof found === 'function' ? (found.bind(target) as unknown) : found;
+    },
+  });
+
 const unavailable = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is away.');
 const damaged = (): TelemetryError => new TelemetryError('store_corrupt', 'The store is damaged.');
+/**
+ * A reactor whose decisions depend on a clock and on a view: at a tick it says, once for each source that it has heard, what both showed then.
+ * Its table is `sources.v1`, where a last time of 0 says that nothing is decided yet.
+ */
+class Watcher implements Processor {
+  readonly group: Group = { ...sourcesGroup, name: 'watcher', inputs: [events], outputs: [sources, events] };
+  readonly table: Table<Source>;
+  readonly inputs = [
+    on(events, async (records) => {
+      for (const { key, value } of records) if (value!.origin === 'source') this.#hear(key, value!);
+    }),
+  ];
+  after: () => void = () => {};
+  readonly #undecided = new Set<string>();
+
+  constructor(
+    log: RecordLog,
+    private readonly view: View<Source>,
+  ) {
+    this.table = new Table(log, sources);
+  }
+
+  tick(nowMs: number): void {
+    for (const key of this.#undecided) {
+      const source = { ...this.table.get(key)!, lastReceivedMs: nowMs };
+      const value = `${source.sourceId} ${nowMs} ${this.view.get('o/flag')?.lastReceivedMs}`;
+      this.table.set(key, source, [entry(events, saying(source, value))]);
+    }
+    this.#undecided.clear();
+    this.after();
+  }
+
+  #hear(key: string, { orgId, sourceId }: EventBatch): void {
+    if (this.table.get(key)?.lastReceivedMs) return;
+    this.table.set(key, { orgId, sourceId, firstReceivedMs: 1, lastReceivedMs: 0 });
+    this.#undecided.add(key);
+  }
+}
+
+const saying = ({ orgId, sourceId }: Source, value: string, origin: EventBatch['origin'] = 'service'): EventBatch => {
+  const event = { metric: 'm', timestampMs: 1, value, isJson: false, tags: {}, place: 0, ordinal: 0 };
+  return { orgId, sourceId, receivedMs: 1, origin, events: [event] };
+};
+const said = ({ value }: StreamRecord): string => (value as EventBatch).events[0]!.value;
+const aSource = (sourceId: string): Source => ({ orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs: 1 });
+
 /** As it is thrown where there is no memory for a buffer. */
 function outOfMemory(): Error {
   try {
@@ -172,6 +242,183 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       const next = new Saver();
       await processed(await run(next), 1);
       expect(next.held).toEqual(['b']);
+    });
+  });
+
+  /** The log as it is given to a member whose lease `held` tells of. */
+  const leased = (held: () => boolean): RecordLog => {
+    const lease: Lease = { held };
+    return withMethods(log, {
+      consume: ({ handler, given, ...options }) =>
+        log.consume({ ...options, given: (_, partitions) => given?.(lease, partitions), handler: (records) => handler(records, lease) }),
+    });
+  };
+
+  describe('a tick', () => {
+    it('comes between batches and never with one, with the time of the clock', async () => {
+      const [batch, tick] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const seen: unknown[] = [];
+      const saver = Object.assign(new Saver(), {
+        tick: async (nowMs: number) => {
+          seen.push(nowMs, [...saver.held]);
+          await tick.promise;
+        },
+      });
+      saver.before = () => batch.promise;
+      let nowMs = 5;
+      const runner = new Runner(log, saver, { checkpointMs: 1e6, tickMs: 1e6, clock: () => nowMs, report: () => {} });
+      await runner.start();
+      await append('a');
+      await until('it is being processed', () => saver.calls.length > 0);
+      const ticked = runner.tick();
+      expect(seen).toEqual([]);
+      nowMs = 7;
+      batch.resolve();
+      await until('it ticks', () => seen.length > 0);
+      await append('b');
+      const other = await LogConsumer.join(log, { group: 'other', topics: [sources] });
+      await other.has(2);
+      expect(saver.calls).toEqual([['a']]);
+      tick.resolve();
+      await ticked;
+      await processed(runner, 2);
+      expect(seen).toEqual([7, ['a']]);
+      await runner.stop();
+    });
+
+    it('comes by itself, also where nothing does, and again after a failure', async () => {
+      let ticks = 0;
+      const saver = Object.assign(new Saver(), { tick: () => (ticks++ === 0 ? Promise.reject(unavailable()) : Promise.resolve()) });
+      const runner = new Runner(log, saver, { checkpointMs: 1e6, tickMs: 20, report: (message) => reports.push(message) });
+      await runner.start();
+      await until('it has ticked', () => ticks > 2);
+      expect(reports).toEqual(['group g: a tick failed']);
+      await runner.stop();
+    });
+
+    it('does not come under a lost lease', async () => {
+      let [held, ticks] = [true, 0];
+      const saver = Object.assign(new Saver(), { tick: () => void ticks++ });
+      const runner = new Runner(
+        leased(() => held),
+        saver,
+        { checkpointMs: 1e6, tickMs: 1e6, report: () => {} },
+      );
+      await runner.start();
+      await runner.tick();
+      held = false;
+      await runner.tick();
+      expect(ticks).toBe(1);
+      await runner.stop();
+    });
+  });
+
+  describe('a table', () => {
+    const watch = async (at: RecordLog, nowMs: number): Promise<[Runner, Watcher]> => {
+      const view = subject.views.open(sources);
+      await view.caughtUp();
+      const watcher = new Watcher(at, view);
+      const runner = new Runner(at, watcher, { checkpointMs: 1e6, tickMs: 1e6, clock: () => nowMs, report: () => {} });
+      await runner.start();
+      return [runner, watcher];
+    };
+    const hear = (sourceId: string): Promise<void> => log.append([entry(events, saying(aSource(sourceId), '', 'source'))]);
+    const flag = (lastReceivedMs: number): Promise<void> => log.append([entry(sources, { ...aSource('flag'), lastReceivedMs })]);
+    const everythingSaid = async (): Promise<string[]> => {
+      const consumer = await LogConsumer.join(log, { group: `hearer-${Math.random()}`, topics: [events] });
+      await consumer.subscription.caughtUp();
+      await consumer.stop();
+      return consumer.records.filter(({ value }) => (value as EventBatch).origin === 'service').map(said);
+    };
+    const partitions = count(sources.partitions);
+
+    it('holds outputs over a crash between its record and them: they come as they were decided, and nothing is decided again', async () => {
+      await flag(1);
+      await hear('a');
+      const [first] = await watch(withMethods(log, { appendBytes: () => Promise.reject(unavailable()) }), 100);
+      await first.caughtUp();
+      await expect(first.tick()).rejects.toThrow('The store is away.');
+      expect(await everythingSaid()).toEqual([]);
+
+      use(await subject.crash());
+      await flag(2);
+      const [second, watcher] = await watch(log, 900);
+      await until('it is said', async () => (await everythingSaid()).length > 0);
+      await second.caughtUp();
+      await second.tick();
+      expect(watcher.table.get('o/a')).toMatchObject({ lastReceivedMs: 100 });
+      await second.checkpoint();
+      expect(await everythingSaid()).toEqual(['a 100 1']);
+
+      use(await subject.crash());
+      await hear('b');
+      const [third] = await watch(log, 950);
+      await third.caughtUp();
+      await third.tick();
+      expect(await everythingSaid()).toEqual(expect.arrayContaining(['a 100 1', 'b 950 2']));
+      expect((await everythingSaid()).length).toBe(2);
+      await third.stop();
+    });
+
+    it('says the same again when the crash comes behind the outputs', async () => {
+      await hear('a');
+      const [first] = await watch(log, 100);
+      await first.caughtUp();
+      await first.tick();
+      use(await subject.crash());
+      const [second] = await watch(log, 900);
+      await second.caughtUp();
+      await second.tick();
+      expect(new Set(await everythingSaid())).toEqual(new Set(['a 100 undefined']));
+      await second.stop();
+    });
+
+    it('drops what a tick has decided when the lease is lost meanwhile', async () => {
+      await hear('a');
+      let held = true;
+      const [runner, watcher] = await watch(
+        leased(() => held),
+        100,
+      );
+      await runner.caughtUp();
+      watcher.after = () => (held = false);
+      await runner.tick();
+      await watcher.table.write();
+      expect(await everythingSaid()).toEqual([]);
+      const fresh = new Table(log, sources);
+      await fresh.begin(forever, partitions);
+      expect(fresh.get('o/a')?.lastReceivedMs ?? 0).toBe(0);
+      await runner.stop();
+    });
+
+    it('knows the keys of its partitions, as they are in the log when it begins', async () => {
+      await log.append([...count(20).map((n) => entry(sources, aSource(`s${n}`))), tombstone(sources, 'o/s3')]);
+      const own = partitionOf(Buffer.from('o/s1'), sources.partitions);
+      const table = new Table(log, sources);
+      await table.begin(forever, [own]);
+      const keys = count(20).map((n) => `o/s${n}`);
+      const expected = keys.filter((key) => key !== 'o/s3' && partitionOf(Buffer.from(key), sources.partitions) === own);
+      expect(keys.filter((key) => table.get(key))).toEqual(expected);
+      table.set('o/s1', null);
+      await table.write();
+      await table.begin(forever, [own]);
+      expect(table.get('o/s1')).toBeUndefined();
+    });
+
+    it('holds a bounded number of changes, and outputs of a bounded size', async () => {
+      const table = new Table(log, sources);
+      await table.begin(forever, partitions);
+      for (const n of count(maxUnwritten)) table.set(`o/s${n}`, aSource(`s${n}`));
+      expect(table.settle()).toBeUndefined();
+      table.set('o/more', aSource('more'));
+      await table.settle();
+      const again = new Table(log, sources);
+      await again.begin(forever, partitions);
+      expect(again.get('o/s7')).toEqual(aSource('s7'));
+      const large = entry(events, saying(aSource('s1'), 'x'.repeat(maxHeldBytes)));
+      expect(() => table.set('o/s1', aSource('s1'), [large])).toThrow(RangeError);
+      table.set('o/s1', aSource('s1'), [entry(events, saying(aSource('s1'), 'x'))]);
+      expect(() => table.set('o/s1', null)).toThrow('a tombstone none');
     });
   });
 

@@ -28,7 +28,7 @@ export class GroupSubscription implements Subscription {
 
   constructor(
     private readonly options: GroupOptions,
-    { group, topics, from, handler, unreadable }: ConsumerOptions,
+    { group, topics, from, given, handler, unreadable }: ConsumerOptions,
   ) {
     const { address, codec, sessionMs, asker } = options;
     this.#prefix = address.prefix ?? '';
@@ -42,10 +42,13 @@ export class GroupSubscription implements Subscription {
       codec,
       sessionMs,
       startsAt: (places, commit) => this.#startsAt(places, from === 'end' ? commit : undefined),
-      receiver: ({ lease }) => ({
-        take: (records) => handler(records, lease),
-        unreadable: (record) => unreadable(record, lease),
-      }),
+      receiver: ({ lease, places }) => {
+        given?.(lease, [...new Set(places.map(({ partition }) => partition))]);
+        return {
+          take: (records) => handler(records, lease),
+          unreadable: (record) => unreadable(record, lease),
+        };
+      },
       shrunk: (place) => this.#tellShrunk(place),
     });
   }

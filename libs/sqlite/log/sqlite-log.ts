@@ -10,7 +10,7 @@ import {
   type RecordLog,
   type StreamRecord,
 } from '#log';
-import { TelemetryError } from '#model';
+import { forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, item, type Item, type Written } from './appender.js';
@@ -118,6 +118,8 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
     if (this.#groups.has(options.group)) throw new Error(`group ${options.group} has a member already, and here it can have only one`);
     const subscription = new GroupSubscription(this, options, keeper, positions);
     this.#groups.set(options.group, subscription);
+    const partitions = Math.max(...options.topics.map((topic) => topic.partitions));
+    options.given?.(forever, [...Array(partitions).keys()]);
     this.#read(subscription);
     return subscription;
   }

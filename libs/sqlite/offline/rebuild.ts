@@ -101,7 +101,7 @@ async function fill(
       unreadable += piece.unreadable;
       onProgress({ step: 'rebuild', done: piece.next, total: end });
     }
-    for (const one of projectors) await one.checkpoint();
+    for (const one of projectors) await one.checkpoint?.();
     await log.save(projectors.flatMap(({ group }) => positionsAt(group, end)));
     await stores.close();
     return { records, unreadable };

@@ -1,0 +1,218 @@
+import { during, type Lease } from '#model';
+import { readLog } from './follow.js';
+import type { RecordLog, Unreadable } from './record-log.js';
+import { entry, tombstone, type Entry, type StreamRecord, type Topic } from './topic.js';
+
+/** Changes without outputs wait at most so long, and at most so many keys, before they are written. */
+const writePauseMs = 5_000;
+export const maxUnwritten = 10_000;
+/** The header of a record that holds outputs, and how many bytes it may take: the embedded log takes 65,535 of all headers. */
+const heldHeader = 'outputs';
+export const maxHeldBytes = 60_000;
+
+/**
+ * The state of a reactor: a compacted topic with the keys and the partitions of the reactor's inputs. All keys of the partitions that a member
+ * has are in its memory: as in a view, up to a million.
+ *
+ * An output, such as an alert, may depend on a clock or on a view, so that it would be another one if it were decided again after a crash.
+ * It is therefore durable before anybody sees it: the record of the key holds its outputs in a header, and only when that record is in the log
+ * are they appended to their topics. A later record of the key, without the header, says that they are there. Whoever gets the partition next
+ * appends what a record still holds, so that after a crash an output may come twice, always as it was decided.
+ *
+ * What a batch says of a key it may say again after a crash: the state has to show what is done already.
+ */
+export class Table<V> {
+  #state: State<V> | undefined;
+  #beginning: State<V> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly log: RecordLog,
+    private readonly topic: Topic<V>,
+  ) {}
+
+  get(key: string): V | undefined {
+    return this.#current.values.get(key);
+  }
+
+  /**
+   * Changes a key; `get` shows it at once. It is written soon, together with others: with its outputs when the batch or the tick has ended,
+   * otherwise after five seconds or at a checkpoint.
+   *
+   * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.
+   * @param outputs follow the record into the log, in this order.
+   * @throws RangeError when the outputs of the key that are not written yet are too large for one record.
+   */
+  set(key: string, value: V | null, outputs: readonly Entry[] = []): void {
+    this.#current.set(key, value, outputs);
+  }
+
+  /** Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost. */
+  write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return this.#state?.write() ?? Promise.resolve();
+  }
+
+  /** For the runner, before and after each batch and tick: writes what is not to wait. So outputs of one piece of work at most are held. */
+  settle(): Promise<void> | undefined {
+    const { unwritten, isUrgent } = this.#current;
+    if (isUrgent) return this.write();
+    // What fails is tried again by the next write, and a checkpoint tells of it.
+    if (unwritten > 0) this.#timer ??= setTimeout(() => void this.write().catch(() => {}), writePauseMs).unref();
+    return undefined;
+  }
+
+  /**
+   * For the runner, before anything else under a lease: reads the partitions, and appends the outputs that their records hold. Rejects when the
+   * log cannot be read or written; then it is to be called again. What was known under an earlier lease is dropped, for others may have
+   * written since.
+   */
+  async begin(lease: Lease, partitions: readonly number[]): Promise<void> {
+    const state = (this.#beginning = new State(this.log, this.topic, lease));
+    this.#state = undefined;
+    await state.read(partitions);
+    if (this.#beginning === state) this.#state = state;
+  }
+
+  get #current(): State<V> {
+    if (!this.#state) throw new Error(`the table of ${this.topic.name} is not read yet`);
+    return this.#state;
+  }
+}
+
+/** What a table knows and holds under one lease: all of it goes with the lease. */
+class State<V> {
+  readonly values = new Map<string, V>();
+  readonly #unwritten = new Set<string>();
+  /** Outputs that no record in the log holds yet, in their order. */
+  readonly #outputs = new Map<string, readonly Output[]>();
+  /** Outputs that records in the log hold and that are not appended to their topics yet, by the key of the record. */
+  readonly #held = new Map<string, readonly Output[]>();
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly log: RecordLog,
+    private readonly topic: Topic<V>,
+    private readonly lease: Lease,
+  ) {}
+
+  get unwritten(): number {
+    return this.#unwritten.size;
+  }
+
+  get isUrgent(): boolean {
+    return this.#outputs.size > 0 || this.#held.size > 0 || this.#unwritten.size > maxUnwritten;
+  }
+
+  set(key: string, value: V | null, entries: readonly Entry[]): void {
+    const before = this.#outputs.get(key);
+    if (before || entries.length > 0) {
+      const outputs = [...(before ?? []), ...entries.map((one) => this.#output(one))];
+      if (value === null || Buffer.byteLength(JSON.stringify(held(outputs))) > maxHeldBytes)
+        throw new RangeError(`a record of ${this.topic.name} holds at most ${maxHeldBytes} bytes of outputs, and a tombstone none`);
+      this.#outputs.set(key, outputs);
+    }
+    if (value === null) this.values.delete(key);
+    else this.values.set(key, value);
+    this.#unwritten.add(key);
+  }
+
+  /** One write at a time, so that of two records of a key the newer is the later in the log. */
+  write(): Promise<void> {
+    const written = this.#lastWrite.then(() => this.#write());
+    this.#lastWrite = written.catch(() => {});
+    return written;
+  }
+
+  async read(partitions: readonly number[]): Promise<void> {
+    await readLog(this.log, {
+      topics: [this.topic],
+      partitions,
+      from: 'beginning',
+      take: (records) => {
+        for (const record of records) this.#take(record);
+      },
+      unreadable: (record) => this.#refuse(record),
+    });
+    await this.#send();
+  }
+
+  async #write(): Promise<void> {
+    if (!this.lease.held()) return;
+    await this.#send();
+    const keys = [...this.#unwritten];
+    if (keys.length === 0) return;
+    const outputs = new Map(this.#outputs);
+    this.#unwritten.clear();
+    try {
+      await during(this.lease, () => this.log.append(keys.map((key) => this.#record(key, outputs.get(key)))));
+    } catch (error) {
+      for (const key of keys) this.#unwritten.add(key);
+      throw error;
+    }
+    for (const [key, its] of outputs) {
+      this.#held.set(key, its);
+      const later = this.#outputs.get(key)!.slice(its.length);
+      if (later.length > 0) this.#outputs.set(key, later);
+      else this.#outputs.delete(key);
+    }
+    await this.#send();
+  }
+
+  /** Appends the held outputs to their topics. The keys are written again, which says so; until then a crash appends them once more. */
+  async #send(): Promise<void> {
+    if (this.#held.size === 0) return;
+    await during(this.lease, async (goesOn) => {
+      const each = Array.from(this.#held, async ([key, outputs]) => {
+        for (const { topic, key: at, bytes, headers } of outputs) if (goesOn()) await this.log.appendBytes(topic, at, bytes, headers);
+        if (!goesOn()) return;
+        this.#held.delete(key);
+        this.#unwritten.add(key);
+      });
+      // None is under way any more when others may get the partitions.
+      await Promise.allSettled(each);
+      await Promise.all(each);
+    });
+  }
+
+  #record(key: string, outputs: readonly Output[] | undefined): Entry {
+    const value = this.values.get(key);
+    if (value === undefined) return tombstone(this.topic, key);
+    return { ...entry(this.topic, value, outputs && { [heldHeader]: held(outputs) }), key };
+  }
+
+  #output({ topic, key, value, headers = {} }: Entry): Output {
+    if (value === null) throw new RangeError(`an output to ${topic.name} is a tombstone, which no record can hold`);
+    return { topic: topic.name, key, bytes: this.log.encoded({ topic, value }), headers };
+  }
+
+  #take({ key, value, headers }: StreamRecord): void {
+    if (value === null) this.values.delete(key);
+    else this.values.set(key, value as V);
+    const text = headers[heldHeader];
+    if (value !== null && text !== undefined) this.#held.set(key, unheld(text));
+    else this.#held.delete(key);
+  }
+
+  /** As a view does: the topic says what becomes of the key. */
+  #refuse({ key }: Unreadable): void {
+    if (this.topic.unreadable === 'skipped') return;
+    this.values.delete(key);
+    this.#held.delete(key);
+  }
+}
+
+/** A record to append, encoded when it was decided. */
+interface Output {
+  readonly topic: string;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly headers: Entry['headers'] & {};
+}
+
+const held = (outputs: readonly Output[]): string =>
+  JSON.stringify(outputs.map(({ bytes, ...rest }) => ({ ...rest, bytes: Buffer.from(bytes).toString('base64') })));
+
+const unheld = (text: string): readonly Output[] =>
+  (JSON.parse(text) as readonly (Output & { bytes: string })[]).map((one) => ({ ...one, bytes: Buffer.from(one.bytes, 'base64') }));
