@@ -32,8 +32,10 @@ export const body = command({
     if (json) await io.data(`${JSON.stringify({ redriven, left })}\n`);
     if (before)
       throw new Failure(
-        `The dead letter ${offset} of ${topic.name} was sent back before. \`headwater replay --group dlq.redrive --from ${offset}\` lets ` +
-          'redrive send it and all behind it again.',
+        `The dead letter ${offset} of ${topic.name} was sent back before.` +
+          (data === undefined
+            ? ` \`headwater replay --group dlq.redrive --from ${offset}\` lets redrive send it and all behind it again.`
+            : ''),
       );
     io.note(`Appended ${counted(redriven, 'record')} again.`);
     if (left > 0)

@@ -161,22 +161,19 @@ export class Fetcher {
    */
   async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
     const asked = new Moment();
-    const turns = new Map<string, Wanted>();
-    for (const one of due) if (!turns.has(placeName(one))) turns.set(placeName(one), one);
+    const readers = Map.groupBy(due, placeName);
+    const turns = Array.from(readers.values(), ([first]) => first!);
     const from = new Map(due.map((one) => [one, one.next]));
-    const isWaiting = due.some((one) => one.next !== turns.get(placeName(one))!.next);
-    const { responses } = await this.#ask(broker, [...turns.values()], isWaiting ? 0 : fetchMs);
+    const isShared = due.some((one) => one.next !== readers.get(placeName(one))![0]!.next);
+    const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetchMs);
     let isNew = false;
     for (const { topicName, partitions } of responses) {
       for (const partition of partitions) {
-        const place = placeName({ topic: topicName, partition: partition.partition });
-        const turn = turns.get(place);
-        if (!turn) continue;
         isNew ||= partition.messages.length > 0;
-        if (isWaiting && this.#wanted.delete(turn)) this.#wanted.add(turn);
-        const served = due.filter((one) => placeName(one) === place && from.get(one) === from.get(turn));
-        for (const one of served)
-          if (this.#wanted.has(one)) await one.fetched(this.#read(one, from.get(one)!, partition, asked, turns.size === 1));
+        const [turn, ...others] = readers.get(placeName({ topic: topicName, partition: partition.partition }))!;
+        if (isShared && this.#wanted.delete(turn!)) this.#wanted.add(turn!);
+        for (const one of [turn!, ...others.filter((it) => from.get(it) === from.get(turn!))])
+          if (this.#wanted.has(one)) await one.fetched(this.#read(one, from.get(one)!, partition, asked, turns.length === 1));
       }
     }
     return isNew;
