@@ -90,6 +90,7 @@ describe('generations that follow projections.v1', () => {
     const app = await start();
     await eventually(async () => expect(await held(1)).toEqual(['a', 'a']));
     expect(await held(2)).toEqual(['', '']);
+    expect(await generations.live().series.metricNames('o', 'a')).toEqual(['m']);
 
     await move(1, 2);
     await eventually(async () => expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'series.g1', 'series.g2', 'sources']));
