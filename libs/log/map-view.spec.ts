@@ -82,6 +82,26 @@ describe('a view that has missed something', () => {
     expect([view.get('gone'), heard.length]).toEqual([4, 4]);
   });
 
+  it('tells of what has changed since it was shown, also when something is missed again while it is read', async () => {
+    const log = new Hand();
+    const view = new MapView(log, topic);
+    log.give(['stays', 1], ['changes', 1]);
+    await view.ready;
+    const heard: unknown[] = [];
+    view.changes(({ key, value }) => heard.push([key, value]));
+
+    log.caughtUp = () => new Promise(() => undefined);
+    log.readings[0]!.stopped(new LogGap('too long'));
+    log.rewind(0);
+    log.give(['stays', 1], ['changes', 1], ['changes', 2]);
+    log.caughtUp = () => Promise.resolve();
+    log.readings[1]!.stopped(new LogGap('too long again'));
+    log.rewind(0);
+    log.give(['stays', 1], ['changes', 1], ['changes', 2]);
+    await view.caughtUp();
+    expect(heard).toEqual([['changes', 2]]);
+  });
+
   it('of a log that cannot be read any further ages for good', async () => {
     const log = new Hand();
     const view = new MapView(log, topic);

@@ -1,8 +1,8 @@
 import { TelemetryError } from '#model';
 import { LogGap, type Following } from './follow.js';
 import { NewestValues } from './newest-values.js';
-import type { RecordLog, Unreadable } from './record-log.js';
-import type { AnyTopic, StreamRecord } from './topic.js';
+import type { RecordLog } from './record-log.js';
+import type { AnyTopic, StreamRecord, Unreadable } from './topic.js';
 import { untilShown } from './until-shown.js';
 import type { Change, UnreadableKey, View } from './view.js';
 
@@ -16,7 +16,7 @@ export class MapView implements View<unknown> {
   readonly #listeners = new Set<(change: Change<unknown>) => void>();
   readonly #ready = Promise.withResolvers<void>();
   #newest = new NewestValues();
-  /** Offset that each partition goes on with. */
+  /** Offset that each partition goes on with, of what is shown. */
   #next: number[] = [];
   #following!: Following;
   /** Resolves when what is read aside is shown. */
@@ -100,24 +100,23 @@ export class MapView implements View<unknown> {
 
   #read(): void {
     const newest = new NewestValues();
-    const before = this.#next;
+    const next: number[] = [];
     const changed = new Set<string>();
     let isShown = false;
-    this.#next = [];
     const following = this.log.follow({
       topics: [this.topic],
       from: 'beginning',
       take: (records) => {
         for (const record of records) {
           const { partition, offset, key } = record;
-          this.#next[partition] = offset + 1;
+          next[partition] = offset + 1;
           if (isShown) this.#take(record);
           else newest.take(record);
-          if (!isShown && offset >= (before[partition] ?? 0)) changed.add(key);
+          if (!isShown && offset >= (this.#next[partition] ?? 0)) changed.add(key);
         }
       },
       unreadable: (record) => {
-        this.#next[record.partition] = record.offset + 1;
+        next[record.partition] = record.offset + 1;
         if (isShown) this.#refuse(record);
         else newest.refuse(record);
       },
@@ -128,6 +127,7 @@ export class MapView implements View<unknown> {
       await following.caughtUp();
       if (following !== this.#following) return;
       isShown = true;
+      this.#next = next;
       this.#replace(newest, changed);
     };
     this.#shown = show();
