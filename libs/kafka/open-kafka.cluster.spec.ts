@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, partitionOf, tombstone, type AnyTopic, type Entry } from '#log';
-import type { EventBatch, Lease, Source } from '#model';
+import { noTags, type EventBatch, type Lease, type Source } from '#model';
 import { describeOnKafka, LogConsumer, until } from '#testing';
 import { events, sources } from '#topics';
 import { Asker } from './asker.js';
@@ -433,10 +433,12 @@ describeOnKafka('a log in Kafka', () => {
     });
     try {
       const small = seen('small');
-      const large = seen('large'.repeat(2_000));
+      const event = { metric: 'm', timestampMs: 1, value: 'large'.repeat(800), isJson: false, tags: noTags, ordinal: 0 };
+      const body = { orgId: 'o', sourceId: 'large', receivedMs: 1, origin: 'source' as const };
+      const large = entry(few, { ...body, events: [0, 1, 2].map((place) => ({ ...event, place })) });
       await log.append([small]);
       await log.append([large]);
-      const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });
+      const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources, few] });
       await consumer.has(2);
       expect(consumer.records.map(({ key }) => key)).toEqual(expect.arrayContaining([small.key, large.key]));
     } finally {
