@@ -1,5 +1,5 @@
 import { attemptsHeader, attemptsOf, deadLettersOf, wholeBytes } from './dead-letter.js';
-import { readLog } from './follow.js';
+import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
 import { tombstone, type AnyTopic, type Headers, type StreamRecord } from './topic.js';
 

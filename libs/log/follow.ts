@@ -1,5 +1,4 @@
-import type { Position, RecordLog, Unreadable } from './record-log.js';
-import type { AnyTopic, StreamRecord } from './topic.js';
+import type { AnyTopic, Position, StreamRecord, Unreadable } from './topic.js';
 
 export interface FollowOptions {
   readonly topics: readonly AnyTopic[];
@@ -41,35 +40,4 @@ export interface Following {
   lag(): number;
   /** Resolves when the running `take` has settled; nothing is handed over afterwards. */
   stop(): Promise<void>;
-}
-
-export type ReadOptions = Omit<FollowOptions, 'to' | 'stopped' | 'unreadable'> & Partial<Pick<FollowOptions, 'unreadable'>>;
-
-/**
- * Reads up to where the log ends at the call. Resolves when everything is taken. Rejects with what `take` rejects with, with an Error for a record
- * that cannot be decoded unless `unreadable` takes it, and when the log cannot be read so far.
- */
-export async function readLog(log: Pick<RecordLog, 'follow'>, options: ReadOptions): Promise<void> {
-  const failed = Promise.withResolvers<never>();
-  const { take, unreadable = refuse } = options;
-  const orFail =
-    <T>(work: (given: T) => Promise<void> | void) =>
-    async (given: T): Promise<void> => {
-      try {
-        await work(given);
-      } catch (error) {
-        failed.reject(error);
-        throw error;
-      }
-    };
-  const following = log.follow({ ...options, to: 'end', take: orFail(take), unreadable: orFail(unreadable), stopped: failed.reject });
-  try {
-    await Promise.race([following.caughtUp(), failed.promise]);
-  } finally {
-    await following.stop();
-  }
-}
-
-function refuse({ topic, partition, offset, reason }: Unreadable): never {
-  throw new Error(`the record of ${topic.name}/${partition} at offset ${offset} cannot be read: ${reason}`);
 }

@@ -1,6 +1,5 @@
 import { SortedKeys } from './sorted-keys.js';
-import type { Unreadable } from './record-log.js';
-import type { StreamRecord } from './topic.js';
+import type { StreamRecord, Unreadable } from './topic.js';
 import type { UnreadableKey } from './view.js';
 
 /** The newest value of each key, from records that are taken in the order of the log. */

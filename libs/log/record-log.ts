@@ -1,15 +1,8 @@
 import type { Lease } from '#model';
 import type { Following, FollowOptions } from './follow.js';
-import type { AnyTopic, Entry, Headers, StreamRecord } from './topic.js';
+import type { AnyTopic, Entry, Headers, Position, StreamRecord, Unreadable } from './topic.js';
 
 export const RECORD_LOG = Symbol('RecordLog');
-
-/** Where a reader goes on in one partition: the offset of the next record it wants. */
-export interface Position {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-}
 
 /**
  * Takes records of any of the subscribed partitions, each partition in offset order. It is called again for a partition only after the
@@ -17,17 +10,6 @@ export interface Position {
  * members, everything that is not committed comes again from the last commit on, under a new lease.
  */
 export type BatchHandler = (records: readonly StreamRecord[], lease: Lease) => Promise<void>;
-
-/** A record that cannot be decoded. The log hands it over as bytes so that the runner can park it. */
-export interface Unreadable {
-  readonly topic: AnyTopic;
-  readonly partition: number;
-  readonly offset: number;
-  readonly key: string;
-  readonly bytes: Uint8Array;
-  readonly headers: Headers;
-  readonly reason: string;
-}
 
 export interface ConsumerOptions {
   readonly group: string;

@@ -1,8 +1,8 @@
 import { forever, type Lease, TelemetryError } from '#model';
 import { attemptsHeader, attemptsOf, deadLettersOf } from './dead-letter.js';
 import { deliver, type Group, type Processor } from './processor.js';
-import type { Position, RecordLog, Subscription, Unreadable } from './record-log.js';
-import type { Headers, StreamRecord } from './topic.js';
+import type { RecordLog, Subscription } from './record-log.js';
+import type { Headers, Position, StreamRecord, Unreadable } from './topic.js';
 
 /** How often every runner of a process takes a checkpoint, milliseconds. */
 export const CHECKPOINT_MS = Symbol('CheckpointMs');

@@ -1,7 +1,7 @@
 import { during, type Lease } from '#model';
-import { readLog } from './follow.js';
-import type { RecordLog, Unreadable } from './record-log.js';
-import { entry, tombstone, type Entry, type StreamRecord, type Topic } from './topic.js';
+import { readLog } from './read-log.js';
+import type { RecordLog } from './record-log.js';
+import { entry, tombstone, type Entry, type StreamRecord, type Topic, type Unreadable } from './topic.js';
 
 /** Changes without outputs wait at most so long, and at most so many keys, before they are written. */
 const writePauseMs = 5_000;

@@ -58,3 +58,21 @@ export interface StreamRecord<V = unknown> {
   /** Encoded size. */
   readonly bytes: number;
 }
+
+/** A record that cannot be decoded. The log hands it over as bytes so that the runner can park it. */
+export interface Unreadable {
+  readonly topic: AnyTopic;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
+  readonly reason: string;
+}
+
+/** Where a reader goes on in one partition: the offset of the next record it wants. */
+export interface Position {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
