@@ -15,7 +15,7 @@ export function flawOfEvents({ orgId, sourceId, events }: EventBatch): string | 
   return flawOfSource({ orgId, sourceId }) ?? firstFlaw(events, flawOfEvent);
 }
 
-/** As `flawOfPoints`, of what names a source. */
+/** What is wrong with the names of an organization and its source, in words for the operator; undefined if nothing is. */
 export function flawOfSource({ orgId, sourceId }: { readonly orgId: string; readonly sourceId: string }): string | undefined {
   if (!isOrgId(orgId)) return 'the organization id is not one';
   return isSourceId(sourceId) ? undefined : 'the source id is not one';
