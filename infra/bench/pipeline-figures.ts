@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { noTags, type PointBatch } from '#model';
 import { about, Pipeline, points, type Costs, type Pair } from './pipeline.js';
 import { median, print, ratios, spread, type Asked, type Figure } from './report.js';
 import { metricName, seeded, sourceName } from './shapes.js';
@@ -15,13 +14,14 @@ interface EncoderCost {
   readonly client: number;
 }
 
-const batches = (): PointBatch[] =>
+/** Batches of points, as the encoder's process reads them. */
+const batches = () =>
   Array.from({ length: 1_000 }, (_, at) => {
     const random = seeded(at + 1);
     const value = (): number => Math.round(random() * 1e6) / 1e4;
     const series = Array.from({ length: 20 }, (__, metric) => ({
       metric: metricName(metric),
-      tags: noTags,
+      tags: {},
       timestampMs: Float64Array.from({ length: 50 }, (___, tick) => 1.7e12 + 1_000 * tick),
       value: Float64Array.from({ length: 50 }, value),
     }));

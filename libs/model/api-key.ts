@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const keyPrefix = 'hw_';
 const randomLength = 32;
@@ -35,14 +37,4 @@ function checksum(text: string): string {
     digits = alphabet[rest % alphabet.length] + digits;
   }
   return digits;
-}
-
-/** CRC-32 (IEEE 802.3) of ASCII. */
-function crc32(text: string): number {
-  let crc = -1;
-  for (let at = 0; at < text.length; at++) {
-    crc ^= text.charCodeAt(at);
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc >>> 0;
 }

@@ -27,9 +27,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   embedded: [...faces, ...apps],
   // A stopped server's data folder is opened by the command line itself, the data plane by runtime.
   cli: [...faces, ...apps, 'sqlite', 'runtime'],
-  // The bench and the build scripts are what a stand-alone client is: they know the vocabulary, and everything else goes over HTTP. Which
-  // roles and settings there are, runtime knows; how a folder is locked, that of SQLite.
-  infra: ['model', 'runtime', 'sqlite'],
+  // The bench and the build scripts talk to a server over HTTP, as a stand-alone client does. They ask `runtime` which roles and settings
+  // there are, and lock a folder as `sqlite` locks its own.
+  infra: ['runtime', 'sqlite'],
 };
 
 /** Which of ours may import a client library: the bench measures some as they come. What is not listed may be imported anywhere but in `model`. */

@@ -1,20 +1,13 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startKafka, startRegistry, type KafkaServers, type RegistryServer } from '../../infra/servers/index.js';
+import { startKafka, startRegistry } from '../../infra/servers/index.js';
 import { sources } from '#topics';
-import type { KafkaOptions } from '#kafka';
 
 /** A broker and a registry that a suite may kill. */
-export interface OwnKafka {
-  readonly kafka: KafkaServers;
-  readonly registry: RegistryServer;
-  /** For a log of one topic, `sources`. */
-  options(prefix: string): KafkaOptions;
-  stop(): Promise<void>;
-}
+export type OwnKafka = Awaited<ReturnType<typeof startOwnKafka>>;
 
-export async function startOwnKafka(): Promise<OwnKafka> {
+export async function startOwnKafka() {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-kafka-'));
   const [kafka, registry] = await Promise.all([
     startKafka({ folder: join(folder, 'kafka'), brokers: 1 }),
@@ -23,7 +16,8 @@ export async function startOwnKafka(): Promise<OwnKafka> {
   return {
     kafka,
     registry,
-    options: (prefix) => ({
+    /** To open a log of one topic, `sources`. */
+    options: (prefix: string) => ({
       brokers: kafka.brokers,
       registry: { url: registry.url },
       prefix,
