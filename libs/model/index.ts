@@ -12,6 +12,7 @@ export * from './interval.js';
 export * from './iso-time.js';
 export * from './json.js';
 export * from './names.js';
+export * from './one-at-a-time.js';
 export * from './key-decider.js';
 export * from './lease.js';
 export * from './metric.js';

@@ -1,4 +1,5 @@
 import { KnownLetters, letterId, type Headers } from '#log';
+import { oneAtATime } from '#model';
 import { unpack, type Chunk } from './chunk.js';
 import type { ReadRequest } from './log-file.js';
 
@@ -6,7 +7,7 @@ interface Known {
   readonly letters: KnownLetters;
   /** The letters from this offset on are known. */
   from: number;
-  looking: Promise<void>;
+  readonly inTurn: ReturnType<typeof oneAtATime>;
 }
 
 /**
@@ -28,10 +29,7 @@ export class ParkedLetters {
     if (id === undefined) return false;
     const known = this.#of(topic);
     const from = Number(headers['offset']) + 1;
-    if (from < known.from) {
-      known.looking = known.looking.catch(() => undefined).then(() => this.#look(topic, known, from));
-      await known.looking;
-    }
+    if (from < known.from) await known.inTurn(() => this.#look(topic, known, from));
     return known.letters.has(id);
   }
 
@@ -41,7 +39,7 @@ export class ParkedLetters {
 
   #of(topic: string): Known {
     let known = this.#known.get(topic);
-    if (!known) this.#known.set(topic, (known = { letters: new KnownLetters(), from: this.end, looking: Promise.resolve() }));
+    if (!known) this.#known.set(topic, (known = { letters: new KnownLetters(), from: this.end, inTurn: oneAtATime() }));
     return known;
   }
 
