@@ -13,6 +13,8 @@ const table = {
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
   generations: [2, 20],
+  // Fewer where there are many generations, for each of them reads every source that has appeared.
+  newTogether: [10, 1],
 } satisfies Record<string, readonly [short: number, long: number]>;
 
 export type Durations = { readonly [Name in keyof typeof table]: number };

@@ -18,8 +18,6 @@ const sizes = [
   ['1h', 3_600_000],
   ['1d', dayMs],
 ] as const;
-/** So many new sources in one request, each of which has seen some days. */
-const together = 10;
 const everyMs = 500;
 const patienceMs = 120_000;
 /** QuestDB's dictionaries begin with so many places, and names are overlooked once most are taken. */
@@ -35,18 +33,19 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
   const client = new ApiClient(() => cluster.urls, cluster.keys.own);
   const config = readConfig(cluster.environment);
   let made = 0;
-  const appear = async (): Promise<void> => {
+  /** One request with so many new sources, each of which has seen some days. */
+  const appear = async (together: number): Promise<void> => {
     const body = histories(random, together, made);
     made += together;
     await eventually(() => client.accepted(body));
     world.accept(body);
   };
-  for (let first = 0; first < atLeast; first += together) await appear();
+  while (made < atLeast) await appear(10);
   for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
     const appearing = (async () => {
       while (!over.signal.aborted) {
-        await appear();
+        await appear(durations.newTogether);
         await pause(everyMs);
       }
     })();
