@@ -1,4 +1,4 @@
-import type { DeadLetters, RecordLog, Views } from '#log';
+import type { DeadLetters, Groups, RecordLog, Views } from '#log';
 import { offline } from './data-folder.js';
 import { onDataPlane } from './data-plane.js';
 import { Failure } from './failure.js';
@@ -8,6 +8,7 @@ type Runtime = typeof import('#runtime');
 export interface LogPorts {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly groups: Groups;
   readonly deadLetters: DeadLetters;
 }
 

@@ -1,6 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { entry, type GroupsReport } from '#log';
+import type { Source } from '#model';
+import { openStorage, type Storage } from '#sqlite';
+import { eventually } from '#testing';
+import { sources } from '#topics';
 import { newFolder, run } from './test-run.js';
 import { root, serve, stop } from './test-serve.js';
 
@@ -11,8 +16,12 @@ beforeAll(async () => {
   const { child, url, apiKey } = await serve(data);
   const series = join(root, 'libs/testing/data/nab/speed_6005.csv');
   await run(['import', series, '--source', 'car', '--metric', 'speed'], { env: { HEADWATER_URL: url, HEADWATER_API_KEY: apiKey! } });
-  for (const command of ['verify', 'rebuild']) {
-    expect(await run([command, '--data', data])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is in use') });
+  for (const command of ['verify', 'rebuild', 'topics', 'replay --group sources --from beginning']) {
+    expect(await run([...command.split(' '), '--data', data])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('is in use'),
+    });
   }
   await stop(child, 'SIGTERM');
 });
@@ -51,6 +60,56 @@ describe('on the folder of a stopped server', () => {
   });
 });
 
+describe('the groups of a stopped server', () => {
+  const replay = (...args: readonly string[]): ReturnType<typeof run> => run(['replay', '--data', data, ...args]);
+
+  it('are shown with the topics', async () => {
+    const { code, stdout } = await run(['topics', '--data', data, '--json']);
+    const { topics, groups } = JSON.parse(stdout) as GroupsReport;
+    expect([code, new Set(groups.map(({ group }) => group)), groups.every(({ lag }) => lag === 0)]).toEqual([
+      0,
+      new Set(['series', 'sources']),
+      true,
+    ]);
+    expect(topics).toContainEqual({ topic: sources.name, partitions: sources.partitions, cleanup: 'compact', records: 1 });
+  });
+
+  it.each([
+    ['series', 'would drop them: `headwater rebuild --data` makes the store anew'],
+    ['nobody', 'There is no group nobody: there are '],
+  ])('replay refuses %s', async (group, sentence) => {
+    expect(await replay('--group', group, '--from', 'beginning')).toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });
+  });
+
+  it('verify names the replay that mends the list of sources, and it does', async () => {
+    const storage = await openStorage(data);
+    const { orgId } = await onlySource(storage);
+    const wrong = { orgId, firstReceivedMs: 1, lastReceivedMs: 2e12 };
+    await storage.log.append([entry(sources, { ...wrong, sourceId: 'car' }), entry(sources, { ...wrong, sourceId: 'nobody' })]);
+    await storage.close();
+    const command = `headwater replay --data ${data} --group sources --from beginning`;
+    const { code, stderr } = await run(['verify', '--data', data]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/2 differences: `headwater replay /)]);
+    expect(stderr).toContain(command);
+    expect(await replay('--group', 'sources', '--from', 'beginning')).toMatchObject({ code: 0 });
+    const { child, url } = await serve(data);
+    await eventually(async () => expect((await fetch(`${url}/health/ready`)).status).toBe(200));
+    await stop(child, 'SIGTERM');
+    expect(await run(['verify', '--data', data])).toMatchObject({ code: 0, stdout: '' });
+    const mended = await openStorage(data);
+    expect(await onlySource(mended)).toMatchObject({ orgId, sourceId: 'car' });
+    await mended.close();
+  });
+});
+
+async function onlySource({ views }: Storage): Promise<Source> {
+  const view = views.open(sources);
+  await view.ready;
+  const [[, source], ...others] = [...view.scan('')] as [readonly [string, Source]];
+  expect(others).toEqual([]);
+  return source;
+}
+
 it('verify repairs no data folder', async () => {
   const { code, stderr } = await run(['verify', '--repair', '--data', data]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`\`headwater rebuild --data ${data}\``)]);
@@ -72,7 +131,7 @@ it('a damaged log is said to be so', async () => {
   expect(stderr).toMatch(/^headwater: log\.db .*\. Restore the data folder from a copy\.\n$/);
 });
 
-it.each(['verify', 'rebuild'])('%s makes no data folder', async (command) => {
-  const { code, stderr } = await run([command, '--data', '/nowhere']);
+it.each(['verify', 'rebuild', 'topics', 'replay --group sources --from beginning'])('%s makes no data folder', async (command) => {
+  const { code, stderr } = await run([...command.split(' '), '--data', '/nowhere']);
   expect([code, stderr]).toEqual([1, 'headwater: /nowhere is not a data folder of a server: name the one that HEADWATER_DATA names.\n']);
 });

@@ -38,15 +38,20 @@ export const body = command({
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
   const [{ verify }, { projectorsOf }] = await Promise.all([import('#sqlite'), import('../processors/projectors-of.js')]);
   const found = await offline(data, () => verify(data, projectorsOf, { onProgress: shownProgress(io) }));
-  const { sources, series, rows, events, warnings, unreadable, differences } = found;
+  const { sources, series, rows, events, warnings, unreadable, differences, inSources } = found;
   await show(found, { sources, series, rows, events, warnings, unreadable, differences }, json, io);
   io.note(
     `Compared ${counted(rows, 'row')} of ${counted(series, 'series', 'series')} and ${counted(events, 'event')} of ${counted(sources, 'source')}.`,
   );
   for (const warning of warnings) io.note(warning);
   if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
-  if (differences > 0)
-    throw new Failure(`${counted(differences, 'difference')}: \`headwater rebuild --data ${data}\` makes the projections anew.`);
+  if (differences === 0) return;
+  const mends = [
+    differences > inSources && `\`headwater rebuild --data ${data}\` makes the projections anew`,
+    inSources > 0 &&
+      `\`headwater replay --data ${data} --group sources --from beginning\` has the next start make the list of sources anew`,
+  ];
+  throw new Failure(`${counted(differences, 'difference')}: ${mends.filter(Boolean).join(', and ')}.`);
 }
 
 interface Mending {

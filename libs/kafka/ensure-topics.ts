@@ -1,5 +1,5 @@
 import type { Admin, PartitionMetadata } from 'kafkajs';
-import { deadLettersOf, type AnyTopic } from '#log';
+import { letterTopicOf, type AnyTopic } from '#log';
 import type { Asker } from './asker.js';
 import { pinnedSettings, setSettings, settingsOf, type Pinned } from './topic-settings.js';
 
@@ -38,10 +38,7 @@ export async function ensureTopics(
   topics: readonly AnyTopic[],
   settings: TopicSettings,
 ): Promise<readonly string[]> {
-  const wanted = topics.flatMap((topic) => [
-    asWanted(prefix, topic, settings),
-    asWanted(prefix, { ...topic, name: deadLettersOf(topic.name), cleanup: 'delete', partitions: 1 }, settings),
-  ]);
+  const wanted = topics.flatMap((topic) => [asWanted(prefix, topic, settings), asWanted(prefix, letterTopicOf(topic), settings)]);
   const there = new Set(await asker.ask((admin) => admin.listTopics()));
   const missing = wanted.filter(({ name }) => !there.has(name));
   if (missing.length > 0) await asker.ask((admin) => create(admin, missing, settings.replicationFactor));

@@ -1,4 +1,15 @@
 import type { Admin } from 'kafkajs';
+import {
+  letterTopicOf,
+  MoveRefused,
+  withoutEmptyLetters,
+  type AnyTopic,
+  type Groups,
+  type GroupsReport,
+  type Moved,
+  type Progress,
+  type Start,
+} from '#log';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { committedBy, extentsOf, type Extents } from './offsets.js';
@@ -7,30 +18,17 @@ import { setOffsets } from './set-offsets.js';
 /** Where topics begin and end, by topic as Kafka calls it and partition. */
 export type Ends = Extents;
 
-/** How far a group is in one partition. */
-export interface Progress {
-  readonly group: string;
-  readonly topic: string;
-  readonly partition: number;
-  /** Offset of the next record that it wants. */
-  readonly offset: number;
-  /** Records that it has not committed. */
-  readonly lag: number;
-}
-
-/** Where a group shall go on: with a record, with the first record of a time or later (Unix milliseconds), or with the first there is. */
-export type Start = { readonly offset: number } | { readonly timestampMs: number } | 'beginning';
-
 /** Kafka's codes for a group that has members, and for one that is not there. */
 const left: readonly number[] = [68, 69];
 
-/** Consumer groups, seen from outside. All of it rejects `log_unavailable`. */
-export class Groups {
+/** The consumer groups of a Kafka, seen from outside. All of it rejects `log_unavailable`. */
+export class KafkaGroups implements Groups {
   private readonly prefix: string;
 
   constructor(
     private readonly address: KafkaAddress,
     private readonly asker: Asker,
+    private readonly topics: readonly AnyTopic[],
   ) {
     this.prefix = address.prefix ?? '';
   }
@@ -77,10 +75,19 @@ export class Groups {
     return own.map((name) => name.slice(this.prefix.length)).toSorted();
   }
 
-  /** The names of the topics that a group has committed offsets of. */
-  async topics(group: string): Promise<readonly string[]> {
-    const found = await this.asker.ask((admin) => admin.fetchOffsets({ groupId: this.prefix + group }));
-    return found.map(({ topic }) => topic.slice(this.prefix.length)).toSorted();
+  async report(): Promise<GroupsReport> {
+    const all = this.#all;
+    const ends = await this.ends(all.map(({ name }) => name));
+    const progress = (await this.names()).map(async (group) => {
+      const read = new Set(await this.#topicsOf(group));
+      return this.progress(group, new Map([...ends].filter(([topic]) => read.has(topic))));
+    });
+    const sizes = all.map(({ name: topic, partitions, cleanup }) => {
+      const extents = ends.get(this.prefix + topic)!;
+      return { topic, partitions, cleanup, records: extents.reduce((sum, { low, high }) => sum + high - low, 0) };
+    });
+    const groups = (await Promise.all(progress)).flat();
+    return { topics: withoutEmptyLetters(sizes), groups: groups.filter(({ offset, lag }) => offset + lag > 0) };
   }
 
   /** How many members a group has. */
@@ -98,21 +105,38 @@ export class Groups {
     );
   }
 
-  /**
-   * Moves a group that has no members, in no partition forward: what it has not committed it has not done, and would never do.
-   * Rejects with a sentence when it has some.
-   */
-  async move(group: string, topic: string, to: Start): Promise<void> {
-    const [id, name] = [this.prefix + group, this.prefix + topic];
-    const members = await this.members(group);
-    if (members > 0) throw new Error(`group ${group} has ${members} members: stop them first`);
-    const starts = await this.asker.ask((admin) => startsIn(admin, name, to));
-    const [extents, committed] = await Promise.all([extentsOf(this.asker, [name]), committedBy(this.asker, id, [name])]);
-    const positions = extents.get(name)!.map(({ low }, partition) => {
-      const offset = Math.max(low, Math.min(starts(partition), committed.get(name)?.[partition] ?? low));
-      return { topic: name, partition, offset };
+  async move(group: string, to: Start): Promise<Moved> {
+    const id = this.prefix + group;
+    if ((await this.members(group)) > 0)
+      throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
+    const topics = await this.#topicsOf(group);
+    if (topics.length === 0) throw new MoveRefused(`The group ${group} reads none of the topics of this service.`);
+    const [extents, committed] = await Promise.all([extentsOf(this.asker, topics), committedBy(this.asker, id, topics)]);
+    const moved = topics.map(async (topic) => {
+      const starts = await this.asker.ask((admin) => startsIn(admin, topic, to));
+      return extents.get(topic)!.map(({ low }, partition) => {
+        const offset = Math.max(low, Math.min(starts(partition), committed.get(topic)?.[partition] ?? low));
+        return { topic, partition, offset };
+      });
     });
-    await setOffsets(this.address, id, positions);
+    await setOffsets(this.address, id, (await Promise.all(moved)).flat());
+    const cut = topics.filter((topic) => extents.get(topic)!.some(({ low }) => low > 0));
+    const plain = (names: readonly string[]): string[] => names.map((name) => name.slice(this.prefix.length));
+    return { topics: plain(topics), cut: plain(cut) };
+  }
+
+  get #all(): readonly AnyTopic[] {
+    return this.topics.flatMap((topic) => [topic, letterTopicOf(topic)]);
+  }
+
+  /** Those of our topics that a group has committed offsets of, as Kafka calls them: others may keep offsets in the same Kafka. */
+  async #topicsOf(group: string): Promise<readonly string[]> {
+    const ours = new Set(this.#all.map(({ name }) => this.prefix + name));
+    const found = await this.asker.ask((admin) => admin.fetchOffsets({ groupId: this.prefix + group }));
+    return found
+      .map(({ topic }) => topic)
+      .filter((topic) => ours.has(topic))
+      .toSorted();
   }
 }
 

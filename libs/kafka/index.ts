@@ -2,4 +2,3 @@ export type { KafkaAddress } from './client.js';
 export { TopicMismatch } from './ensure-topics.js';
 export { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
 export type { RegistryAddress } from './registry/registry-api.js';
-export type { Ends, Groups } from './groups.js';

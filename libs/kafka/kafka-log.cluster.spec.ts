@@ -1,4 +1,4 @@
-import { describeOnKafka, recordLogContract, runnerContract, viewsContract } from '#testing';
+import { describeOnKafka, groupsContract, recordLogContract, runnerContract, viewsContract } from '#testing';
 import { apiKeys, events, sources } from '#topics';
 import { openTestLog } from './open-test-log.js';
 
@@ -8,6 +8,10 @@ describeOnKafka('the log in Kafka', () => {
 
 describeOnKafka('its views', () => {
   viewsContract(() => openTestLog({ topics: [sources, apiKeys] }), 3);
+});
+
+describeOnKafka('its groups', () => {
+  groupsContract(() => openTestLog({ topics: [sources, events, apiKeys] }));
 });
 
 describeOnKafka('a runner on it', () => {

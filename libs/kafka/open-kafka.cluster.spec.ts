@@ -235,36 +235,6 @@ describeOnKafka('a log in Kafka', () => {
   });
 
   describe('knows its operator', () => {
-    it('who sees how far a group is, and lets it go on elsewhere once it has no members', async () => {
-      const { log, groups } = await open();
-      const beforeMs = Date.now();
-      for (let n = 1; n <= 4; n++) await log.append([{ ...said('s', n), topic: few }]);
-      const consumer = await LogConsumer.join(log, { group: 'g', topics: [few] });
-      await consumer.has(4);
-      await consumer.commit(consumer.records.slice(0, 3));
-      const left = async (): Promise<number> =>
-        (await groups.progress('g', await groups.ends([few.name]))).reduce((sum, { lag }) => sum + lag, 0);
-      expect([await groups.names(), await groups.topics('g'), await left()]).toEqual([['g'], [few.name], 1]);
-      await expect(groups.move('g', few.name, 'beginning')).rejects.toThrow('group g has 1 members: stop them first');
-      await consumer.stop();
-      // Never forward: the fourth record was not committed, so it is still to be done.
-      const goals = [
-        [{ timestampMs: Date.now() + 1e6 }, 1],
-        [{ offset: 4 }, 1],
-        [{ offset: 2 }, 2],
-        [{ offset: 3 }, 2],
-        [{ timestampMs: beforeMs }, 4],
-        ['beginning', 4],
-      ] as const;
-      for (const [goal, expected] of goals) {
-        await groups.move('g', few.name, goal);
-        expect([goal, await left()]).toEqual([goal, expected]);
-      }
-      const again = await LogConsumer.join(log, { group: 'g', topics: [few] });
-      await again.has(4);
-      expect(again.records.map(({ offset }) => offset)).toEqual([0, 1, 2, 3]);
-    });
-
     it('who reads dead letters and sends each back once', async () => {
       const { log, deadLetters } = await open();
       const consumer = await LogConsumer.join(log, { group: 'g', topics: [sources] });

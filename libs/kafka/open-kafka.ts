@@ -4,7 +4,7 @@ import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { ensureTopics, type TopicSettings } from './ensure-topics.js';
-import { Groups } from './groups.js';
+import { KafkaGroups } from './groups.js';
 import { KafkaLog } from './kafka-log.js';
 import { KafkaLetterPlaces } from './letter-places.js';
 import { kafkaMetrics } from './metrics.js';
@@ -33,7 +33,7 @@ export interface KafkaOptions extends KafkaAddress, TopicSettings {
 export interface KafkaStorage {
   readonly log: RecordLog;
   readonly views: Views;
-  readonly groups: Groups;
+  readonly groups: KafkaGroups;
   readonly deadLetters: DeadLetters;
   readonly metrics: readonly Metric[];
   /** Resolves when the topics are there and the schemas known. Rejects as the opening does. */
@@ -70,7 +70,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const storage: KafkaStorage = {
     log,
     views,
-    groups: new Groups(options, asker),
+    groups: new KafkaGroups(options, asker, topics),
     deadLetters: new DeadLetters({
       log,
       topics,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deadLettersOf, type AnyTopic, type RecordLog, type Views } from '#log';
+import { deadLettersOf, type AnyTopic, type Groups, type RecordLog, type Views } from '#log';
 import { apiKeys, events, points, sources } from '#topics';
 import { Asker } from './asker.js';
 import { openKafka, type KafkaOptions } from './open-kafka.js';
@@ -7,6 +7,7 @@ import { openKafka, type KafkaOptions } from './open-kafka.js';
 export interface TestLog {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly groups: Groups;
   health(): string | undefined;
   reopen(): Promise<TestLog>;
   crash(): Promise<TestLog>;
@@ -33,6 +34,7 @@ export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<Tes
   return {
     log: kafka.log,
     views: kafka.views,
+    groups: kafka.groups,
     health: () => kafka.health(),
     reopen: () => kafka.close().then(() => openTestLog(options)),
     crash: () => kafka.crash().then(() => openTestLog(options)),

@@ -1,4 +1,5 @@
 import type { ConsumerGroupJoinEvent } from 'kafkajs';
+import { MoveRefused } from '#log';
 import { newClient, type KafkaAddress } from './client.js';
 import { assigner } from './group/assigner.js';
 import type { Place } from './group/assignment.js';
@@ -6,7 +7,7 @@ import { logUnavailable, within } from './trouble.js';
 
 const joinMs = 30_000;
 
-/** Commits offsets, back or forth, as the only member of a group for a moment. Rejects when the group has other members. */
+/** Commits offsets, back or forth, as the only member of a group for a moment. Rejects MoveRefused when the group has other members. */
 export async function setOffsets(
   address: KafkaAddress,
   group: string,
@@ -29,7 +30,7 @@ export async function setOffsets(
     if (!event) throw logUnavailable('The group cannot be joined now.');
     const given = event.payload.memberAssignment;
     if (!offsets.every(({ topic, partition }) => given[topic]?.includes(partition)))
-      throw new Error(`group ${group} has got other members`);
+      throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
     await consumer.commitOffsets(offsets.map((it) => ({ ...it, offset: String(it.offset) })));
   } finally {
     await within(joinMs, consumer.disconnect());

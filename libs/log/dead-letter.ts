@@ -1,9 +1,17 @@
-import type { Headers } from './topic.js';
+import type { AnyTopic, Headers } from './topic.js';
 
 const deadLetters = '.dlq';
 
 /** The topic for what a group could not use of a topic. */
 export const deadLettersOf = (topic: string): string => topic + deadLetters;
+
+/** The topic of a topic's dead letters: few, and so in one partition. */
+export const letterTopicOf = (topic: AnyTopic): AnyTopic => ({
+  ...topic,
+  name: deadLettersOf(topic.name),
+  cleanup: 'delete',
+  partitions: 1,
+});
 
 export const isDeadLetters = (topic: string): boolean => topic.endsWith(deadLetters);
 

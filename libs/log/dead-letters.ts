@@ -1,4 +1,4 @@
-import { attemptsHeader, attemptsOf, deadLettersOf, wholeBytes } from './dead-letter.js';
+import { attemptsHeader, attemptsOf, deadLettersOf, letterTopicOf, wholeBytes } from './dead-letter.js';
 import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
 import { tombstone, type AnyTopic, type Headers, type StreamRecord } from './topic.js';
@@ -205,7 +205,7 @@ export class DeadLetters {
 
   async #read(topic: AnyTopic, { first }: LetterPlace, take: (letter: Letter) => Promise<void> | void): Promise<void> {
     await readLog(this.options.log, {
-      topics: [{ ...topic, name: deadLettersOf(topic.name), cleanup: 'delete', partitions: 1 }],
+      topics: [letterTopicOf(topic)],
       from: 'beginning',
       asBytes: true,
       take: async (records) => {

@@ -1,6 +1,7 @@
 export * from './dead-letter.js';
 export * from './dead-letters.js';
 export * from './follow.js';
+export * from './groups.js';
 export * from './log-views.js';
 export * from './map-view.js';
 export * from './newest-values.js';

@@ -5,6 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+import type { Moved, Start } from '#log';
 import type { Projection } from '#model';
 import { describeOnServers, eventually, serverEnvironment } from '#testing';
 import { points, projections } from '#topics';
@@ -14,7 +15,7 @@ import { QueryModule } from '../../apps/query/query.module.js';
 import { withLog } from './adapters.js';
 import { cluster } from './cluster.js';
 import { readConfig } from './config.js';
-import { replayGroup, reportTopics } from './data-plane-groups.js';
+import { replayGroup } from './replay-group.js';
 import { initDataPlane, rebuildDataPlane, verifyDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
@@ -58,10 +59,12 @@ describeOnServers('the data plane', () => {
   /** Those that have taken everything. */
   const groupsOf = (live: number): Record<string, number> => ({ [`series.g${live}`]: 0, [`events.g${live}`]: 0 });
   const lags = async (): Promise<Record<string, number>> => {
-    const { groups } = await reportTopics(config);
+    const { groups } = await withLog(config, (kafka) => kafka.groups.report());
     const byGroup = Object.entries(Object.groupBy(groups, ({ group }) => group));
     return Object.fromEntries(byGroup.map(([group, its]) => [group, its!.reduce((sum, { lag }) => sum + lag, 0)]));
   };
+
+  const replay = (group: string, from: Start): Promise<Moved> => withLog(config, (kafka) => replayGroup(kafka, group, from));
 
   const lackOfTags = new RegExp(`Tags are not part of a point's identity in generation ${1000 * number}.* Run \`headwater rebuild\``);
   const lackOfArrivals = new RegExp(`do not come in the order of their arrival in generation ${1000 * number}.* Run \`headwater rebuild\``);
@@ -101,7 +104,7 @@ describeOnServers('the data plane', () => {
     const said: string[] = [];
     expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
     expect(said).toEqual([expect.stringMatching(lackOfTags), expect.stringMatching(lackOfArrivals)]);
-    const { topics } = await reportTopics(config);
+    const { topics } = await withLog(config, (kafka) => kafka.groups.report());
     const records = Object.fromEntries(topics.map(({ topic, records: count }) => [topic, count]));
     expect(records).toMatchObject({ 'telemetry.points.v1': 0 });
     for (const topic of ['organizations.v1', 'api-keys.v1', 'projections.v1']) expect(records[topic]).toBeGreaterThanOrEqual(1);
@@ -134,8 +137,8 @@ describeOnServers('the data plane', () => {
   });
 
   it('moves no group that runs, and one that does not back to where it is told', async () => {
-    await expect(replayGroup(config, 'nobody', 'beginning')).rejects.toThrow('There is no group nobody');
-    await expect(replayGroup(config, 'sources', 'beginning')).rejects.toThrow('stop all processors first');
+    await expect(replay('nobody', 'beginning')).rejects.toThrow('There is no group nobody');
+    await expect(replay('sources', 'beginning')).rejects.toThrow('stop all processors first');
     await stop();
     for (const [from, left] of [
       [{ offset: 1_000_000 }, 0],
@@ -144,7 +147,7 @@ describeOnServers('the data plane', () => {
       ['beginning', 2],
     ] as const) {
       const topics = ['telemetry.events.v1', 'telemetry.points.v1'];
-      expect(await replayGroup(config, 'sources', from)).toEqual({ topics, cut: [] });
+      expect(await replay('sources', from)).toEqual({ topics, cut: [] });
       expect(await lags()).toMatchObject({ sources: left });
     }
     await run('processors', ProcessorsModule);

@@ -3,7 +3,7 @@ export * from './backend.js';
 export * from './cluster.js';
 export * from './config.js';
 export * from './data-plane.js';
-export * from './data-plane-groups.js';
+export * from './replay-group.js';
 export * from './dead-letters.js';
 export * from './embedded.js';
 export { welcome } from './first-key.js';

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DeadLetters, LogViews, type RecordLog, type Views } from '#log';
+import { DeadLetters, LogViews, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, groups, topics } from '#topics';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
+import { SqliteGroups } from './log/groups.js';
 import { PositionedLetters } from './log/letter-places.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { keepPartitionCounts } from './partition-counts.js';
@@ -16,6 +17,7 @@ import { openStores, type Stores } from './stores.js';
 export interface Storage {
   readonly log: RecordLog;
   readonly views: Views;
+  readonly groups: Groups;
   readonly deadLetters: DeadLetters;
   readonly series: SeriesStore;
   readonly events: EventStore;
@@ -50,6 +52,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     return {
       log,
       views: new LogViews(log, topics),
+      groups: new SqliteGroups(log, topics),
       deadLetters: new DeadLetters({
         log,
         topics,

@@ -2,6 +2,7 @@ export * from './admission.contract.js';
 export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';
+export * from './groups.contract.js';
 export * from './http/raw.js';
 export * from './link.js';
 export * from './log-consumer.js';

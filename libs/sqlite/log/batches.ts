@@ -35,6 +35,7 @@ export class Batches {
   readonly #next: StatementSync;
   readonly #holding: StatementSync;
   readonly #newest: StatementSync;
+  readonly #since: StatementSync;
   #last: number | undefined;
 
   constructor(db: DatabaseSync) {
@@ -43,6 +44,12 @@ export class Batches {
     this.#next = db.prepare('SELECT first, prev, n, ms, z, crc, body FROM batch WHERE first > ? ORDER BY first LIMIT 1');
     this.#holding = db.prepare('SELECT first, n FROM batch WHERE first <= ? ORDER BY first DESC LIMIT 1');
     this.#newest = db.prepare('SELECT first, prev, n, ms, z, crc, body FROM batch ORDER BY first DESC LIMIT 1');
+    this.#since = db.prepare('SELECT first FROM batch WHERE ms >= ? ORDER BY first LIMIT 1');
+  }
+
+  /** Offset of the first record that was appended at a time or later; undefined when there is none. */
+  since(ms: number): number | undefined {
+    return (this.#since.get(ms) as Pick<Row, 'first'> | undefined)?.first;
   }
 
   /** The offset after the newest row's. */

@@ -50,6 +50,11 @@ export class Latest {
     return (this.#statements.newest.get() as { end: number }).end;
   }
 
+  /** Offset of the first record that is there and was appended at a time or later; undefined when there is none. */
+  since(ms: number): number | undefined {
+    return (this.#statements.since.get(ms) as Pick<Row, 'at'> | undefined)?.at;
+  }
+
   add(first: number, n: number, ms: number, frames: Buffer): void {
     let tally = this.#load();
     let from = 0;
@@ -109,7 +114,7 @@ export class Latest {
 
 function prepare(
   db: DatabaseSync,
-): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from', StatementSync> {
+): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'since', StatementSync> {
   return {
     remove: db.prepare('DELETE FROM latest WHERE topic = ? AND key = ? RETURNING crc'),
     insert: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?)'),
@@ -119,6 +124,7 @@ function prepare(
     newest: db.prepare('SELECT ifnull(max(at) + 1, 0) AS end FROM latest'),
     drop: db.prepare('DELETE FROM latest WHERE gone = 1 AND ms < ? AND at < (SELECT max(at) FROM latest) RETURNING crc'),
     from: db.prepare('SELECT at, ms, gone, crc, frame FROM latest WHERE at >= ? ORDER BY at'),
+    since: db.prepare('SELECT at FROM latest WHERE ms >= ? ORDER BY at LIMIT 1'),
   };
 }
 

@@ -1,8 +1,8 @@
 import { redriveGroup, type LetterPlace, type LetterPlaces } from '#log';
 import { everyPartition, type GroupPosition } from './positions.js';
 
-/** Letters before its offset are deleted: the log itself keeps everything. */
-const purgeGroup = 'dlq.purge';
+/** Letters before the offset of this group are deleted: the log itself keeps everything. It is no group of consumers. */
+export const purgeGroup = 'dlq.purge';
 
 /** Keeps positions of groups. */
 export interface PositionLog {

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Start } from '#log';
 import { makePrivate } from '../durable-file.js';
 import { Batches } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
@@ -101,6 +102,16 @@ export class LogFile {
     });
   }
 
+  /** The names of the groups whose offsets are kept here. */
+  groupNames(): readonly string[] {
+    return inLog('reading the names of groups', () => this.#positions.names());
+  }
+
+  /** Moves a group back, in no partition forward; durable once it returns. Answers the topics that it reads. */
+  rewind(group: string, to: Start): readonly string[] {
+    return inLog(`moving the group ${group}`, () => this.#atomically(() => this.#positions.rewind(group, this.#offsetOf(to))));
+  }
+
   positions(group: string): readonly GroupPosition[] {
     return inLog(`reading the offsets of group ${group}`, () => this.#positions.of(group));
   }
@@ -123,11 +134,19 @@ export class LogFile {
     );
   }
 
-  #atomically(work: () => void): void {
+  #offsetOf(to: Start): number {
+    if (to === 'beginning') return 0;
+    if ('offset' in to) return to.offset;
+    const since = [this.#batches.since(to.timestampMs), this.#latest.since(to.timestampMs)];
+    return Math.min(this.#head, ...since.filter((offset) => offset !== undefined));
+  }
+
+  #atomically<T>(work: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      work();
+      const done = work();
       this.#db.exec('COMMIT');
+      return done;
     } catch (cause) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       this.#batches.forget();

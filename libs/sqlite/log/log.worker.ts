@@ -1,4 +1,5 @@
 import { workerData } from 'node:worker_threads';
+import type { Start } from '#log';
 import { Moved, serve } from '../worker.js';
 import { pack } from './chunk.js';
 import { LogFile, type Group, type ReadRequest } from './log-file.js';
@@ -16,6 +17,8 @@ serve({
     const chunk = pack(file.read(request));
     return new Moved(chunk, [chunk.bytes]);
   },
+  groupNames: () => file.groupNames(),
+  rewind: ({ group, to }: { readonly group: string; readonly to: Start }) => file.rewind(group, to),
   positions: (group: string) => file.positions(group),
   close: () => file.close(),
 });

@@ -5,12 +5,14 @@ import { LogViews } from '#log';
 import { topics } from '#topics';
 import { openDataFolder } from '../data-folder.js';
 import { openLog } from '../storage.js';
+import { SqliteGroups } from './groups.js';
 import type { SqliteLog } from './sqlite-log.js';
 
 export interface TestLog {
   readonly dir: string;
   readonly log: SqliteLog;
   readonly views: LogViews;
+  readonly groups: SqliteGroups;
   reopen(): Promise<TestLog>;
   crash(): Promise<TestLog>;
   close(): Promise<void>;
@@ -26,6 +28,7 @@ export async function openTestLog(dir?: string): Promise<TestLog> {
     dir: folder.path,
     log,
     views: new LogViews(log, topics),
+    groups: new SqliteGroups(log, topics),
     reopen: () => close().then(() => openTestLog(folder.path)),
     crash: () => crash().then(() => openTestLog(folder.path)),
     close,

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isDeadLetters, type AnyTopic } from '#log';
 import { rowChecksum } from './checksum.js';
 
 /** Partition number of a row that stands for every partition of its topic: none goes on before it. */
@@ -12,6 +13,13 @@ export interface GroupPosition {
   readonly next: number;
 }
 
+/** The offset that each partition of a topic goes on with. */
+export function nextOffsets(saved: readonly GroupPosition[], { name, partitions }: AnyTopic): number[] {
+  const at = (partition: number): number => saved.find((it) => it.topic === name && it.partition === partition)?.next ?? 0;
+  const floor = at(everyPartition);
+  return Array.from({ length: partitions }, (_, partition) => Math.max(floor, at(partition)));
+}
+
 /** Keeps the offsets that some consumer groups have committed. */
 export interface Keeper {
   of(group: string): Promise<readonly GroupPosition[]>;
@@ -19,10 +27,12 @@ export interface Keeper {
   move(positions: readonly GroupPosition[]): Promise<void>;
 }
 
-/** The offsets that consumer groups have committed, in a table. They never move back. */
+/** The offsets that consumer groups have committed, in a table. A commit never moves one back. */
 export class Positions {
   readonly #move: StatementSync;
   readonly #of: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #names: StatementSync;
 
   /** @param damaged makes the error for a row that is not as it was written. */
   constructor(
@@ -36,10 +46,27 @@ export class Positions {
       INSERT INTO position(grp, topic, part, next, crc) VALUES(?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET next = excluded.next, crc = excluded.crc WHERE excluded.next > next`);
     this.#of = db.prepare('SELECT topic, part AS partition, next, crc FROM position WHERE grp = ?');
+    this.#delete = db.prepare('DELETE FROM position WHERE grp = ? AND topic = ? AND part = ?');
+    this.#names = db.prepare('SELECT DISTINCT grp AS name FROM position ORDER BY grp');
   }
 
   move(positions: readonly GroupPosition[]): void {
     for (const it of positions) this.#move.run(it.group, it.topic, it.partition, it.next, checksum(it));
+  }
+
+  /** Moves a group back to an offset, in no partition forward. Answers the topics that it reads. */
+  rewind(group: string, to: number): readonly string[] {
+    const all = this.of(group);
+    for (const it of all.filter(({ next }) => next > to)) {
+      this.#delete.run(group, it.topic, it.partition);
+      // Of dead letters, what is no floor notes a single one that was sent back.
+      if (it.partition === everyPartition || !isDeadLetters(it.topic)) this.move([{ ...it, next: to }]);
+    }
+    return [...new Set(all.map(({ topic }) => topic))];
+  }
+
+  names(): readonly string[] {
+    return (this.#names.all() as unknown as { readonly name: string }[]).map(({ name }) => name);
   }
 
   of(group: string): readonly GroupPosition[] {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, type Entry, type StreamRecord } from '#log';
 import type { EventBatch } from '#model';
-import { LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
+import { groupsContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
 import { events, sources } from '#topics';
 import { LogFile } from './log-file.js';
 import { openTestLog, type TestLog } from './open-test-log.js';
@@ -14,6 +14,10 @@ describe('the log in SQLite', () => {
 
 describe('its views', () => {
   viewsContract(() => openTestLog());
+});
+
+describe('its groups', () => {
+  groupsContract(() => openTestLog());
 });
 
 describe('a runner on it', () => {

@@ -1,6 +1,6 @@
 import {
   isDeadLetters,
-  originOf,
+  MoveRefused,
   partitionOf,
   type AnyTopic,
   type ConsumerOptions,
@@ -8,6 +8,7 @@ import {
   type FollowOptions,
   type Headers,
   type RecordLog,
+  type Start,
   type StreamRecord,
 } from '#log';
 import { forever, TelemetryError } from '#model';
@@ -19,7 +20,7 @@ import type { Opened, ReadRequest } from './log-file.js';
 import { LogFollowing, type FollowedLog } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
-import { everyPartition, type GroupPosition, type Keeper } from './positions.js';
+import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
 import { ParkedLetters } from './parked-letters.js';
 import { Tail } from './tail.js';
@@ -94,10 +95,10 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
   async appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
     const isLetter = isDeadLetters(topic);
     if (isLetter && (await this.#parked.has(topic, headers))) return;
-    const known = this.topics.get(topic) ?? this.topics.get(originOf(topic));
+    const known = this.topics.get(topic);
     const keyBytes = keyBuffer.write(key);
     const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
-    const compacted = known?.name === topic && known.cleanup === 'compact';
+    const compacted = known?.cleanup === 'compact';
     await this.#appender.add([item({ topic, partition, key, headers, value: bytes }, keyBytes, undefined, compacted, undefined)]);
     if (isLetter) this.#parked.add(topic, headers);
   }
@@ -127,9 +128,22 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
   /** Whether a group has committed a record, as of now. */
   async committed(group: string): Promise<(record: StreamRecord) => boolean> {
     const positions = await this.positions(group);
-    const next = new Map(positions.map((it) => [`${it.partition} ${it.topic}`, it.next]));
-    const nextOf = (topic: string, partition: number): number => next.get(`${partition} ${topic}`) ?? 0;
-    return ({ topic: { name }, partition, offset }) => offset < Math.max(nextOf(name, everyPartition), nextOf(name, partition));
+    const next = new Map(Array.from(this.topics.values(), (topic) => [topic.name, nextOffsets(positions, topic)]));
+    return ({ topic, partition, offset }) => offset < next.get(topic.name)![partition]!;
+  }
+
+  /** The names of all groups that have committed an offset, in order. */
+  async groupNames(): Promise<readonly string[]> {
+    const elsewhere = Array.from(this.#keepers, async ([name, keeper]) => ((await keeper.of(name)).length > 0 ? [name] : []));
+    const names = await Promise.all([this.thread.call<readonly string[]>('groupNames'), ...elsewhere]);
+    return [...new Set(names.flat())].toSorted();
+  }
+
+  /** Moves a group back, in no partition forward, and answers the topics that it reads. Rejects MoveRefused. */
+  async rewind(group: string, to: Start): Promise<readonly string[]> {
+    if (this.#groups.has(group)) throw new MoveRefused(`The group ${group} has a member: stop it first.`);
+    if (this.#keepers.has(group)) throw new MoveRefused(heldByStore(group));
+    return this.thread.call('rewind', { group, to });
   }
 
   follow(options: FollowOptions): LogFollowing {
@@ -221,6 +235,10 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
     }
   }
 }
+
+const heldByStore = (group: string): string =>
+  `The group ${group} only fills the store, which knows the records that it has and would drop them: \`headwater rebuild --data\` makes the ` +
+  'store anew from the whole log.';
 
 function stopping(): TelemetryError {
   return new TelemetryError('log_unavailable', 'The log is being closed.', { retryAfterS: 1 });

@@ -1,7 +1,7 @@
 import { forever } from '#model';
-import type { AnyTopic, ConsumerOptions, Position, StreamRecord, Subscription, Unreadable } from '#log';
+import type { ConsumerOptions, Position, StreamRecord, Subscription, Unreadable } from '#log';
 import { Follower, type Followed, type Receiver } from './follower.js';
-import { everyPartition, type GroupPosition, type Keeper } from './positions.js';
+import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
 /** What a subscription needs of the log beside reading it. */
 export interface Home extends Followed {
@@ -30,16 +30,9 @@ export class GroupSubscription implements Subscription, Receiver {
     private readonly keeper: Keeper,
     saved: readonly GroupPosition[],
   ) {
-    const at = (topic: AnyTopic, partition: number): number =>
-      saved.find((it) => it.topic === topic.name && it.partition === partition)?.next ?? 0;
-    for (const topic of options.topics) {
-      const floor = at(topic, everyPartition);
-      this.#next.set(
-        topic.name,
-        Array.from({ length: topic.partitions }, (_, partition) => Math.max(floor, at(topic, partition))),
-      );
-    }
-    this.#savedFloor = Math.min(...options.topics.map((topic) => at(topic, everyPartition)));
+    for (const topic of options.topics) this.#next.set(topic.name, nextOffsets(saved, topic));
+    const floors = new Map(saved.filter(({ partition }) => partition === everyPartition).map(({ topic, next }) => [topic, next]));
+    this.#savedFloor = Math.min(...options.topics.map(({ name }) => floors.get(name) ?? 0));
     this.#fresh = Math.max(...[...this.#next.values()].flat());
     this.#follower = new Follower(home, options.topics, this.#savedFloor, this);
   }

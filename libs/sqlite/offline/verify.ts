@@ -28,6 +28,8 @@ export interface Verification {
   /** Records of the log that cannot be decoded, and so are in no projection. */
   readonly unreadable: number;
   readonly differences: number;
+  /** How many of them are in the list of sources: that stands in the log, which a rebuild leaves as it is. */
+  readonly inSources: number;
   /** The first of them. */
   readonly first: readonly Difference[];
 }
@@ -58,7 +60,17 @@ export async function verify(dir: string, projectorsOf: ProjectorsOf, options: V
   } catch (cause) {
     if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
     findings.add({ what: 'damage', expected: 'a store that can be opened', found: cause.message });
-    return { sources: 0, series: 0, rows: 0, events: 0, warnings: [], unreadable: 0, differences: findings.count, first: findings.first };
+    return {
+      sources: 0,
+      series: 0,
+      rows: 0,
+      events: 0,
+      warnings: [],
+      unreadable: 0,
+      differences: findings.count,
+      inSources: 0,
+      first: findings.first,
+    };
   }
 }
 
@@ -67,6 +79,7 @@ class Verifier {
   #unreadable = 0;
   #rows = 0;
   #events = 0;
+  #inSources = 0;
 
   constructor(
     private readonly storage: OpenedStorage,
@@ -90,6 +103,7 @@ class Verifier {
       warnings: this.storage.warnings,
       unreadable: this.#unreadable,
       differences: this.findings.count,
+      inSources: this.#inSources,
       first: this.findings.first,
     };
   }
@@ -132,14 +146,19 @@ class Verifier {
       await this.#compareNames(source);
     }
     for (const [key, { orgId, sourceId }] of view.scan('')) {
-      if (!census.has(key)) this.findings.add({ what: 'source', orgId, sourceId, expected: 'nothing', found: 'a source' });
+      if (!census.has(key)) this.#addToSources({ orgId, sourceId, expected: 'nothing', found: 'a source' });
     }
+  }
+
+  #addToSources(difference: Omit<Difference, 'what'>): void {
+    this.#inSources++;
+    this.findings.add({ what: 'source', ...difference });
   }
 
   #compareSource({ orgId, sourceId, heard, tracked }: SourceCensus, source: Source | undefined): void {
     const found = new Span(source?.firstReceivedMs, source?.lastReceivedMs);
     if (heard.covers(found) && found.covers(tracked)) return;
-    this.findings.add({ what: 'source', orgId, sourceId, expected: heard.words, found: found.words });
+    this.#addToSources({ orgId, sourceId, expected: heard.words, found: found.words });
   }
 
   async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {

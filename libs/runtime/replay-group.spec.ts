@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { seriesGroup, sourcesGroup } from '#topics';
-import { whyNotReplayed } from './data-plane-groups.js';
+import { whyNotReplayed } from './replay-group.js';
 
 it.each([
   ['alerts', 'The group alerts is never moved back'],
