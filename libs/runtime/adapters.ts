@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#edge';
 import type { GenerationStore } from '#stores';
-import { StartError } from './config.js';
-import type { Config } from './settings.js';
+import { type Config, StartError } from './config.js';
 
 /** The log of a cluster, open. */
 export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;

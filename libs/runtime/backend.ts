@@ -1,7 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import type { Check, Clock } from '#edge';
 import type { Metric } from '#model';
-import type { Config } from './settings.js';
+import type { Config } from './config.js';
 
 /** The ports of one shape, open: what stands behind the tokens that roles ask for. */
 export interface OpenBackend {

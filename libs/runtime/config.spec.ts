@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readConfig, StartError } from './config.js';
-import { settings, type Setting } from './settings.js';
+import { readConfig, type Setting, settings, StartError } from './config.js';
 
 const defaults = {
   dataDir: resolve('data'),
@@ -130,8 +129,8 @@ describe('the configuration', () => {
   it('is what the table of the README says', () => {
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
     const readers = { embedded: 'server', cluster: 'roles' };
-    const row = ({ variable, otherwise, shape, about }: Setting<unknown>): string =>
-      `| \`${variable}\` | ${otherwise && `\`${otherwise}\``} | ${shape ? readers[shape] : 'both'} | ${about} |`;
+    const row = ({ variable, default: usual, shape, about }: Setting<unknown>): string =>
+      `| \`${variable}\` | ${usual && `\`${usual}\``} | ${shape ? readers[shape] : 'both'} | ${about} |`;
     expect(readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm)).toEqual(Object.values<Setting<unknown>>(settings).map(row));
   });
 });

@@ -3,7 +3,7 @@ import { TelemetryError } from '#model';
 import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
-import { StartError } from './config.js';
+import { type Config, StartError } from './config.js';
 import { deletedInWords, DeletionWatch, logStart, mayBeDeletion, RecordsDeleted } from './deleted-records.js';
 import { firstKey } from './first-key.js';
 import { moveGenerations } from './live-generations.js';
@@ -18,7 +18,6 @@ import {
   type Beside,
   type GenerationWatcher,
 } from './next-generation.js';
-import type { Config } from './settings.js';
 import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
 export interface ClusterVerification extends Comparison {

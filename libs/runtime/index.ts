@@ -13,6 +13,6 @@ export * from './roles.js';
 export * from './router.js';
 export * from './routes.js';
 export * from './run.js';
-export * from './settings.js';
+export * from './config.js';
 export * from './start.js';
 export { removeKeys, unreadableKeys, type ViewPorts } from './unreadable-keys.js';

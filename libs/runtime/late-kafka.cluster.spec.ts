@@ -13,11 +13,10 @@ import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
 import { cluster } from './cluster.js';
-import { readConfig, StartError } from './config.js';
+import { type Config, readConfig, StartError } from './config.js';
 import { initDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
-import type { Config } from './settings.js';
 import { start, type Running } from './start.js';
 
 const number = randomInt(1, 1_000_000);

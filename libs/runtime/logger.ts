@@ -1,11 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
 import { destination, pino, type Logger } from 'pino';
-import type { LogLevel } from './settings.js';
+import type { Config } from './config.js';
 
 export type { Logger };
 
 /** Writes to stderr: pretty for a person at a terminal, a JSON object a line for everyone else. */
-export async function createLogger(level: LogLevel): Promise<Logger> {
+export async function createLogger(level: Config['logLevel']): Promise<Logger> {
   const options = {
     level,
     base: null,

@@ -15,14 +15,13 @@ import {
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
-import { StartError } from './config.js';
+import { type Config, StartError } from './config.js';
 import { firstKey } from './first-key.js';
 import { HealthController } from './health.controller.js';
 import { nestLogger, type Logger } from './logger.js';
 import { processMetrics } from './process-metrics.js';
 import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
-import type { Config } from './settings.js';
 import { UnreadableWatch, warningsOf } from './unreadable-keys.js';
 
 export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
