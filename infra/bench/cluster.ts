@@ -4,9 +4,8 @@ import { RoleProcess } from '../cluster/role-process.js';
 import { startFromJars, type JarServers } from '../cluster/servers.js';
 import { freePorts } from '../servers/index.js';
 import type { Charged } from './ingest-figures.js';
-import { ownFolder, removeFolder } from './own-folder.js';
 import { cpuSOf, peakMemoryMbOf } from './processes.js';
-import { until } from './server-process.js';
+import { ownFolder, removeFolder, until } from './server-process.js';
 
 /** Seconds; the rows of open windows are written so often. */
 export const checkpointS = 10;

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { print, ratios, median, spread, type Asked, type Figure } from './report.js';
-import { get, pause, ServerProcess, until, type Target } from './server-process.js';
+import { get, ServerProcess, until, type Target } from './server-process.js';
 import { dayStartMs, metricName, pointsOf, shapes, type Shape } from './shapes.js';
 import type { LoadOrder, LoadReport } from './load.js';
 import { ready } from './processes.js';

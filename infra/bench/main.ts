@@ -4,19 +4,10 @@ import { ingestFigures } from './ingest-figures.js';
 import { ingressFigure } from './ingress-figure.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
-import { requestFigure } from './request-figure.js';
 import type { Figure } from './report.js';
 import { visibilityFigure } from './visibility-figure.js';
 
-const figures: readonly Figure[] = [
-  ...ingestFigures,
-  requestFigure,
-  embeddedReads,
-  ingressFigure,
-  pipelineFigures,
-  visibilityFigure,
-  clusterReads,
-];
+const figures: readonly Figure[] = [...ingestFigures, embeddedReads, ingressFigure, pipelineFigures, visibilityFigure, clusterReads];
 
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const pairs = Number(process.argv.find((word) => word.startsWith('--pairs='))?.slice(8) ?? 5);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { checkpointS, Cluster } from './cluster.js';
 import type { ClientOrder, ClientReport } from './client-writer.js';
 import type { ByteOrder, ByteReport } from './byte-producer.js';
@@ -7,7 +8,6 @@ import { recordCount } from './kafka-topic.js';
 import { LineRows } from './line-rows.js';
 import { ready } from './processes.js';
 import { Recorder, replay, type Sent } from './recorder.js';
-import { pause } from './server-process.js';
 import { pointsOf, stepMs, type Shape } from './shapes.js';
 
 const shape: Shape = {

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster } from './cluster.js';
-import type { ProbeOrder, ProbeReport } from './probe.js';
-import { ready } from './processes.js';
-import { print, ratios, spread, type Asked, type Figure } from './report.js';
-import { get, ServerProcess, until, type Target } from './server-process.js';
+import { percentiles, print, ratios, spread, type Asked, type Figure, type Percentiles } from './report.js';
+import { get, ingest, ServerProcess, until, type Target } from './server-process.js';
 import { metricName, sourceName } from './shapes.js';
 
 /** A read and how often a second it is asked. */
@@ -75,7 +77,7 @@ interface Filled {
   readonly metrics: number;
 }
 
-async function send({ url, key }: Target, sourceId: string, metrics: number, timestamps: readonly number[]): Promise<void> {
+async function send(to: Target, sourceId: string, metrics: number, timestamps: readonly number[]): Promise<void> {
   const points = timestamps.flatMap((timestamp, at) =>
     Array.from({ length: metrics }, (_, metric) => ({
       metric: metricName(metric),
@@ -83,9 +85,7 @@ async function send({ url, key }: Target, sourceId: string, metrics: number, tim
       timestamp,
     })),
   );
-  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/ingest`, { method: 'POST', headers, body: JSON.stringify({ source_id: sourceId, points }) });
-  if (!answer.ok) throw new Error(`filling was refused: ${await answer.text()}`);
+  await ingest(to, sourceId, points);
 }
 
 /** Fills a server with what the reads ask for: 30 days of one source a point a minute, the last hour a point a second, and a fleet of 10,000. */
@@ -119,10 +119,40 @@ async function found(query: Target, metrics: number, nowMs: number): Promise<str
   return `${seriesSeen} series, ${points} points`;
 }
 
+/** What is asked at a fixed rate. */
+interface Load extends Rate {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Milliseconds from the intended time of sending to the last byte of the answer, and the bytes of an answer. */
+interface Asking extends Percentiles {
+  readonly bytes: number;
+}
+
+const warmUpRequests = 20;
+
 /** Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending. */
-async function probe(order: ProbeOrder): Promise<ProbeReport> {
-  const ask = await ready('./probe.js', order);
-  return (await ask()) as ProbeReport;
+async function askedAt({ url, key, perSecond, requests }: Load): Promise<Asking> {
+  const agent = new Agent({ keepAlive: true });
+  const ask = async (): Promise<number> => {
+    const [answer] = (await once(request(url, { agent, headers: { 'x-api-key': key } }).end(), 'response')) as [IncomingMessage];
+    if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode}`);
+    return (await buffer(answer)).length;
+  };
+  let bytes = 0;
+  for (let at = 0; at < warmUpRequests; at++) bytes = await ask();
+  const begun = performance.now();
+  const latencies = await Promise.all(
+    Array.from({ length: requests }, async (_, at) => {
+      const intended = begun + (1_000 * at) / perSecond;
+      await pause(Math.max(0, intended - performance.now()));
+      await ask();
+      return performance.now() - intended;
+    }),
+  );
+  agent.destroy();
+  return { ...percentiles(latencies), bytes };
 }
 
 interface Comparison {
@@ -139,18 +169,18 @@ async function compare(read: Read, { what, shape, target, nowMs, pairs }: Compar
   const { about, path } = read;
   const { perSecond, requests } = read[shape];
   const floor = await ServerProcess.floor('collect');
-  const common = { key: target.key, perSecond, requests, warmUp: 20 };
-  const ours: ProbeReport[] = [];
-  const theirs: ProbeReport[] = [];
+  const common = { key: target.key, perSecond, requests };
+  const ours: Asking[] = [];
+  const theirs: Asking[] = [];
   try {
     for (let pair = 0; pair < pairs; pair++) {
-      ours.push(await probe({ ...common, url: target.url + path(nowMs) }));
-      theirs.push(await probe({ ...common, url: `${floor.url}/${ours[0]!.bytes}` }));
+      ours.push(await askedAt({ ...common, url: target.url + path(nowMs) }));
+      theirs.push(await askedAt({ ...common, url: `${floor.url}/${ours[0]!.bytes}` }));
     }
   } finally {
     await floor.remove();
   }
-  const over = (of: (one: ProbeReport) => number, digits: number): string => spread(ours.map(of), digits);
+  const over = (of: (one: Asking) => number, digits: number): string => spread(ours.map(of), digits);
   const p50 = ours.map((one) => one.p50);
   const floorP50 = theirs.map((one) => one.p50);
   print(`${what}${read.name}: ${about}, ${perSecond} requests/s, ${ours[0]!.bytes} bytes, ${pairs} pairs`, {

@@ -23,6 +23,18 @@ export function spread(of: readonly number[], digits: number): string {
   return `${median(of).toFixed(digits)} (${all[0]!.toFixed(digits)}–${all.at(-1)!.toFixed(digits)})`;
 }
 
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export function percentiles(of: readonly number[]): Percentiles {
+  const all = sorted(of);
+  const at = (share: number): number => all[Math.min(all.length - 1, Math.floor(all.length * share))]!;
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
 /** Ratios of one side to the other, pair by pair. */
 export const ratios = (ours: readonly number[], theirs: readonly number[]): number[] => ours.map((one, at) => one / theirs[at]!);
 

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { endWithUs, freePorts } from '../servers/index.js';
-import { ownFolder, removeFolder } from './own-folder.js';
 import { cpuSOf, peakMemoryMbOf } from './processes.js';
 
 /** Where requests go, and the key that they carry. */
@@ -124,6 +125,13 @@ export function get({ url, key }: Target, path: string): Promise<Response> {
   return fetch(url + path, { headers: { 'x-api-key': key } });
 }
 
+/** Sends points of one source. Rejects when they are refused. */
+export async function ingest({ url, key }: Target, sourceId: string, points: readonly object[]): Promise<void> {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/ingest`, { method: 'POST', headers, body: JSON.stringify({ source_id: sourceId, points }) });
+  if (!answer.ok) throw new Error(`points of the bench were refused: ${await answer.text()}`);
+}
+
 /** Polls until the condition holds. @throws Error at the deadline. */
 export async function until(condition: () => Promise<boolean>, deadlineMs: number, everyMs = 20): Promise<void> {
   const end = performance.now() + deadlineMs;
@@ -133,4 +141,19 @@ export async function until(condition: () => Promise<boolean>, deadlineMs: numbe
   }
 }
 
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const folders = new Set<string>();
+process.once('exit', () => {
+  for (const folder of folders) removeFolder(folder);
+});
+
+/** A temporary folder that goes away with this process, at the latest. */
+export function ownFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `headwater-${name}-`));
+  folders.add(folder);
+  return folder;
+}
+
+export function removeFolder(folder: string): void {
+  folders.delete(folder);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}

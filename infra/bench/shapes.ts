@@ -10,17 +10,22 @@ export interface Shape {
   readonly bodies: number;
   readonly connections: number;
   readonly gzip: boolean;
-  /** Tag sets that the points of a metric come with at each tick; none when left out. */
-  readonly tagSets?: number;
 }
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
-const d2 = { sources: 10_000, metrics: 20, pointsPerBody: 100, bodies: 60_000, gzip: false };
 
 export const shapes: readonly Shape[] = [
   { name: 'D1', about: '400 sources × 20 metrics, 10,000-point bodies, 4 connections', ...d1 },
-  { name: 'D2', about: '10,000 sources × 20 metrics, 100-point bodies, 64 connections', ...d2, connections: 64 },
-  { name: 'D2-8', about: 'the same over 8 connections', ...d2, bodies: 20_000, connections: 8 },
+  {
+    name: 'D2',
+    about: '10,000 sources × 20 metrics, 100-point bodies, 64 connections',
+    sources: 10_000,
+    metrics: 20,
+    pointsPerBody: 100,
+    bodies: 60_000,
+    connections: 64,
+    gzip: false,
+  },
   {
     name: 'D3',
     about: '1-point bodies, 64 connections',
@@ -32,7 +37,6 @@ export const shapes: readonly Shape[] = [
     gzip: false,
   },
   { name: 'D6', about: 'D1 gzipped', ...d1, gzip: true },
-  { name: 'D7', about: 'D1 with 8 tag sets at each tick, as of the cores of a processor', ...d1, tagSets: 8 },
 ];
 
 export const pointsOf = (shape: Shape): number => shape.bodies * shape.pointsPerBody;
@@ -64,17 +68,14 @@ export const metricName = (metric: number): string => `unit.metric_${metric}`;
 export function bodyOf(shape: Shape, body: number, startMs: number): string {
   const random = seeded(body + 1);
   const walk = Array.from({ length: shape.metrics }, () => Math.round(random() * 1e6) / 1e4);
-  const tags = shape.tagSets === undefined ? [''] : Array.from({ length: shape.tagSets }, (_, core) => `,"tags":{"core":"${core}"}`);
-  const ticks = Math.ceil(shape.pointsPerBody / shape.metrics / tags.length);
+  const ticks = Math.ceil(shape.pointsPerBody / shape.metrics);
   const firstTick = Math.floor(body / shape.sources) * ticks;
   const points: string[] = [];
   for (let tick = 0; tick < ticks; tick++) {
     const timestamp = startMs + (firstTick + tick) * stepMs;
-    for (let at = 0; at < shape.metrics * tags.length && points.length < shape.pointsPerBody; at++) {
-      const metric = at % shape.metrics;
-      const tagged = tags[Math.floor(at / shape.metrics)]!;
+    for (let metric = 0; metric < shape.metrics && points.length < shape.pointsPerBody; metric++) {
       walk[metric] = Math.round((walk[metric]! + random() - 0.5) * 1e4) / 1e4;
-      points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}${tagged}}`);
+      points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}}`);
     }
   }
   return `{"source_id":"${sourceName((shape.firstSource ?? 0) + (body % shape.sources))}","points":[${points.join(',')}]}`;

@@ -1,12 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster } from './cluster.js';
 import { rowCount, tables } from './direct-servers.js';
 import { counted, loaded } from './ingest-figures.js';
-import type { Percentiles } from './percentiles.js';
-import { ready } from './processes.js';
-import { print, spread, type Asked, type Figure } from './report.js';
-import { until } from './server-process.js';
+import { percentiles, print, spread, type Asked, type Figure, type Percentiles } from './report.js';
+import { get, ingest, until, type Target } from './server-process.js';
 import { pointsOf, stepMs, type Shape } from './shapes.js';
-import type { VisibilityOrder } from './visibility-probe.js';
 
 const metrics = 20;
 const common = { name: 'visibility', about: '', metrics, gzip: false, connections: 16 };
@@ -37,6 +35,70 @@ function baseOf(pointsPerS: number): { readonly shape: Shape; readonly perSecond
   return { shape: { ...common, sources: perSecond * bodyS, pointsPerBody, bodies: perSecond * seconds }, perSecond };
 }
 
+const probeSource = 'bench-probe';
+const probeMetric = 'probe.value';
+const askEveryMs = 20;
+const lostMs = 30_000;
+
+/** Posts points one by one, and measures the milliseconds from the intended time of posting each to the answer that has it. */
+class Probe {
+  /** When each point that was not read yet was to be posted, by its own time. */
+  readonly #waiting = new Map<number, number>();
+  readonly #delays: number[] = [];
+
+  constructor(
+    private readonly ingress: Target,
+    private readonly query: Target,
+    private readonly points: number,
+  ) {}
+
+  async run(): Promise<Percentiles> {
+    await Promise.all([this.#postAll(), this.#askForAll()]);
+    return percentiles(this.#delays);
+  }
+
+  async #postAll(): Promise<void> {
+    const beganMs = performance.now();
+    const posted: Promise<void>[] = [];
+    for (let value = 0; value < this.points; value++) {
+      const intendedMs = beganMs + (1_000 * value) / probesPerS;
+      await pause(Math.max(0, intendedMs - performance.now()));
+      const timestamp = Date.now();
+      this.#waiting.set(timestamp, intendedMs);
+      posted.push(ingest(this.ingress, probeSource, [{ metric: probeMetric, value, timestamp }]));
+    }
+    await Promise.all(posted);
+  }
+
+  async #askForAll(): Promise<void> {
+    for (let readMs = performance.now(); this.#delays.length < this.points;) {
+      await pause(askEveryMs);
+      const times = await this.#read();
+      const nowMs = performance.now();
+      for (const time of times) {
+        const intendedMs = this.#waiting.get(time);
+        if (intendedMs === undefined) continue;
+        this.#waiting.delete(time);
+        this.#delays.push(nowMs - intendedMs);
+        readMs = nowMs;
+      }
+      if (nowMs - readMs > lostMs)
+        throw new Error(`${this.points - this.#delays.length} points of the probe cannot be read: the run is void`);
+    }
+  }
+
+  /** The times of points that can be read and were not before; none while the source is not known. */
+  async #read(): Promise<readonly number[]> {
+    if (this.#waiting.size === 0) return [];
+    const [first, last] = [Math.min(...this.#waiting.keys()), Math.max(...this.#waiting.keys())];
+    const window = `start=${new Date(first).toISOString()}&end=${new Date(last + 1).toISOString()}`;
+    const answer = await get(this.query, `/v1/sources/${probeSource}/metrics/query?metrics=${probeMetric}&interval=raw&${window}`);
+    if (answer.status === 404) return [];
+    const { series } = (await answer.json()) as { series: Record<string, { timestamp_ms: number[] }> };
+    return series[probeMetric]?.timestamp_ms ?? [];
+  }
+}
+
 async function run({ pairs }: Asked): Promise<void> {
   const cluster = await Cluster.start({ roles: ['ingress', 'processors', 'query'] });
   try {
@@ -45,18 +107,17 @@ async function run({ pairs }: Asked): Promise<void> {
     const spanMs = (pointsOf(full) / full.sources / metrics) * stepMs;
     // The first is for the just-in-time compilers.
     await capacity(cluster, startMs);
-    const most = await capacity(cluster, startMs + spanMs);
+    const mostPerS = await capacity(cluster, startMs + spanMs);
     await cluster.settled();
 
-    const { shape, perSecond } = baseOf(share * most);
+    const { shape, perSecond } = baseOf(share * mostPerS);
     const { url, key } = ingress;
     const delays: Percentiles[] = [];
     for (let round = 0; round < pairs; round++) {
       const send = await loaded({ url, key, shape, startMs: Date.now() - bodyS * 1_000, perSecond });
-      const order = { ingress: { url, key }, query: { url: query.url, key }, perSecond: probesPerS, points: (seconds - 2) * probesPerS };
-      const probe = await ready('./visibility-probe.js', order satisfies VisibilityOrder);
-      const [report] = await Promise.all([probe(), send()]);
-      delays.push(report as Percentiles);
+      const probe = new Probe(ingress, query, (seconds - 2) * probesPerS);
+      const [report] = await Promise.all([probe.run(), send()]);
+      delays.push(report);
     }
     await cluster.settled();
     const accepted = 2 * pointsOf(full) + pairs * pointsOf(shape);
@@ -68,7 +129,7 @@ async function run({ pairs }: Asked): Promise<void> {
       'p50, ms': over((one) => one.p50),
       'p99, ms': over((one) => one.p99),
       'max, ms': over((one) => one.max),
-      'points/s visible as fast as they are taken': Math.round(most),
+      'points/s visible as fast as they are taken': Math.round(mostPerS),
     });
   } finally {
     await cluster.stop();
