@@ -5,7 +5,7 @@ import { Failure } from './failure.js';
 
 type Runtime = typeof import('#runtime');
 
-export interface LogPorts {
+interface LogPorts {
   readonly log: RecordLog;
   readonly views: Views;
   readonly groups: Groups;

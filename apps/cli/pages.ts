@@ -3,7 +3,7 @@ import { Failure } from './failure.js';
 import type { PatientApi } from './patient-api.js';
 
 /** A series as the query endpoint answers it: parallel arrays, of raw points or of buckets. */
-export interface WireSeries {
+interface WireSeries {
   readonly timestamp_ms: readonly number[];
   readonly [column: string]: readonly number[];
 }
@@ -20,7 +20,7 @@ export interface Page {
   readonly beforeMs: number;
 }
 
-export interface PageQuery {
+interface PageQuery {
   readonly sourceId: string;
   readonly metrics: readonly string[];
   readonly interval: Interval;

@@ -3,7 +3,7 @@ import type { Interval, RollupInterval } from '#model';
 import { JsonText } from './json-text.js';
 
 /** The answer to a historical query. */
-export interface SeriesResult {
+interface SeriesResult {
   readonly interval: Interval;
   readonly autoDownsampled: boolean;
   readonly answer: RawAnswer | BucketAnswer;
@@ -34,7 +34,7 @@ export function seriesJson({ interval, autoDownsampled, answer }: SeriesResult):
 }
 
 /** The answer for one metric over the fleet. */
-export interface FleetResult {
+interface FleetResult {
   readonly metric: string;
   readonly interval: RollupInterval;
   /** Ids of all sources of the organization that are online, with the metric or without. */

@@ -13,7 +13,7 @@ const settledMs = 180_000;
 /** Each look costs what is measured a little. */
 const lookMs = 500;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly roles: readonly Role[];
   /** What the roles shall take for QuestDB, if not its own address. */
   readonly before?: (questDbUrl: string) => Promise<string>;

@@ -9,7 +9,7 @@ export const tailMs = 5_000;
 const dayMs = 86_400_000;
 
 /** One side of one pair. */
-export interface Charge {
+interface Charge {
   readonly cpuPerMpt: number;
   readonly pointsPerS: number;
   readonly loadCpuPerMpt: number;

@@ -55,7 +55,7 @@ export async function recordCount(brokers: string, topic: string, sinceMs: numbe
   return extents.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-export interface PlainRecord {
+interface PlainRecord {
   readonly key: Buffer | null;
   readonly value: Buffer;
 }

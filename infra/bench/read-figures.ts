@@ -71,7 +71,7 @@ const reads: readonly Read[] = [
 
 /** What is filled and asked. */
 interface Filled {
-  readonly ingest: Target;
+  readonly ingress: Target;
   readonly query: Target;
   /** Metrics of each source of the fleet. */
   readonly metrics: number;
@@ -89,14 +89,14 @@ async function send(to: Target, sourceId: string, metrics: number, timestamps: r
 }
 
 /** Fills a server with what the reads ask for: 30 days of one source a point a minute, the last hour a point a second, and a fleet of 10,000. */
-async function fill({ ingest, query, metrics }: Filled, nowMs: number): Promise<void> {
+async function fill({ ingress, query, metrics }: Filled, nowMs: number): Promise<void> {
   const minutes = Array.from({ length: 30 * 24 * 60 }, (_, minute) => nowMs - 30 * dayMs + minute * minuteMs);
-  for (let from = 0; from < minutes.length; from += 10_000) await send(ingest, oldSource, 1, minutes.slice(from, from + 10_000));
+  for (let from = 0; from < minutes.length; from += 10_000) await send(ingress, oldSource, 1, minutes.slice(from, from + 10_000));
   const lastHour = Array.from({ length: 3_600 }, (_, second) => nowMs - hourMs + second * 1_000);
-  await send(ingest, oldSource, 1, lastHour);
+  await send(ingress, oldSource, 1, lastHour);
   const ten = Array.from({ length: 10 }, (_, at) => nowMs - (at + 1) * 10_000);
   for (let source = 0; source < fleetSources; source += 50) {
-    await Promise.all(Array.from({ length: 50 }, (_, at) => send(ingest, sourceName(source + at), metrics, ten)));
+    await Promise.all(Array.from({ length: 50 }, (_, at) => send(ingress, sourceName(source + at), metrics, ten)));
   }
   // The last hour has a point at each of the minutes too.
   const oldPoints = minutes.length + lastHour.length - 60;
@@ -196,7 +196,7 @@ async function readEmbedded(asked: Asked): Promise<void> {
   const server = await ServerProcess.embedded();
   try {
     const nowMs = Date.now();
-    await fill({ ingest: server, query: server, metrics: 1 }, nowMs);
+    await fill({ ingress: server, query: server, metrics: 1 }, nowMs);
     const what = { what: '', shape: 'embedded', target: server, nowMs, pairs: asked.pairs } as const;
     for (const read of reads.filter(({ name }) => asked.wanted(name.split(' ')[0]!))) await compare(read, what);
     await server.stop();
@@ -217,7 +217,7 @@ async function readCluster({ pairs }: Asked): Promise<void> {
   try {
     const nowMs = Date.now();
     const metrics = 10;
-    await fill({ ingest: cluster.role('ingress'), query: cluster.role('query'), metrics }, nowMs);
+    await fill({ ingress: cluster.role('ingress'), query: cluster.role('query'), metrics }, nowMs);
     await cluster.settled();
     const what = `reads of a cluster with ${fleetSources * metrics} series, `;
     for (const read of reads) await compare(read, { what, shape: 'cluster', target: cluster.role('query'), nowMs, pairs });

@@ -107,10 +107,10 @@ async function run({ pairs }: Asked): Promise<void> {
     const spanMs = (pointsOf(full) / full.sources / metrics) * stepMs;
     // The first is for the just-in-time compilers.
     await capacity(cluster, startMs);
-    const mostPerS = await capacity(cluster, startMs + spanMs);
+    const fullPerS = await capacity(cluster, startMs + spanMs);
     await cluster.settled();
 
-    const { shape, perSecond } = baseOf(share * mostPerS);
+    const { shape, perSecond } = baseOf(share * fullPerS);
     const { url, key } = ingress;
     const delays: Percentiles[] = [];
     for (let round = 0; round < pairs; round++) {
@@ -129,7 +129,7 @@ async function run({ pairs }: Asked): Promise<void> {
       'p50, ms': over((one) => one.p50),
       'p99, ms': over((one) => one.p99),
       'max, ms': over((one) => one.max),
-      'points/s visible as fast as they are taken': Math.round(mostPerS),
+      'points/s visible as fast as they are taken': Math.round(fullPerS),
     });
   } finally {
     await cluster.stop();

@@ -16,7 +16,7 @@ export async function containerEngine(): Promise<string | undefined> {
 }
 
 /** Volumes of the engine that keep the servers' data. A folder of ours could not: the servers run as users of their own. */
-export interface DataVolumes {
+interface DataVolumes {
   readonly kafka: string;
   readonly questDb: string;
 }

@@ -11,7 +11,7 @@ const readyMs = 120_000;
 const probeMs = 5000;
 const againMs = 1000;
 
-export interface RoleOptions {
+interface RoleOptions {
   readonly role: Role;
   readonly port: number;
   readonly environment: Readonly<Record<string, string>>;

@@ -48,10 +48,10 @@ const enoughMaps = 1_048_576;
 
 function warnOfFewMaps(say: (line: string) => void): void {
   const file = '/proc/sys/vm/max_map_count';
-  const most = existsSync(file) ? Number(readFileSync(file, 'utf8')) : enoughMaps;
-  if (most < enoughMaps)
+  const maxMaps = existsSync(file) ? Number(readFileSync(file, 'utf8')) : enoughMaps;
+  if (maxMaps < enoughMaps)
     say(
-      `QuestDB may end when many days are open: vm.max_map_count is ${most}. \`sysctl -w vm.max_map_count=${enoughMaps}\` as root mends that.`,
+      `QuestDB may end when many days are open: vm.max_map_count is ${maxMaps}. \`sysctl -w vm.max_map_count=${enoughMaps}\` as root mends that.`,
     );
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { java } from './maven.js';
 
-export interface JavaServerOptions {
+interface JavaServerOptions {
   /** As messages call it. */
   readonly name: string;
   /** After `java`. */

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const cache = join(root, 'node_modules/.cache/headwater');
 
 /** What Maven fetches: `infra/servers/<name>.pom.xml` says from which artifacts. */
-export interface Artifact {
+interface Artifact {
   readonly name: string;
   readonly version: string;
   /** Of Maven's dependency plugin: what the pom depends on, or what it lists for the plugin, as it is or unpacked. */
@@ -54,12 +54,12 @@ function settle(half: string, folder: string): void {
   }
 }
 
-async function demand(command: string, args: readonly string[], otherwise: string): Promise<string> {
+async function demand(command: string, args: readonly string[], refusal: string): Promise<string> {
   try {
     const { stdout, stderr } = await run(command, args, { maxBuffer: 16 << 20 });
     return stdout + stderr;
   } catch (cause) {
     const said = (cause as { stdout?: string }).stdout?.trim();
-    throw new Error(said ? `${otherwise}\n${said}` : otherwise, { cause });
+    throw new Error(said ? `${refusal}\n${said}` : refusal, { cause });
   }
 }

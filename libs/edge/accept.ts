@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, type Entry, type Headers, type RecordLog } from '#log';
-import { cutEvents, cutPoints, Histogram, parseIngest, TelemetryError, type Accepted, type Caller } from '#model';
+import { cutEvents, cutPoints, Histogram, IngestParser, TelemetryError, type Accepted, type Caller } from '#model';
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
@@ -20,6 +20,7 @@ const traceparentShape = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 @Injectable()
 export class Accept {
   readonly #appendSeconds = new Histogram([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]);
+  readonly #parser = new IngestParser();
   #points = 0;
   #events = 0;
 
@@ -52,7 +53,7 @@ export class Accept {
   /** Resolves once every point of the body is durable; the bytes are given away. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
   async body(caller: Caller, bytes: Uint8Array | undefined, requestId: string, traceparent?: string): Promise<Receipt> {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
-    const accepted = parseIngest(bytes, { orgId: caller.orgId, receivedMs: this.clock() });
+    const accepted = this.#parser.parse(bytes, { orgId: caller.orgId, receivedMs: this.clock() });
     release(bytes);
     const { count, sourceId } = accepted;
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };

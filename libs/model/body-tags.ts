@@ -7,14 +7,14 @@ import { noTags, readTags } from './tags.js';
 /** How deep in the body the inside of a point is. */
 export const pointDepth = 3;
 
-/** More than 16 tags take when no character of them is escaped; what is longer is read in a way that stops at the 17th. */
-const mostTagsBytes = 16 * 1024;
+/** 16 tags without escapes are shorter. Longer text goes to the slow parser, which stops at the 17th tag. */
+const maxTagsBytes = 16 * 1024;
 
-/** The tags of one body, each text of them read once and numbered; 0 is no tags. */
+/** The tags of one body. Each text of tags is read once and gets a number; 0 stands for no tags. */
 export class BodyTags {
   readonly #numbers = new Map<string, number>();
   readonly #tags: Tags[] = [noTags];
-  /** Where the last tags stand and their number: mostly the next are the same. */
+  /** Where the last tags stand, and their number: the next tags are usually the same. */
   #start = 0;
   #end = 0;
   #number = 0;
@@ -33,7 +33,7 @@ export class BodyTags {
     this.#start = json.at;
     json.skip(pointDepth);
     this.#end = json.at;
-    if (this.#end - this.#start > mostTagsBytes) throw unusual;
+    if (this.#end - this.#start > maxTagsBytes) throw unusual;
     const text = json.text(this.#start, this.#end);
     this.#number = this.#numbers.get(text) ?? this.#add(text);
     return this.#number;

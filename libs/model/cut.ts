@@ -1,5 +1,4 @@
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
-import { utf8Bytes } from './utf8.js';
 
 /** A record of the log stays below this size once encoded. */
 export const maxRecordBytes = 256 * 1024;
@@ -43,8 +42,8 @@ function piecesOf(runs: readonly SeriesRun[], room: number): readonly SeriesRun[
   if (runs.every((run) => runBytes(run) < room)) return runs;
   return runs.flatMap((run) => {
     const points = run.value.length;
-    const most = Math.floor((room - runHeadBytes(run) - 1) / pointBytes);
-    return Array.from({ length: Math.ceil(points / most) }, (_, piece) => slice(run, piece * most, (piece + 1) * most));
+    const maxPoints = Math.floor((room - runHeadBytes(run) - 1) / pointBytes);
+    return Array.from({ length: Math.ceil(points / maxPoints) }, (_, piece) => slice(run, piece * maxPoints, (piece + 1) * maxPoints));
   });
 }
 
@@ -52,7 +51,7 @@ function slice(run: SeriesRun, start: number, end: number): SeriesRun {
   return { ...run, timestampMs: run.timestampMs.subarray(start, end), value: run.value.subarray(start, end) };
 }
 
-const stringBytes = (text: string): number => lengthBytes + utf8Bytes(text);
+const stringBytes = (text: string): number => lengthBytes + Buffer.byteLength(text);
 const headBytes = ({ orgId, sourceId }: { orgId: string; sourceId: string }): number =>
   batchBytes + stringBytes(orgId) + stringBytes(sourceId);
 const runHeadBytes = ({ metric, tags }: SeriesRun): number => stringBytes(metric) + tagsBytes(tags) + 4 * lengthBytes;

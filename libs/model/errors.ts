@@ -1,5 +1,5 @@
 /** What went wrong, by kind; the edge maps a kind to one HTTP status. */
-export const errorKinds = [
+const errorKinds = [
   'invalid',
   'unauthenticated',
   'payment_required',
@@ -145,7 +145,7 @@ export interface Flaw {
   readonly detail: string;
 }
 
-export interface TelemetryErrorOptions extends ErrorOptions {
+interface TelemetryErrorOptions extends ErrorOptions {
   readonly flaws?: readonly Flaw[];
   readonly retryAfterS?: number;
 }

@@ -35,8 +35,8 @@ export interface SelectedRows {
   readonly truncated: boolean;
 }
 
-/** Rows whose memory is kept. */
-const mostKept = 128 * 1024;
+/** The memory of so many rows is kept for the next query. */
+const maxKeptRows = 128 * 1024;
 
 /**
  * Keeps the first `limit` of all rows, ordered by time, then by series number, then as they came. Rows come series by series, ascending in
@@ -69,7 +69,7 @@ export class FirstRows {
     this.#length = 0;
     this.#limit = limit;
     this.#pruneAt = 4 * limit + 1024;
-    if (this.#columns[0]!.length > mostKept) this.#columns = this.#allocate(1024);
+    if (this.#columns[0]!.length > maxKeptRows) this.#columns = this.#allocate(1024);
     this.#from = new Uint32Array(seriesCount);
     this.#to = new Uint32Array(seriesCount);
     this.#came = new Uint32Array(seriesCount);

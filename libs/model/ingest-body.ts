@@ -3,9 +3,8 @@ import { TelemetryError } from './errors.js';
 import { EventCollector } from './event-collector.js';
 import { storedValue } from './event-value.js';
 import { Flaws } from './flaws.js';
-
 import { isMetric, isSourceId } from './names.js';
-import { maxPoints, PointCollector } from './point-collector.js';
+import { maxPoints, PointCollector, type PointMemory } from './point-collector.js';
 import { readTags } from './tags.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
@@ -18,14 +17,15 @@ type Fields = Readonly<Record<string, unknown>>;
  * @param json the body, with the value of each point as the place in `bytes` where it begins and where it ends; see `pruneBody`.
  * @throws TelemetryError `invalid_body`, `too_many_points`, `invalid_points`.
  */
-export function acceptBody(json: unknown, bytes: Uint8Array, { orgId, receivedMs }: IngestContext): Accepted {
+export function acceptBody(json: unknown, bytes: Uint8Array, { orgId, receivedMs }: IngestContext, memory: PointMemory): Accepted {
   const body = fieldsOf(json);
   if (!body) throw new TelemetryError('invalid_body', 'Send an object with source_id and points.');
   const { points } = body;
   if (!Array.isArray(points)) throw new TelemetryError('invalid_body', 'Give the body a field `points` that is an array.');
   if (points.length > maxPoints) throw new TelemetryError('too_many_points', 'Send at most 10,000 points in one body.');
 
-  const reader = new BodyReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), receivedMs, body['source_id']);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const reader = new BodyReader(buffer, receivedMs, body['source_id'], new PointCollector(memory));
   for (let place = 0; place < points.length && !reader.flaws.full; place++) reader.read(points[place], place);
   if (reader.flaws.any) throw reader.flaws.toError();
   return {
@@ -38,7 +38,6 @@ export function acceptBody(json: unknown, bytes: Uint8Array, { orgId, receivedMs
 
 class BodyReader {
   readonly flaws = new Flaws();
-  readonly points = new PointCollector();
   readonly events = new EventCollector();
   readonly #named = new Set<string>();
 
@@ -46,6 +45,7 @@ class BodyReader {
     private readonly bytes: Buffer,
     private readonly receivedMs: number,
     private readonly bodySourceId: unknown,
+    readonly points: PointCollector,
   ) {
     if (isSourceId(bodySourceId)) this.#named.add(bodySourceId);
     else if (isGiven(bodySourceId)) this.flaws.add('invalid_source_id', 'source_id');

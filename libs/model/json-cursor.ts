@@ -1,17 +1,17 @@
 import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-bytes.js';
 import { JsonPasser } from './json-passer.js';
 import { maxJsonDepth } from './json.js';
-import { nameAt, type Name } from './name-table.js';
+import type { Name, NameTable } from './name-table.js';
 import { maxNameBytes } from './names.js';
 
-/** Thrown to give up a body that another way has to read. Made once: a stack would cost more than the reading. */
+/** Thrown when the slow parser has to read a body. There is one of it: to make a stack trace would cost more than the reading. */
 export const unusual = new Error('the body has none of the usual shapes');
 
 const minus = 0x2d;
 const decimalPoint = 0x2e;
 const letterN = 0x6e;
 
-/** Every number of so many digits is an integer that a double holds exactly, divided by one of these, which it holds as well. */
+/** A number of at most so many digits is an integer divided by one of these powers, and a double holds both exactly. */
 const exactDigits = 15;
 const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** power);
 
@@ -20,7 +20,10 @@ export class JsonCursor {
   at = 0;
 
   /** @param bytes valid UTF-8. */
-  constructor(readonly bytes: Buffer) {}
+  constructor(
+    readonly bytes: Buffer,
+    private readonly names: NameTable,
+  ) {}
 
   /** The next byte that is not white space; undefined at the end. */
   peek(): number | undefined {
@@ -42,16 +45,16 @@ export class JsonCursor {
     throw unusual;
   }
 
-  /** A string without escapes of at most 256 bytes. @param last the name before it, of which the table learns what follows it. */
+  /** A string without escapes of at most 256 bytes. @param last the name before it: the table learns which name follows it. */
   name(last: Name | undefined): Name {
     this.expect(quote);
-    const name = nameAt(this.bytes, this.at, last);
+    const name = this.names.nameAt(this.bytes, this.at, last);
     if (!name) throw unusual;
     this.at += name.quoted.length;
     return name;
   }
 
-  /** A string as `name` reads it, for one that hardly comes again: the table does not learn it. */
+  /** A string as `name` reads it that is unlikely to come again: the table does not learn it. */
   shortText(): string {
     this.expect(quote);
     const start = this.at;
@@ -109,7 +112,7 @@ export class JsonCursor {
     if (!isOneValue(this.bytes.subarray(start, this.at))) throw unusual;
   }
 
-  /** Passes anything that begins like a value: whether it is one shows when it is parsed. */
+  /** Passes anything that begins like a value. Whether it is one shows only when it is parsed. */
   skip(depth: number): void {
     const byte = this.peek();
     if (byte === quote) this.at = this.#stringEnd(this.at);
@@ -172,7 +175,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Whether the bytes are one JSON value, which nothing is made of. They are nested no deeper than may be. */
+/** Whether the bytes are one JSON value. They must not be nested deeper than `maxJsonDepth`. */
 function isOneValue(bytes: Buffer): boolean {
   try {
     const passer = new JsonPasser(bytes);

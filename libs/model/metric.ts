@@ -1,5 +1,5 @@
 /** What a name ends in: `_seconds`, `_bytes`, or the things that are counted. */
-export type Unit = 'seconds' | 'bytes' | '';
+type Unit = 'seconds' | 'bytes' | '';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@ import { isMetric, isSourceId, maxNameBytes } from './names.js';
 export const field = { source_id: 1, points: 2, metric: 4, value: 8, timestamp: 16, tags: 32, class: 64 } as const;
 const fieldOf: ReadonlyMap<string, number> = new Map(Object.entries(field));
 
-/** A short string of bodies, kept once, and what the scan in hand knows of it. */
+/** A short string of bodies, kept once, and what the latest scan that met it as a metric knows of it. */
 export interface Name {
   /** UTF-8 with the closing quote behind it. */
   readonly quoted: Uint8Array;
@@ -13,11 +13,11 @@ export interface Name {
   readonly field: number;
   readonly isMetric: boolean;
   readonly isSourceId: boolean;
-  /** False once another name has its slot: it is then not used again, so that there is one object for each text. */
+  /** False once another name has taken its slot. It is not used any more then, so that there is one object for each text. */
   isKept: boolean;
-  /** The name that followed this one the last time: mostly it follows again. */
+  /** The name that followed this one the last time. Usually it follows again. */
   next: Name | undefined;
-  /** The scan, source and tags for which `run` is the run of this metric. */
+  /** The number of the scan, the source and the tags for which `run` is the run of this metric. */
   scan: number;
   sourceId: string;
   tags: number;
@@ -25,36 +25,44 @@ export interface Name {
 }
 
 const slots = 4096;
-const table: (Name | undefined)[] = Array.from({ length: slots });
-
 const quote = 0x22;
 const backslash = 0x5c;
 
-/**
- * The name whose bytes begin at `start`, behind the opening quote; tried first is the one that followed `last` before. Undefined when
- * there is an escape, a control character, no end or too many bytes. The table has a fixed size and one name a slot, so no body can make
- * it grow or slow.
- */
-export function nameAt(bytes: Buffer, start: number, last: Name | undefined): Name | undefined {
-  const expected = last?.next;
-  if (expected?.isKept && isNameAt(expected, bytes, start)) return expected;
-  const name = lookedUp(bytes, start);
-  if (last?.isKept) last.next = name;
-  return name;
-}
+/** The names that came in bodies lately. The table has a fixed size and one name a slot, so that no body can make it grow or slow. */
+export class NameTable {
+  readonly #names: (Name | undefined)[] = Array.from({ length: slots });
+  #scans = 0;
 
-function lookedUp(bytes: Buffer, start: number): Name | undefined {
-  let hash = 0;
-  let at = start;
-  for (let byte = bytes[at]!; byte !== quote; byte = bytes[++at]!) {
-    if (!(byte >= 0x20) || byte === backslash || at - start >= maxNameBytes) return undefined;
-    hash = Math.imul(hash ^ byte, 0x01000193);
+  /** A number for a scan that begins. */
+  nextScan(): number {
+    return ++this.#scans;
   }
-  const slot = (hash ^ (hash >>> 15)) & (slots - 1);
-  const known = table[slot];
-  if (known && isNameAt(known, bytes, start)) return known;
-  if (known) release(known);
-  return (table[slot] = newName(bytes.toString('utf8', start, at), new Uint8Array(bytes.subarray(start, at + 1))));
+
+  /**
+   * The name whose bytes begin at `start`, behind the opening quote. The name that followed `last` before is tried first. Undefined when
+   * there is an escape, a control character, no end or too many bytes.
+   */
+  nameAt(bytes: Buffer, start: number, last: Name | undefined): Name | undefined {
+    const expected = last?.next;
+    if (expected?.isKept && isNameAt(expected, bytes, start)) return expected;
+    const name = this.#lookedUp(bytes, start);
+    if (last?.isKept) last.next = name;
+    return name;
+  }
+
+  #lookedUp(bytes: Buffer, start: number): Name | undefined {
+    let hash = 0;
+    let at = start;
+    for (let byte = bytes[at]!; byte !== quote; byte = bytes[++at]!) {
+      if (!(byte >= 0x20) || byte === backslash || at - start >= maxNameBytes) return undefined;
+      hash = Math.imul(hash ^ byte, 0x01000193);
+    }
+    const slot = (hash ^ (hash >>> 15)) & (slots - 1);
+    const known = this.#names[slot];
+    if (known && isNameAt(known, bytes, start)) return known;
+    if (known) release(known);
+    return (this.#names[slot] = newName(bytes.toString('utf8', start, at), new Uint8Array(bytes.subarray(start, at + 1))));
+  }
 }
 
 function isNameAt({ quoted }: Name, bytes: Buffer, start: number): boolean {
@@ -62,7 +70,7 @@ function isNameAt({ quoted }: Name, bytes: Buffer, start: number): boolean {
   return true;
 }
 
-/** A released name holds no other, or a chain of them would never end. */
+/** A released name refers to no other: a chain of released names would never be freed. */
 function release(name: Name): void {
   name.isKept = false;
   name.next = undefined;

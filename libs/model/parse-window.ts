@@ -3,7 +3,7 @@ import { isoTimeMs } from './iso-time.js';
 import type { Window } from './window.js';
 
 /** The parameters of every windowed endpoint, as they stand in the query string. */
-export interface WindowParameters {
+interface WindowParameters {
   readonly last?: string | undefined;
   readonly start?: string | undefined;
   readonly end?: string | undefined;

@@ -3,11 +3,6 @@ import { noTags, tagsKey } from './tags.js';
 
 export const maxPoints = 10_000;
 
-/** The points of the body in hand, by position among its numeric points: which run, when, what. Parsing never interleaves. */
-const runOf = new Uint16Array(maxPoints);
-const timestampMs = new Float64Array(maxPoints);
-const value = new Float64Array(maxPoints);
-
 interface Run {
   readonly metric: string;
   readonly tags: Tags;
@@ -22,28 +17,44 @@ interface SourceRuns {
   readonly byName: Map<string, number>;
 }
 
-/** Room for the columns of many runs: one buffer each would weigh more than the few points that most of them have. */
-let room = new Float64Array(8 * 1024);
-let taken = 0;
+/** What is used again for each body: the memory in which its points are gathered, and from which their columns are cut. */
+export class PointMemory {
+  /** The points of one body, by their position among its numeric points: run, time and value. */
+  readonly runOf = new Uint16Array(maxPoints);
+  readonly timestampMs = new Float64Array(maxPoints);
+  readonly value = new Float64Array(maxPoints);
+  /** Shared by the columns of many runs: a buffer for each would weigh more than the few points that most runs have. */
+  #room = new Float64Array(8 * 1024);
+  #taken = 0;
 
-/** Zeros of its own. */
-function newColumn(length: number): Float64Array {
-  if (taken + length > room.length) {
-    room = new Float64Array(Math.max(room.length, length));
-    taken = 0;
+  /** Zeros that nobody else gets. */
+  column(length: number): Float64Array {
+    if (this.#taken + length > this.#room.length) {
+      this.#room = new Float64Array(Math.max(this.#room.length, length));
+      this.#taken = 0;
+    }
+    const start = this.#taken;
+    this.#taken += length;
+    return new Float64Array(this.#room.buffer, 8 * start, length);
   }
-  const start = taken;
-  taken += length;
-  return new Float64Array(room.buffer, 8 * start, length);
 }
 
-/** Turns the points of one body, at most 10,000 in body order, into one batch of columns for each source. One is in use at a time. */
+/** Turns the points of one body, at most 10,000 in body order, into one batch of columns for each source. One collector of a memory is in use at a time. */
 export class PointCollector {
+  readonly #runOf: Uint16Array;
+  readonly #timestampMs: Float64Array;
+  readonly #value: Float64Array;
   readonly #sources = new Map<string, SourceRuns>();
   readonly #runs: Run[] = [];
-  /** Keys of tags that came before: readings of several cores, say, come in turns. */
+  /** Keys of tags that came before: the readings of several cores, for example, alternate. */
   readonly #keys = new Map<Tags, string>([[noTags, '']]);
   #count = 0;
+
+  constructor(private readonly memory: PointMemory) {
+    this.#runOf = memory.runOf;
+    this.#timestampMs = memory.timestampMs;
+    this.#value = memory.value;
+  }
 
   /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
@@ -61,9 +72,9 @@ export class PointCollector {
 
   /** @param run what `run` answered. */
   add(run: number, atMs: number, what: number): void {
-    runOf[this.#count] = run;
-    timestampMs[this.#count] = atMs;
-    value[this.#count] = what;
+    this.#runOf[this.#count] = run;
+    this.#timestampMs[this.#count] = atMs;
+    this.#value[this.#count] = what;
     this.#runs[run]!.points++;
     this.#count++;
   }
@@ -83,9 +94,10 @@ export class PointCollector {
     const columns = this.#runs.map(({ metric, tags, points }) => ({
       metric,
       tags,
-      timestampMs: newColumn(points),
-      value: newColumn(points),
+      timestampMs: this.memory.column(points),
+      value: this.memory.column(points),
     }));
+    const [runOf, timestampMs, value] = [this.#runOf, this.#timestampMs, this.#value];
     const ends = new Uint16Array(columns.length);
     for (let at = 0; at < this.#count; at++) {
       const run = runOf[at]!;

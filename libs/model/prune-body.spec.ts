@@ -4,10 +4,12 @@ import { mutated, mutations, nearlyRightBodies } from '#testing';
 import { TelemetryError } from './errors.js';
 import { acceptBody } from './ingest-body.js';
 import type { Accepted } from './accepted.js';
-import { parseAny, parseIngest } from './ingest.js';
+import { IngestParser } from './ingest.js';
 import { parseJson } from './json.js';
+import { PointMemory } from './point-collector.js';
 import { pruneBody } from './prune-body.js';
 
+const parser = new IngestParser();
 const context = { orgId: 'o', receivedMs: 1_750_000_000_000 };
 
 function outcome(read: () => unknown): unknown {
@@ -46,11 +48,11 @@ function acceptWhole(bytes: Uint8Array): Accepted {
   const json = parseJson(bytes) as { points?: unknown } | null;
   const points = Array.isArray(json?.points) && !Array.isArray(json) ? json.points.map(spanned) : json?.points;
   const body = Array.isArray(points) ? { ...json, points } : json;
-  return acceptBody(body, Buffer.from(values), context);
+  return acceptBody(body, Buffer.from(values), context, new PointMemory());
 }
 
 const ofAll = (bytes: Uint8Array): unknown => outcome(() => meant(acceptWhole(bytes)));
-const ofPruned = (bytes: Uint8Array): unknown => outcome(() => meant(parseAny(bytes, context)));
+const ofPruned = (bytes: Uint8Array): unknown => outcome(() => meant(parser.parseAny(bytes, context)));
 const count = (n: number): number[] => Array.from({ length: n }, (_, at) => at);
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2000);
 
@@ -157,6 +159,6 @@ describe('of 5 MiB that no answer depends on little is left to parse', () => {
   ])('%s', (_, text, code) => {
     const bytes = Buffer.from(text());
     expect(pruneBody(bytes).length).toBeLessThan(64 * 1024);
-    expect((outcome(() => parseIngest(bytes, context)) as { code?: string }).code).toBe(code);
+    expect((outcome(() => parser.parse(bytes, context)) as { code?: string }).code).toBe(code);
   });
 });

@@ -4,22 +4,22 @@ import { JsonPasser } from './json-passer.js';
 import { maxPoints } from './point-collector.js';
 import { maxTags } from './tags.js';
 
-/** Takes what stands behind a key, or passes it by when undefined. */
+/** Copies the value of a key; undefined leaves it out. */
 type Take = (() => void) | undefined;
 
-/** In place of an object or array where none can be right, and of points that are an object. */
+/** Stand in for an object or array where none is valid, and for points that are not an array. */
 const anArray = Buffer.from('[]');
 const anObject = Buffer.from('{}');
-/** A key in bytes that is longer than this is none that means something, however many of its characters are escaped. */
-const mostKeyBytes = 60;
+/** Every key that means something is shorter, even if all of its characters are escaped. */
+const maxKeyBytes = 60;
 
 /**
- * An ingest body without what no answer depends on: fields that nobody knows, points and tags beyond those that already are too many,
- * the inside of whatever is of a wrong kind. In place of the value of a point stands where it begins and where it ends, `[17,21]`: an
- * event keeps the text of its value, which no parser tells. What is left costs little to parse, for `acceptBody`.
+ * An ingest body without the parts on which no answer depends: unknown fields, points and tags beyond the first that is too many, and
+ * the inside of values of a wrong type. In place of the value of a point stands where it begins and ends in `bytes`, such as `[17,21]`,
+ * because an event keeps the text of its value and `JSON.parse` does not tell it. The rest is cheap to parse, for `acceptBody`.
  *
  * @param bytes valid UTF-8, nested at most 64 deep.
- * @throws TelemetryError `invalid_json` when what is left out is not JSON; what is left may still be none.
+ * @throws TelemetryError `invalid_json` when a part that is left out is not JSON. The result may still not be JSON.
  */
 export function pruneBody(bytes: Uint8Array): Uint8Array {
   return new Pruner(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)).body();
@@ -79,7 +79,7 @@ class Pruner {
     this.#put(closeBrace);
   }
 
-  /** The points: one more than may be is as good as all. */
+  /** The points. Keep `maxPoints + 1`: enough to report too many. */
   #array(): void {
     const json = this.#json;
     if (json.peek() !== openBracket) return this.#scalar(anObject);
@@ -99,7 +99,7 @@ class Pruner {
     this.#put(closeBracket);
   }
 
-  /** One key more than may be is as good as all. */
+  /** Keep `maxTags + 1`: enough to report too many. */
   #tags(): void {
     if (this.#json.peek() !== openBrace) return this.#scalar();
     const keys = new Set<string>();
@@ -128,7 +128,7 @@ class Pruner {
   }
 
   #fieldOf(fields: Readonly<Record<string, () => void>>, start: number, end: number): Take {
-    if (end - start > mostKeyBytes) return undefined;
+    if (end - start > maxKeyBytes) return undefined;
     const name = this.#text(start, end);
     return Object.hasOwn(fields, name) ? fields[name] : undefined;
   }

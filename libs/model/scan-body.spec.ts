@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Accepted } from './accepted.js';
 import { TelemetryError } from './errors.js';
-import { parseAny, parseIngest } from './ingest.js';
-import { scanBody } from './scan-body.js';
+import { IngestParser } from './ingest.js';
 import { mutated, mutations, nearlyRightBodies } from '#testing';
 
+const parser = new IngestParser();
 const context = { orgId: 'o', receivedMs: 1_750_000_000_000 };
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -27,8 +27,8 @@ function outcome(read: () => Accepted): string {
 
 const seen = (tags: object): unknown => [Object.getPrototypeOf(tags), Object.entries(tags)];
 const hex = (column: Float64Array): string => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
-const bySimple = (bytes: Uint8Array): string => outcome(() => parseAny(bytes, context));
-const byEither = (bytes: Uint8Array): string => outcome(() => parseIngest(bytes, context));
+const bySimple = (bytes: Uint8Array): string => outcome(() => parser.parseAny(bytes, context));
+const byEither = (bytes: Uint8Array): string => outcome(() => parser.parse(bytes, context));
 
 /** More by hand: FUZZ_RUNS=1000000. */
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2000);
@@ -102,7 +102,7 @@ describe('the scanner', () => {
     ['names in Unicode', '{"source_id":"s","points":[{"metric":"Füllstand 😀","value":1}]}'],
     ['all digits of a double', '{"source_id":"s","points":[{"metric":"m","value":0.30000000000000004}]}'],
   ])('itself reads %s', (_, text) => {
-    expect(scanBody(bytesOf(text), context)).toBeDefined();
+    expect(parser.scan(bytesOf(text), context)).toBeDefined();
     expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)));
   });
 });

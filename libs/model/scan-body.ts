@@ -5,19 +5,26 @@ import { EventCollector } from './event-collector.js';
 import { storedValue } from './event-value.js';
 import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
 import { JsonCursor, parsed, unusual } from './json-cursor.js';
-import { field, type Name } from './name-table.js';
+import { field, type Name, type NameTable } from './name-table.js';
 import { isSourceId } from './names.js';
-import { maxPoints, PointCollector } from './point-collector.js';
+import { maxPoints, PointCollector, type PointMemory } from './point-collector.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
+/** What is kept from one body to the next, so that reading is fast. */
+export interface ScanMemory {
+  readonly names: NameTable;
+  readonly points: PointMemory;
+}
+
 /**
- * Reads the usual shapes of an ingest body in one pass over its bytes, without an object for each point. Undefined means that the body is
- * not one of them, be it good or bad, and `acceptBody` has the word; where this function answers, it answers the same.
+ * Reads the usual shapes of an ingest body in one pass over its bytes, without an object for each point. Undefined means that the body has
+ * another shape, whether it is valid or not, and that `acceptBody` must read it. Where this function answers, `acceptBody` answers the same.
  */
-export function scanBody(bytes: Uint8Array, context: IngestContext): Accepted | undefined {
+export function scanBody(bytes: Uint8Array, context: IngestContext, memory: ScanMemory): Accepted | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
-    return new BodyScanner(new JsonCursor(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), context).body();
+    const json = new JsonCursor(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), memory.names);
+    return new BodyScanner(json, context, memory).body();
   } catch (error) {
     if (error === unusual) return undefined;
     throw error;
@@ -25,30 +32,28 @@ export function scanBody(bytes: Uint8Array, context: IngestContext): Accepted | 
 }
 
 const bodyDepth = 1;
-/** So many last bytes may hold the body's source behind its points. */
+/** The body's source may stand behind its points: it is looked for in so many last bytes. */
 const tailBytes = 600;
 
-/** Objects with more fields and values of events in more bytes are read in a way that passes by most of them. */
-const mostFields = 64;
-const mostValueBytes = 32 * 1024;
-
-let scans = 0;
+/** Objects with more fields and events with larger values go to the slow parser, which skips what it does not need. */
+const maxFields = 64;
+const maxValueBytes = 32 * 1024;
 
 class BodyScanner {
-  readonly #scan = ++scans;
-  readonly #points = new PointCollector();
+  readonly #scan: number;
+  readonly #points: PointCollector;
   readonly #events = new EventCollector();
   readonly #tags = new BodyTags();
   readonly #named = new Set<string>();
   #lastKey: Name | undefined;
   #lastName: Name | undefined;
-  /** The body's own source, read or guessed; a guess that does not come true makes the body unusual. */
+  /** The body's own source, read or guessed. A wrong guess falls back to the slow parser. */
   #bodySource = '';
   #isBodySourceRead = false;
   /** Points read; negative until the array begins. */
   #count = -1;
 
-  // The point in hand.
+  // The point that is being read.
   #metric: Name | undefined;
   #sourceId = '';
   #timestampMs = 0;
@@ -62,13 +67,17 @@ class BodyScanner {
   constructor(
     private readonly json: JsonCursor,
     private readonly context: IngestContext,
-  ) {}
+    { names, points }: ScanMemory,
+  ) {
+    this.#scan = names.nextScan();
+    this.#points = new PointCollector(points);
+  }
 
   body(): Accepted {
     this.json.expect(openBrace);
     let fields = 0;
     do {
-      if (++fields > mostFields) throw unusual;
+      if (++fields > maxFields) throw unusual;
       this.#readBodyField(this.#field());
     } while (this.json.goesOn(closeBrace));
     const isWhole = this.json.peek() === undefined && this.#count >= 0;
@@ -118,7 +127,7 @@ class BodyScanner {
     this.json.expect(openBrace);
     let [seen, fields] = [0, 0];
     do {
-      if (++fields > mostFields) throw unusual;
+      if (++fields > maxFields) throw unusual;
       const key = this.#field();
       if (seen & key) throw unusual;
       seen |= key;
@@ -199,7 +208,7 @@ class BodyScanner {
   }
 
   #addEvent(metric: string): void {
-    if (this.#valueEnd - this.#valueStart > mostValueBytes) throw unusual;
+    if (this.#valueEnd - this.#valueStart > maxValueBytes) throw unusual;
     const json = this.json.text(this.#valueStart, this.#valueEnd);
     const stored = storedValue(json, parsed(json));
     if (typeof stored === 'string') throw unusual;

@@ -1,22 +1,7 @@
-/** Length of the UTF-8 of `text`; a lone surrogate counts as the 3 bytes of U+FFFD, which encoders put in its place. */
-export function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) continue;
-    if (unit < 0x800) bytes += 1;
-    else if (isHighSurrogate(unit) && isLowSurrogate(text.charCodeAt(at + 1))) {
-      bytes += 2;
-      at++;
-    } else bytes += 2;
-  }
-  return bytes;
-}
-
 /** True when the UTF-8 of `text` has at most `limit` bytes. */
 export function fitsUtf8(text: string, limit: number): boolean {
   if (text.length > limit) return false;
-  return text.length * 3 <= limit || utf8Bytes(text) <= limit;
+  return text.length * 3 <= limit || Buffer.byteLength(text) <= limit;
 }
 
 /**
@@ -38,6 +23,3 @@ function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
-
-const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
-const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;

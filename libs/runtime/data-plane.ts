@@ -20,7 +20,7 @@ import {
 } from './next-generation.js';
 import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
-export interface ClusterVerification extends Comparison {
+interface ClusterVerification extends Comparison {
   /** Whether readers use the new generation since. */
   readonly repaired: boolean;
 }
@@ -74,7 +74,7 @@ async function ensureStore(stores: GenerationStore, generation: number, report: 
   }
 }
 
-export interface Remaking {
+interface Remaking {
   /** Whether a generation that lacks what Kafka has deleted of the log may replace one that has it. */
   readonly withoutDeleted?: boolean;
 }

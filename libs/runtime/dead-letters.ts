@@ -2,7 +2,7 @@ import { RedriveRefused, type AnyTopic, type DeadLetters, type NewestLetters, ty
 import { topics } from '#topics';
 import { StartError } from './config.js';
 
-export interface DeadLettersReport extends NewestLetters {
+interface DeadLettersReport extends NewestLetters {
   /** The topic that they came from. */
   readonly topic: string;
 }

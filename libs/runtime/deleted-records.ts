@@ -8,7 +8,7 @@ import { StartError } from './config.js';
 export class RecordsDeleted extends StartError {}
 
 /** Of each projected topic, the offset with which each partition begins. Above 0 Kafka has deleted the records before it. */
-export type LogStart = ReadonlyMap<string, readonly number[]>;
+type LogStart = ReadonlyMap<string, readonly number[]>;
 
 export async function logStart({ groups }: Kafka): Promise<LogStart> {
   const names = new Set(groupsPerGeneration.flatMap(({ inputs }) => inputs.map(({ name }) => name)));

@@ -15,4 +15,4 @@ export * from './routes.js';
 export * from './run.js';
 export * from './config.js';
 export * from './start.js';
-export { removeKeys, unreadableKeys, type ViewPorts } from './unreadable-keys.js';
+export { removeKeys, unreadableKeys } from './unreadable-keys.js';

@@ -51,7 +51,7 @@ export class LiveGenerations implements Generations {
 }
 
 /** What the names of a generation's consumer groups end with. */
-export const suffixOf = (generation: number): string => `.g${generation}`;
+const suffixOf = (generation: number): string => `.g${generation}`;
 
 /** The consumer groups of a generation, in the order of `groupsPerGeneration`. */
 export const groupsOf = (generation: number): readonly Group[] =>

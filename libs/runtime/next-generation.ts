@@ -26,7 +26,7 @@ export interface Beside {
 const freshMs = 120_000;
 const lookMs = 500;
 /** Longer than any read takes. */
-const mostLeaveMs = 30_000;
+const maxLeaveMs = 30_000;
 
 /** The generations that the log names now; undefined before there are any. */
 export async function recorded({ kafka }: Adapters): Promise<Projection | undefined> {
@@ -99,7 +99,7 @@ export async function moveReaders(adapters: Adapters, beside: Beside, watcher: G
   await stores.publish(beside.next);
   await moveGenerations(kafka.log, { live: beside.next, building: null, highest: beside.next });
   watcher.told(`Readers use generation ${beside.next} now.`);
-  await pause(watcher.leaveMs ?? mostLeaveMs);
+  await pause(watcher.leaveMs ?? maxLeaveMs);
   await writersGone(adapters, beside.live);
   await dropUnused(adapters, beside.live);
 }
@@ -122,7 +122,7 @@ export async function checkBeside(adapters: Adapters, { live, next }: Beside): P
 
 /** Resolves when no processor writes into a generation any more; one that is stuck is not waited for. */
 async function writersGone({ kafka }: Adapters, generation: number): Promise<void> {
-  for (const endMs = performance.now() + mostLeaveMs; performance.now() < endMs; await pause(lookMs)) {
+  for (const endMs = performance.now() + maxLeaveMs; performance.now() < endMs; await pause(lookMs)) {
     const members = await Promise.all(groupsOf(generation).map(({ name }) => kafka.groups.members(name)));
     if (members.every((count) => count === 0)) return;
   }

@@ -2,7 +2,7 @@ import type { AnyTopic } from '#log';
 import { apiKeys, gateways, organizations, presence, sources } from '#topics';
 
 /** One role: what runs as a process of its own in a cluster, as many times as there are replicas. */
-export interface RoleRow {
+interface RoleRow {
   /**
    * The paths that it answers to requests from outside; probes are answered by every role. `*` is one segment, and at the end it is
    * everything below. Where paths of two roles fit a request, the role that stands first in the table answers.

@@ -2,7 +2,7 @@ import { partitionOf, tombstone, type AnyTopic, type RecordLog, type UnreadableK
 import { topics } from '#topics';
 import { StartError } from './config.js';
 
-export interface ViewPorts {
+interface ViewPorts {
   readonly log: RecordLog;
   readonly views: Views;
 }

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { AnyTopic } from '#log';
-import { cutEvents, cutPoints, parseIngest, TelemetryError, type Accepted, type EventBatch, type PointBatch, type SeriesRun } from '#model';
+import {
+  cutEvents,
+  cutPoints,
+  IngestParser,
+  TelemetryError,
+  type Accepted,
+  type EventBatch,
+  type PointBatch,
+  type SeriesRun,
+} from '#model';
 import { nearlyRightBodies } from '#testing';
 import { avroType } from './avro.js';
 import { AvroCodec } from './codec.js';
@@ -54,7 +63,7 @@ beforeAll(async () => {
 function recordsOf(body: string): Accepted | undefined {
   let accepted: Accepted;
   try {
-    accepted = parseIngest(new TextEncoder().encode(body), context);
+    accepted = new IngestParser().parse(new TextEncoder().encode(body), context);
   } catch (error) {
     if (error instanceof TelemetryError && error.kind !== 'internal') return undefined;
     throw error;

@@ -6,7 +6,7 @@ import { bytesOf, itIf, itWith, problem, type Section } from './stage.js';
 
 const json = { 'content-type': 'application/json' };
 /** As many as are tried. */
-const mostReplicas = 10;
+const maxReplicas = 10;
 const nobodys = `hw_${'0'.repeat(38)}`;
 
 /** Every route that needs a key, as a valid request for it. */
@@ -177,7 +177,7 @@ export const authentication: Section = (stage) => {
       const guess = (at: number): Promise<Answer> => stage().bare({ path: '/v1/sources', from, headers: { 'x-api-key': `hw_wrong${at}` } });
       let failed = 0;
       let answer = await guess(failed);
-      for (; answer.status !== 429 && failed < 20 * mostReplicas; answer = await guess(failed)) {
+      for (; answer.status !== 429 && failed < 20 * maxReplicas; answer = await guess(failed)) {
         problem(answer, 401, 'invalid_key');
         failed++;
       }

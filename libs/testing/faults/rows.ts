@@ -14,11 +14,11 @@ export interface Row {
  * Beside other suites a server may be silent for longer than a question waits; what is broken refuses a quarter of dozens of them and more.
  * Alone on a machine nothing is refused.
  */
-const mostByChance = isLong ? 0 : 3;
+const maxByChance = isLong ? 0 : 3;
 
 /** Roles that refused although nothing that they need was broken. */
 export function refusedInVain(refused: Refused, { mayRefuse }: Row): string[] {
   return Object.entries(refused)
-    .filter(([role, count]) => count > mostByChance && !mayRefuse.includes(role as keyof Refused))
+    .filter(([role, count]) => count > maxByChance && !mayRefuse.includes(role as keyof Refused))
     .map(([role, count]) => `${role}: ${count}`);
 }
