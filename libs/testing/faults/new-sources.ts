@@ -40,7 +40,7 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
     await eventually(() => client.accepted(body));
     world.accept(body);
   };
-  while (made < atLeast) await appear(10);
+  for (let tens = 0; tens < atLeast / 10; tens++) await appear(10);
   for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
     const appearing = (async () => {
