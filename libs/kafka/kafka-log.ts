@@ -1,5 +1,7 @@
 import {
   isDeadLetters,
+  maxKnownLetters,
+  ParkedLetters,
   partitionOf,
   wholeBytes,
   type AnyTopic,
@@ -8,6 +10,7 @@ import {
   type FollowOptions,
   type Headers,
   type RecordLog,
+  type Span,
   type StreamRecord,
 } from '#log';
 import type { AvroCodec } from '#topics';
@@ -20,7 +23,7 @@ import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
 import { partitionsOf } from './names.js';
-import { ParkedLetters } from './parked-letters.js';
+import { extentsOf } from './offsets.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
@@ -39,6 +42,8 @@ export interface KafkaLogOptions {
 /** A broker takes a little more, and dead letters may be twice as large, for they have more headers than what they were. */
 const recordBytes = 1_000_000;
 const overheadBytes = 100;
+/** To look for each letter that others have parked would slow a flood of letters down. */
+const lookEveryMs = 5_000;
 const keptKeyLength = 10_000;
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
@@ -61,7 +66,7 @@ export class KafkaLog implements RecordLog {
     this.#patientUntilMs = performance.now() + options.waitMs;
     this.#producer = new GuardedProducer(options.address);
     this.#fetcher = new Fetcher(options.address);
-    this.#parked = new ParkedLetters(this, options);
+    this.#parked = new ParkedLetters(this, { topics: options.topics, spanOf: (letters) => this.#newest(letters), lookEveryMs });
     this.queue = new SendQueue(this.#producer, options.waitMs);
     options.codec.then(
       (codec) => (this.#codec = codec),
@@ -136,6 +141,14 @@ export class KafkaLog implements RecordLog {
     this.#producer.cut();
     for (const following of this.#followings) void following.stop();
     await Promise.all([this.#fetcher.stop(), ...[...this.#subscriptions].map((subscription) => subscription.crash())]);
+  }
+
+  /** Others park too, such as the member that had a partition before. */
+  async #newest(letters: string): Promise<Span> {
+    const name = this.#prefix + letters;
+    const [extent] = (await extentsOf(this.options.asker, [name])).get(name)!;
+    const { low, high } = extent!;
+    return { from: Math.max(low, high - maxKnownLetters), to: high };
   }
 
   async #opened(): Promise<AvroCodec> {

@@ -41,21 +41,3 @@ export function letterId({ topic, partition, offset, group }: Headers): string |
   if (topic === undefined || partition === undefined || offset === undefined || group === undefined) return undefined;
   return `${withoutGeneration(group)} ${topic}/${partition}/${offset}`;
 }
-
-/** Ids of dead letters that are remembered, about 150 bytes each: of older ones a record may be parked again. */
-export const mostKnownLetters = 100_000;
-
-/** The dead letters that a process knows, the newest of them. */
-export class KnownLetters {
-  readonly #ids = new Set<string>();
-
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  add(id: string | undefined): void {
-    if (id === undefined) return;
-    this.#ids.add(id);
-    if (this.#ids.size > mostKnownLetters) for (const oldest of this.#ids.keys()) return void this.#ids.delete(oldest);
-  }
-}

@@ -5,6 +5,7 @@ export * from './groups.js';
 export * from './log-views.js';
 export * from './map-view.js';
 export * from './newest-values.js';
+export * from './parked-letters.js';
 export * from './partition.js';
 export * from './processor.js';
 export * from './read-log.js';

@@ -1,6 +1,7 @@
 import {
   isDeadLetters,
   MoveRefused,
+  ParkedLetters,
   partitionOf,
   type AnyTopic,
   type ConsumerOptions,
@@ -22,7 +23,6 @@ import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 import { GroupSubscription, type Home } from './subscription.js';
-import { ParkedLetters } from './parked-letters.js';
 import { Tail } from './tail.js';
 
 /** Something that reads on as the log grows. */
@@ -60,7 +60,12 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
     this.epochs = epochs;
     this.warning = warning;
     this.tail = new Tail(head);
-    this.#parked = new ParkedLetters((request) => this.read(request), head);
+    this.#parked = new ParkedLetters(this, {
+      topics: [...topics.values()],
+      // A letter is younger than its record, and from here on this process parks all that come.
+      spanOf: (_, { offset }) => ({ from: Number(offset) + 1, to: head }),
+      lookEveryMs: 0,
+    });
     this.#appender = new Appender({
       commit: (group) => thread.call('commit', group, [group.frames]),
       written: (written) => this.#written(written),
