@@ -6,6 +6,7 @@ import {
   describeOnServers,
   eventStoreContract,
   type EventStoreUnderTest,
+  generationStoreContract,
   ownGenerations,
   Random,
   seriesStoreContract,
@@ -19,7 +20,10 @@ import type { Partitioning } from './tables.js';
 /** Shortly after the times that the contracts write. */
 const now = 1_700_000_100_000;
 const seriesTables = ownGenerations();
-const [eventTables, nameTables, oddTables, goneTables] = [seriesTables + 1, seriesTables + 2, seriesTables + 3, seriesTables + 4];
+const [eventTables, nameTables, oddTables, madeTables, pointTables, contractTables] = [1, 2, 3, 4, 5, 6].map(
+  (more) => seriesTables + more,
+) as Six;
+type Six = [number, number, number, number, number, number];
 const everything = { startMs: 0, endMs: 1e15 };
 
 async function open(generation: number): Promise<QuestDb> {
@@ -75,6 +79,18 @@ describeOnServers('QuestDB as an event store', () => {
   eventStoreContract(subject, 5);
 });
 
+describeOnServers('QuestDB as a generation store', () => {
+  const another = (): QuestDb => openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning: 'MONTH' });
+  let sql: Sql;
+  beforeAll(() => void (sql = new Sql(sharedQuestDb().pgUrl)));
+  afterAll(() => sql.close());
+  const published = async (): Promise<string[]> => {
+    const rows = await sql.rows<[string]>('SELECT DISTINCT source FROM points');
+    return rows.map(([source]) => source);
+  };
+  generationStoreContract(() => ({ store: another(), firstNumber: contractTables, another, published }));
+});
+
 describeOnServers('A series in QuestDB', () => {
   let db: QuestDb;
   beforeAll(async () => void (db = await open(nameTables)));
@@ -104,7 +120,7 @@ describeOnServers('A series in QuestDB', () => {
 
 describeOnServers('A point without tags', () => {
   it('is one row however often it comes: in one commit, in several, in those that are applied together, in several partitions', async () => {
-    const generation = goneTables + 3;
+    const generation = pointTables;
     const db = await open(generation);
     const sql = new Sql(sharedQuestDb().pgUrl);
     const times = [0, 1, 2, 40, 41].map((days) => now - days * 86_400_000);
@@ -129,55 +145,8 @@ describeOnServers('A point without tags', () => {
   });
 });
 
-describeOnServers('Generations of QuestDB', () => {
-  it('are forgotten when three others were asked for since', async () => {
-    const db = openQuestDb({ ...sharedQuestDb(), clock: () => now });
-    const [first, second] = [db.open(1).series, db.open(2).series];
-    db.open(3);
-    expect(db.open(1).series).toBe(first);
-    db.open(4);
-    expect(db.open(1).series).toBe(first);
-    expect(db.open(2).series).not.toBe(second);
-    await expect(second.checkpoint()).rejects.toMatchObject({ code: 'store_unavailable' });
-    await db.close();
-  });
-});
-
-describeOnServers('A generation whose tables are gone', () => {
-  it('fails soon while another one goes on, holds up nobody, and is no trouble once its lease is lost', async () => {
-    const db = await open(goneTables);
-    await db.ensure(goneTables + 1);
-    const [gone, other] = [db.open(goneTables).series, db.open(goneTables + 1).series];
-    const series = [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(now), value: Float64Array.of(1) }];
-    const record = (offset: number): Placed<PointBatch> => ({
-      partition: 0,
-      offset,
-      value: { orgId: 'o', sourceId: 's', receivedMs: now, series },
-    });
-    let held = true;
-    await gone.write([record(0)], { held: () => held });
-    await gone.checkpoint();
-    await db.drop(goneTables);
-    await gone.write([record(1)], { held: () => held });
-
-    const progress = { failed: false };
-    const failing = gone.checkpoint().finally(() => (progress.failed = true));
-    failing.catch(() => undefined);
-    for (let offset = 0; !progress.failed; offset++) {
-      await other.write([record(offset)], forever);
-      await other.checkpoint();
-    }
-    await expect(failing).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(db.health()).toMatch(/./);
-    held = false;
-    expect(db.health()).toBeUndefined();
-    await db.drop(goneTables + 1);
-    await db.close();
-  });
-});
-
 describeOnServers('Tables that are there', () => {
-  const generation = goneTables + 2;
+  const generation = madeTables;
   let sql: Sql;
   beforeEach(async () => {
     sql = new Sql(sharedQuestDb().pgUrl);

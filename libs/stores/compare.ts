@@ -14,8 +14,8 @@ type Name = string | null;
 type Cells = readonly unknown[];
 
 /**
- * A row of a generation: time in Unix milliseconds, organization, source, metric, and then, by kind: tags, value · min, max, sum, count ·
- * 1 · digest, value, tags, receive time, place.
+ * A row of a generation: time in Unix milliseconds, organization, source, metric, and then, by kind: tags (null when there are none), value ·
+ * min, max, sum, count · 1 · digest, value, tags, receive time, place. Tags are as `tagsKey` writes them. The name of a metric has time 0.
  */
 export interface StoredRow {
   readonly what: RowKind;

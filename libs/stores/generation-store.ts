@@ -14,10 +14,14 @@ export class UnfitStore extends Error {}
 
 /**
  * A database that several processes write and read, and that holds generations of the projections side by side. A generation is a number;
- * the log says which one readers see.
+ * the log says which one readers see. The embedded stores do not implement this port: one process has them open, a rebuild runs while that
+ * process is stopped and writes new files that replace the old ones, so there is one generation for good (`onlyGeneration`).
  */
 export interface GenerationStore {
-  /** Asks the database nothing. The same object for the same number, while that is one of the three that were asked for last. */
+  /**
+   * Asks the database nothing. The same object for the same number, while that is one of the three that were asked for last; an object that
+   * is not takes no more. Calls of a generation that was not made reject `store_unavailable`.
+   */
   open(generation: number): Stores;
   /**
    * Makes what the generation lacks; what an earlier version has made stays as it is. Rejects `store_unavailable`, at once when the database
@@ -26,12 +30,13 @@ export interface GenerationStore {
   ensure(generation: number, patience?: Patience): Promise<void>;
   /** What readers and writers of a generation lack because an earlier version made it, as sentences. Rejects `store_unavailable`. */
   shortcomings(generation: number): Promise<readonly string[]>;
-  /** Makes people's SQL see this generation. */
+  /** Makes people's SQL see this generation, and no other one. */
   publish(generation: number): Promise<void>;
+  /** Deletes the generation with all of its rows; one that was never made may be dropped too. */
   drop(generation: number): Promise<void>;
   /**
    * Every row that was checkpointed, in the order of `compareRows`; of an event that came in several bodies only the row with the least
-   * (receive time, place).
+   * (receive time, place). Rejects `store_unavailable`, also when the generation was not made.
    *
    * @param at only the rows of this moment.
    */

@@ -3,6 +3,7 @@ export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';
 export * from './groups.contract.js';
+export * from './generation-store.contract.js';
 export * from './http/raw.js';
 export * from './link.js';
 export * from './log-consumer.js';
