@@ -1,8 +1,10 @@
-import { forever, type Lease, TelemetryError } from '#model';
-import { attemptsHeader, attemptsOf, deadLettersOf } from './dead-letter.js';
+import { forever, type Lease, oneAtATime, TelemetryError } from '#model';
+import { deadLettersOf } from './dead-letter.js';
+import { isOfARecord, park } from './park.js';
 import { deliver, type Group, type Processor } from './processor.js';
 import type { RecordLog, Subscription } from './record-log.js';
-import type { Headers, Position, StreamRecord, Unreadable } from './topic.js';
+import type { StreamRecord, Unreadable } from './topic.js';
+import { placeName, UnderLease } from './under-lease.js';
 
 /** How often every runner of a process takes a checkpoint, milliseconds. */
 export const CHECKPOINT_MS = Symbol('CheckpointMs');
@@ -37,41 +39,30 @@ export interface RunnerFigures {
  * it is found and parked in `<topic>.dlq`, and the partition goes on.
  */
 export class Runner {
+  readonly #group: Group;
   #subscription: Subscription | undefined;
   readonly #timers: NodeJS.Timeout[] = [];
   #stopping = false;
   /** Rejects when the runner stops. */
   readonly #end = Promise.withResolvers<never>();
-  #checkpointing: Promise<void> | undefined;
+  readonly #inTurn = oneAtATime();
   #checkpointMs = performance.now();
   #stoppedBy: Error | undefined;
-  /** The lease under which everything in `#processed` was delivered. */
-  #lease: Lease = forever;
-  #partitions: readonly number[] = [];
-  /** The reading of the table under that lease, once it has begun. */
-  #opening: Promise<void> | undefined;
-  #isOpen = false;
+  #current = new UnderLease(forever, []);
   #ticking: Promise<void> | undefined;
   readonly #counts = { processed: 0, parked: 0, failures: 0 };
   readonly #running = new Set<Promise<void>>();
-  /** Where each partition goes on, for what is processed and not committed. */
-  readonly #processed = new Map<string, Position>();
-  /** Places that were parked and may come again. */
-  readonly #parked = new Map<string, Place>();
 
   constructor(
     private readonly log: RecordLog,
     private readonly processor: Processor,
     private readonly options: RunnerOptions,
   ) {
+    this.#group = processor.group;
     // Whoever waits for the end hears of it.
     this.#end.promise.catch(() => undefined);
     const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
     if (left) throw new Error(`the processor of group ${this.#group.name} does not take ${left.name}`);
-  }
-
-  get #group(): Group {
-    return this.processor.group;
   }
 
   /** Resolves when the group has joined. */
@@ -81,29 +72,24 @@ export class Runner {
       topics: this.#group.inputs,
       from: this.#group.from,
       given: (lease, partitions) => this.#given(lease, partitions),
-      handler: (records, lease) => this.#run(lease, () => this.#take(records, lease)),
-      unreadable: (record, lease) => this.#run(lease, () => this.#refuse(record, lease)),
+      handler: (records, lease) => this.#run(lease, (current) => this.#take(records, current)),
+      unreadable: (record, lease) => this.#run(lease, (current) => this.#refuse(record, current)),
       stopped: (error) => this.#stopped(error),
     });
     const { checkpointMs, tickMs = 1_000 } = this.options;
-    this.#every(checkpointMs, async () => this.#checkpointing ?? this.checkpoint());
+    this.#every(checkpointMs, () => this.checkpoint());
     if (this.processor.tick) this.#every(tickMs, () => this.tick());
     else if (this.processor.table) this.#every(tickMs, () => this.#open());
   }
 
   /** Resolves when the effects of all that was processed before the call are durable and its offsets committed. */
   checkpoint(): Promise<void> {
-    const before = this.#checkpointing ?? Promise.resolve();
-    const checkpoint = before.catch(() => undefined).then(() => this.#checkpointOnce());
-    this.#checkpointing = checkpoint;
-    return checkpoint.finally(() => {
-      if (this.#checkpointing === checkpoint) this.#checkpointing = undefined;
-    });
+    return this.#inTurn(() => this.#checkpoint());
   }
 
   /** Resolves when the processor has done what is due by now; batches wait meanwhile. A call while a tick is under way is that tick. */
   tick(): Promise<void> {
-    this.#ticking ??= this.#tickOnce().finally(() => (this.#ticking = undefined));
+    this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined));
     return this.#ticking;
   }
 
@@ -131,24 +117,31 @@ export class Runner {
     return { ...this.#counts, checkpointAgeMs: performance.now() - this.#checkpointMs, stoppedBy: this.#stoppedBy };
   }
 
-  /** What fails was reported, and the next time is the next attempt. */
+  /** Does work again and again, never twice at a time. What fails was reported, and the next time is the next attempt. */
   #every(ms: number, work: () => Promise<void>): void {
-    this.#timers.push(setInterval(() => void work().catch(() => undefined), ms).unref());
+    let attempt: Promise<void> | undefined;
+    const again = (): void => {
+      attempt ??= work()
+        .catch(() => undefined)
+        .finally(() => (attempt = undefined));
+    };
+    this.#timers.push(setInterval(again, ms).unref());
   }
 
-  async #tickOnce(): Promise<void> {
-    const lease = this.#lease;
+  async #tick(): Promise<void> {
+    const current = this.#current;
+    const { lease } = current;
     await Promise.allSettled(this.#running);
-    await this.#onTable(lease, async () => {
+    await this.#onTable(current, async () => {
       // The lease may be another one by now: the next tick is for that one.
-      if (lease !== this.#lease || !lease.held() || this.#stopping) return;
+      if (current !== this.#current || !lease.held() || this.#stopping) return;
       const { clock = Date.now } = this.options;
       await this.#told('a tick failed', lease, async () => this.processor.tick?.(clock(), lease));
     });
   }
 
   /** Does work that changes the table. What earlier work has to write at once is written before it, and what this work has, after it. */
-  async #onTable(lease: Lease, work: () => Promise<void>): Promise<void> {
+  async #onTable({ lease }: UnderLease, work: () => Promise<void>): Promise<void> {
     const { table } = this.processor;
     if (!table) return work();
     const settle = (): Promise<void> => this.#told('the table cannot be written', lease, async () => table.settle());
@@ -158,142 +151,86 @@ export class Runner {
     await settle();
   }
 
-  async #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#failed(what, error, lease);
-      throw error;
-    }
+  #open(): Promise<void> {
+    return this.#current.open(this.processor.table, this.#end.promise);
   }
 
-  async #checkpointOnce(): Promise<void> {
-    const positions = [...this.#processed.values()];
-    const lease = this.#lease;
+  async #checkpoint(): Promise<void> {
+    const current = this.#current;
+    const { lease } = current;
+    const positions = current.positions();
     try {
       if (positions.length > 0) {
         await this.processor.checkpoint?.();
         await this.processor.table?.write();
         if (!lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
         await this.#subscription!.commit(positions);
-        this.#forget(positions);
+        current.committed(positions);
       }
       this.#checkpointMs = performance.now();
     } catch (error) {
-      if (lease === this.#lease && !lease.held()) this.#forgetAll();
+      if (!lease.held()) current.forget();
       this.#failed('a checkpoint failed', error, lease);
       throw error;
     }
   }
 
-  #forget(committed: readonly Position[]): void {
-    for (const position of committed) {
-      const partition = partitionName(position);
-      if (this.#processed.get(partition) === position) this.#processed.delete(partition);
-      for (const [place, it] of this.#parked) {
-        if (partitionName(it) === partition && it.offset < position.offset) this.#parked.delete(place);
-      }
-    }
-  }
-
   /** The table is read at once, not with the first batch: it may hold outputs that another member has left. */
   #given(lease: Lease, partitions: readonly number[]): void {
-    this.#hold(lease);
-    this.#partitions = partitions;
+    this.#current = new UnderLease(lease, partitions);
     // A tick of the lease before still uses what the table knew then.
-    const before = this.#ticking ?? Promise.resolve();
-    void before
-      .catch(() => undefined)
-      .then(() => this.#open())
-      .catch(() => undefined);
-  }
-
-  /** Resolves when the table knows the partitions of the lease. */
-  async #open(): Promise<void> {
-    const { table } = this.processor;
-    if (!table || this.#isOpen) return;
-    const opening = (this.#opening ??= table.begin(this.#lease, this.#partitions));
-    try {
-      await Promise.race([opening, this.#end.promise]);
-      if (this.#opening === opening) this.#isOpen = true;
-    } catch (error) {
-      if (this.#opening === opening) this.#opening = undefined;
-      throw error;
-    }
+    void Promise.allSettled([this.#ticking]).then(() => this.#open().catch(() => undefined));
   }
 
   /** Runs a handler, and none once the runner stops: what is refused here was not committed and comes again. */
-  async #run(lease: Lease, handler: () => Promise<void>): Promise<void> {
+  async #run(lease: Lease, handler: (current: UnderLease) => Promise<void>): Promise<void> {
     while (this.#ticking) await this.#ticking.catch(() => undefined);
     if (this.#stopping) throw stopping();
-    this.#hold(lease);
-    const running = handler();
+    if (lease !== this.#current.lease) this.#current = new UnderLease(lease, this.#current.partitions);
+    const running = handler(this.#current);
     this.#running.add(running);
     await running.finally(() => this.#running.delete(running));
   }
 
-  /** What was processed under another lease is not ours to commit. */
-  #hold(lease: Lease): void {
-    if (lease === this.#lease) return;
-    this.#lease = lease;
-    this.#opening = undefined;
-    this.#isOpen = false;
-    this.#forgetAll();
+  async #take(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
+    const fresh = current.unparked(records);
+    if (fresh.length > 0) await this.#onTable(current, () => this.#process(fresh, current));
+    for (const record of records) current.processed(record);
   }
 
-  #forgetAll(): void {
-    this.#processed.clear();
-    this.#parked.clear();
-  }
-
-  async #take(records: readonly StreamRecord[], lease: Lease): Promise<void> {
-    const fresh = this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(placeOf(record))));
-    if (fresh.length > 0) await this.#onTable(lease, () => this.#process(fresh, lease));
-    if (lease === this.#lease) for (const record of records) this.#done(placeOf(record));
-  }
-
-  async #process(records: readonly StreamRecord[], lease: Lease): Promise<void> {
+  async #process(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
     try {
-      await deliver(this.processor, records, lease);
+      await deliver(this.processor, records, current.lease);
       this.#counts.processed += records.length;
     } catch (error) {
-      this.#failed('a batch failed', error, lease);
+      this.#failed('a batch failed', error, current.lease);
       if (!isOfARecord(error)) throw error;
-      const [first] = records;
-      if (records.length === 1) await this.#park(placeOf(first!), first!, this.log.encoded(first!), error, lease);
-      else for (const record of records) await this.#process([record], lease);
+      const [first] = records as [StreamRecord];
+      if (records.length > 1) for (const record of records) await this.#process([record], current);
+      else await this.#park({ ...first, bytes: this.log.encoded(first), reason: reasonOf(error) }, error, current);
     }
   }
 
-  async #refuse(record: Unreadable, lease: Lease): Promise<void> {
-    const place = { topic: record.topic.name, partition: record.partition, offset: record.offset };
-    if (!this.#parked.has(placeName(place))) await this.#park(place, record, record.bytes, new Error(record.reason), lease);
-    if (lease === this.#lease) this.#done(place);
+  async #refuse(record: Unreadable, current: UnderLease): Promise<void> {
+    if (current.unparked([record]).length > 0) await this.#park(record, new Error(record.reason), current);
+    current.processed(record);
   }
 
-  async #park(place: Place, { key, headers }: Parked, bytes: Uint8Array, error: unknown, lease: Lease): Promise<void> {
+  async #park(record: Unreadable, error: unknown, current: UnderLease): Promise<void> {
     const { name: group } = this.#group;
-    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000);
-    const { topic, partition, offset } = place;
-    const from = { topic, partition: `${partition}`, offset: `${offset}` };
-    try {
-      await this.log.appendBytes(deadLettersOf(topic), key, bytes, {
-        reason,
-        ...from,
-        group,
-        [attemptsHeader]: `${attemptsOf(headers) + 1}`,
-      });
-    } catch (cause) {
-      this.#failed(`the record of ${placeName(place)} cannot be parked, and its partition waits`, cause, lease);
-      throw cause;
-    }
-    this.#parked.set(placeName(place), place);
+    const place = placeName(record);
+    const cannot = `the record of ${place} cannot be parked, and its partition waits`;
+    await this.#told(cannot, current.lease, () => park(this.log, group, record));
+    current.parked(record);
     this.#counts.parked++;
-    this.options.report(`group ${group} parked the record of ${placeName(place)} in ${topic}.dlq`, error);
+    this.options.report(`group ${group} parked the record of ${place} in ${deadLettersOf(record.topic.name)}`, error);
   }
 
-  #done({ topic, partition, offset }: Place): void {
-    this.#processed.set(partitionName({ topic, partition }), { topic, partition, offset: offset + 1 });
+  #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
+    return work().catch((error: unknown) => {
+      this.#failed(what, error, lease);
+      throw error;
+    });
   }
 
   /** What is given up with its lease is no failure: it comes again to whoever has the partitions then. */
@@ -310,33 +247,4 @@ export class Runner {
 }
 
 const stopping = (): Error => new Error('the runner stops');
-
-/** What a dead letter keeps of a record beside its bytes. */
-interface Parked {
-  readonly key: string;
-  readonly headers: Headers;
-}
-
-/** A record by its place; a Position has the same shape but names the next one. */
-interface Place {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-}
-
-const placeOf = ({ topic, partition, offset }: StreamRecord): Place => ({ topic: topic.name, partition, offset });
-const partitionName = ({ topic, partition }: Pick<Place, 'topic' | 'partition'>): string => `${topic}/${partition}`;
-const placeName = ({ topic, partition, offset }: Place): string => `${topic}/${partition} at offset ${offset}`;
-
-/** Whether another attempt with the same record would fail for ever while other records work. */
-function isOfARecord(error: unknown): boolean {
-  if (isWantOfMemory(error)) return false;
-  if (!(error instanceof TelemetryError)) return true;
-  return !error.retryable && error.code !== 'store_corrupt' && error.code !== 'log_corrupt';
-}
-
-/** What V8 and Node say when there is no memory for a buffer. */
-function isWantOfMemory(error: unknown): boolean {
-  const { name, message } = (error ?? {}) as Partial<Error>;
-  return name === 'RangeError' && /Array buffer allocation failed|Failed to allocate memory/.test(message ?? '');
-}
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
