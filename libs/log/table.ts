@@ -1,4 +1,5 @@
 import { during, type Lease } from '#model';
+import { partitionOf } from './partition.js';
 import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
 import { entry, tombstone, type Entry, type StreamRecord, type Topic, type Unreadable } from './topic.js';
@@ -10,9 +11,13 @@ export const maxUnwritten = 10_000;
 const heldHeader = 'outputs';
 export const maxHeldBytes = 60_000;
 
+/** Keys of a table in all partitions together. Each partition may have its share of them. */
+export const maxKeys = 1_000_000;
+
 /**
  * The state of a reactor: a compacted topic with the keys and the partitions of the reactor's inputs. All keys of the partitions that a member
- * has are in its memory: as in a view, up to a million.
+ * has are in its memory, and those of all partitions in the memory of a view of the topic. So a partition that has its share of `maxKeys` takes
+ * no new key: the record that wants one is parked, and records of known keys go on. Keys that are in the log when the table is read are all kept.
  *
  * An output, such as an alert, may depend on a clock or on a view, so that it would be another one if it were decided again after a crash.
  * It is therefore durable before anybody sees it: the record of the key holds its outputs in a header, and only when that record is in the log
@@ -41,7 +46,8 @@ export class Table<V> {
    *
    * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.
    * @param outputs follow the record into the log, in this order.
-   * @throws RangeError when the outputs of the key that are not written yet are too large for one record.
+   * @throws RangeError when the key is new and its partition has its share of `maxKeys`, or when the outputs of the key that are not written
+   * yet are too large for one record.
    */
   set(key: string, value: V | null, outputs: readonly Entry[] = []): void {
     this.#current.set(key, value, outputs);
@@ -84,6 +90,8 @@ export class Table<V> {
 /** What a table knows and holds under one lease: all of it goes with the lease. */
 class State<V> {
   readonly values = new Map<string, V>();
+  /** Keys of each partition. */
+  readonly #sizes = new Map<number, number>();
   readonly #unwritten = new Set<string>();
   /** Outputs that no record in the log holds yet, in their order. */
   readonly #outputs = new Map<string, readonly Output[]>();
@@ -106,6 +114,7 @@ class State<V> {
   }
 
   set(key: string, value: V | null, entries: readonly Entry[]): void {
+    if (value !== null && !this.values.has(key)) this.#checkRoom(key);
     const before = this.#outputs.get(key);
     if (before || entries.length > 0) {
       const outputs = [...(before ?? []), ...entries.map((one) => this.#output(one))];
@@ -113,8 +122,7 @@ class State<V> {
         throw new RangeError(`a record of ${this.topic.name} holds at most ${maxHeldBytes} bytes of outputs, and a tombstone none`);
       this.#outputs.set(key, outputs);
     }
-    if (value === null) this.values.delete(key);
-    else this.values.set(key, value);
+    this.#put(key, value);
     this.#unwritten.add(key);
   }
 
@@ -187,9 +195,33 @@ class State<V> {
     return { topic: topic.name, key, bytes: this.log.encoded({ topic, value }), headers };
   }
 
-  #take({ key, value, headers }: StreamRecord): void {
+  /** @throws RangeError when the partition of a new key has no room for it. */
+  #checkRoom(key: string): void {
+    const { name, partitions } = this.topic;
+    const partition = this.#partitionOf(key);
+    const share = Math.ceil(maxKeys / partitions);
+    if ((this.#sizes.get(partition) ?? 0) < share) return;
+    throw new RangeError(
+      `the table of ${name} is full: its partition ${partition} has ${share} keys and takes a new one only when another one ends`,
+    );
+  }
+
+  #put(key: string, value: V | null): void {
+    const before = this.values.size;
     if (value === null) this.values.delete(key);
-    else this.values.set(key, value as V);
+    else this.values.set(key, value);
+    const more = this.values.size - before;
+    if (more === 0) return;
+    const partition = this.#partitionOf(key);
+    this.#sizes.set(partition, (this.#sizes.get(partition) ?? 0) + more);
+  }
+
+  #partitionOf(key: string): number {
+    return partitionOf(Buffer.from(key), this.topic.partitions);
+  }
+
+  #take({ key, value, headers }: StreamRecord): void {
+    this.#put(key, value as V | null);
     const text = headers[heldHeader];
     if (value !== null && text !== undefined) this.#held.set(key, unheld(text));
     else this.#held.delete(key);
@@ -198,7 +230,7 @@ class State<V> {
   /** As a view does: the topic says what becomes of the key. */
   #refuse({ key }: Unreadable): void {
     if (this.topic.unreadable === 'skipped') return;
-    this.values.delete(key);
+    this.#put(key, null);
     this.#held.delete(key);
   }
 }

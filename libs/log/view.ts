@@ -8,7 +8,7 @@ export interface Change<V> {
   readonly value: V | null;
 }
 
-/** A compacted topic followed in memory, up to a million keys. */
+/** A compacted topic followed in memory: about a million keys, to which those who write the topic keep; see `maxKeys` of a table. */
 export interface View<V> {
   get(key: string): V | undefined;
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
