@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AnyTopic, StreamRecord, Unreadable } from '#log';
+import type { AnyTopic, FollowOptions, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { UnknownSchema, type AvroCodec } from '#topics';
 import { unpack, type Chunk, type Raw } from './chunk.js';
@@ -7,37 +7,45 @@ import { LogRecord } from './log-record.js';
 import type { ReadRequest } from './log-file.js';
 import type { Tail } from './tail.js';
 
-/** What a follower reads from. */
+/** The log, as those see it who read on as it grows. */
 export interface Followed {
   readonly codec: AvroCodec;
   readonly tail: Tail;
   /** Offset of the next record; what is before it is durable. */
   readonly head: number;
   read(request: ReadRequest): Promise<Chunk>;
+  /** Milliseconds since the log has ended; 0 while it lives. */
+  ageMs(): number;
+  /** This reading takes no more. */
+  left(reading: Reading): void;
 }
 
-/** Who gets the records. */
-export interface Receiver {
-  /** False for a record that it has already. */
+/** Something that reads on as the log grows. */
+export interface Reading {
+  /** Everything before this offset has been handed over, or is of no interest: memory need not hold it for this reading. */
+  readonly position: number;
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/** What is handed over, and to whom. */
+export interface Receiver extends Pick<FollowOptions, 'topics' | 'to' | 'asBytes' | 'take' | 'unreadable' | 'stopped'> {
+  /** False for a record that the receiver has already, or has no use for. */
   wants(topic: string, partition: number, offset: number): boolean;
-  /** A rejection gives the same records again, after a pause. What returns nothing is done at once. */
-  take(records: readonly StreamRecord[]): Promise<void> | void;
-  unreadable(record: Unreadable): Promise<void> | void;
-  /** The log cannot be read any further. */
-  failed(error: Error): void;
 }
 
 const batchBytes = 1 << 20;
-const pauseMs = { first: 100, longest: 5_000 };
+const pauseMs = { first: 100, max: 5_000 };
 
-/** Goes through the log from an offset on, without an end: from the file while it is behind, from the tail once it keeps up. */
+/** Hands over the records of a log from an offset on: from the file while it is behind, from the tail in memory once it keeps up. */
 export class Follower {
   readonly #topics: ReadonlyMap<string, AnyTopic>;
   readonly #names: Omit<ReadRequest, 'from'>;
   readonly #stopping = new AbortController();
-  /** Read from the file and not yet taken. */
+  /** Records that were read from the file and are not taken yet. */
   #chunk: Raw[] = [];
   #chunkEnd = 0;
+  /** The chunk after this one, which the log's thread reads while the receiver is busy. */
   #coming: { readonly from: number; readonly chunk: Promise<Chunk> } | undefined;
   #position: number;
   #busy: Promise<void> | undefined;
@@ -46,17 +54,13 @@ export class Follower {
   #why: Error = new TelemetryError('log_unavailable', 'The log is not read any more.', { retryAfterS: 1 });
   #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
 
-  /**
-   * @param position offset of the next record that the receiver has not been given.
-   * @param asBytes hands over bytes instead of values.
-   */
+  /** @param position offset of the next record that the receiver has not been given. */
   constructor(
     private readonly log: Followed,
-    topics: readonly AnyTopic[],
     position: number,
     private readonly receiver: Receiver,
-    private readonly asBytes = false,
   ) {
+    const { topics } = receiver;
     this.#position = position;
     this.#topics = new Map(topics.map((topic) => [topic.name, topic]));
     const names = (cleanup: AnyTopic['cleanup']): string[] => topics.filter((it) => it.cleanup === cleanup).map((it) => it.name);
@@ -68,7 +72,7 @@ export class Follower {
     return this.#position;
   }
 
-  /** Hands over what there is; a receiver that is not busy has got it, or its first part, when this returns. */
+  /** Hands over what there is. A receiver that is not busy has all of it, or the first batch, when `wake` returns. */
   wake(): void {
     while (!this.#busy && !this.#stopping.signal.aborted) {
       const step = this.#step();
@@ -81,6 +85,14 @@ export class Follower {
   /** Milliseconds since the receiver had taken everything that was in the log. */
   ageMs(): number {
     return this.#behindSinceMs === undefined ? 0 : performance.now() - this.#behindSinceMs;
+  }
+
+  /** Records before `end` that wait for the receiver. What memory no longer holds counts in full: the receiver may want all of it. */
+  waiting(end = Infinity): number {
+    const { tail } = this.log;
+    let records = Math.max(0, Math.min(end, tail.from) - this.#position);
+    for (const record of tail.since(this.#position)) if (this.#isWanted(record)) records++;
+    return records;
   }
 
   /** Resolves once the receiver has taken everything before `offset`. Rejects when the log is not read so far. */
@@ -110,12 +122,12 @@ export class Follower {
 
   #announce(): void {
     if (this.#arrivals.length === 0) return;
-    const [there, still] = [
-      this.#arrivals.filter((it) => it.offset <= this.#position),
-      this.#arrivals.filter((it) => it.offset > this.#position),
-    ];
-    this.#arrivals = still;
-    for (const { resolve } of there) resolve();
+    for (const { offset, resolve } of this.#arrivals) if (offset <= this.#position) resolve();
+    this.#arrivals = this.#arrivals.filter(({ offset }) => offset > this.#position);
+  }
+
+  #isWanted({ topic, partition, offset }: StreamRecord): boolean {
+    return this.#topics.has(topic.name) && this.receiver.wants(topic.name, partition, offset);
   }
 
   #fetch(): Promise<void> {
@@ -128,7 +140,7 @@ export class Follower {
     });
   }
 
-  /** Nothing when the log is damaged there. Meanwhile the thread reads what comes after it. */
+  /** Undefined when the log can be read no further. A reading with an end gives up at the first failure; others go on when it has passed. */
   async #read(): Promise<Chunk | undefined> {
     const position = this.#position;
     const coming = this.#coming?.from === position ? this.#coming.chunk : this.#request(position);
@@ -138,15 +150,16 @@ export class Follower {
       if (chunk.next < this.log.tail.from) this.#coming = { from: chunk.next, chunk: this.#request(chunk.next) };
       return chunk;
     } catch (cause) {
-      if (!(cause instanceof TelemetryError) || cause.code !== 'log_corrupt') throw cause;
-      this.fail(cause);
+      const isForGood = this.receiver.to === 'end' || (cause instanceof TelemetryError && cause.code === 'log_corrupt');
+      if (!isForGood) throw cause;
+      this.#fail(cause as Error);
       return undefined;
     }
   }
 
   #request(from: number): Promise<Chunk> {
     const chunk = this.log.read({ from, ...this.#names });
-    // Whoever waits for it hears of a failure; after a stop nobody does.
+    // A failure is handled where the chunk is awaited; after a stop nobody awaits it.
     chunk.catch(() => undefined);
     return chunk;
   }
@@ -156,12 +169,12 @@ export class Follower {
     let bytes = 0;
     let next = this.log.head;
     for (const record of this.log.tail.since(this.#position)) {
-      if (!this.#topics.has(record.topic.name) || !this.receiver.wants(record.topic.name, record.partition, record.offset)) continue;
+      if (!this.#isWanted(record)) continue;
       if (bytes >= batchBytes) {
         next = record.offset;
         break;
       }
-      records.push(this.asBytes ? LogRecord.asBytes(record, this.log.codec) : record);
+      records.push(this.receiver.asBytes ? LogRecord.asBytes(record, this.log.codec) : record);
       bytes += record.bytes;
     }
     this.#position = next;
@@ -174,9 +187,9 @@ export class Follower {
       const raw = this.#chunk[records.length]!;
       try {
         const topic = this.#topics.get(raw.topic)!;
-        records.push(this.asBytes ? LogRecord.raw(topic, raw) : LogRecord.decode(this.log.codec, topic, raw));
+        records.push(this.receiver.asBytes ? LogRecord.raw(topic, raw) : LogRecord.decode(this.log.codec, topic, raw));
       } catch (cause) {
-        // Those before it go first; then it comes again, as the first one.
+        // The records before it are handed over first; then it comes again, as the first one.
         if (records.length === 0) return this.#refuse(raw, cause as Error);
         break;
       }
@@ -193,14 +206,13 @@ export class Follower {
 
   #hand(records: readonly StreamRecord[]): Promise<void> | void {
     if (records.length === 0) return undefined;
-    const done = this.receiver.take(records);
-    return (
-      done &&
-      this.#untilDone(
-        () => done,
-        () => this.receiver.take(records),
-      )
-    );
+    const take = (): Promise<void> | void => this.receiver.take(records);
+    try {
+      const done = take();
+      return done && this.#untilDone(() => done, take);
+    } catch (error) {
+      return this.#untilDone(() => Promise.reject(error), take);
+    }
   }
 
   async #refuse(raw: Raw, reason: Error): Promise<void> {
@@ -221,10 +233,10 @@ export class Follower {
     }
   }
 
-  /** Tries again, after ever longer pauses, until it works or until it is told to stop. */
+  /** Tries `work`, and then `again` after ever longer pauses, until it succeeds or the follower is stopped. */
   async #untilDone(work: () => Promise<void> | void, again = work): Promise<void> {
     let attempt = work;
-    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
         await attempt();
         return;
@@ -236,11 +248,11 @@ export class Follower {
     }
   }
 
-  /** Stops here for good. */
-  fail(error: Error): void {
+  #fail(error: Error): void {
+    if (this.#stopping.signal.aborted) return;
     this.#why = error;
     this.#end();
-    this.receiver.failed(error);
+    this.receiver.stopped(error);
   }
 
   #end(): void {

@@ -1,62 +1,46 @@
-import type { Following, FollowOptions, StreamRecord, Unreadable } from '#log';
-import { Follower, type Followed, type Receiver } from './follower.js';
-
-/** What a following needs of the log beside reading it. */
-export interface FollowedLog extends Followed {
-  /** Milliseconds since the log has ended; 0 while it lives. */
-  ageMs(): number;
-  /** Nothing more is to be read. */
-  left(following: LogFollowing): void;
-}
+import type { Following, FollowOptions } from '#log';
+import { Follower, type Followed, type Reading } from './follower.js';
 
 /** Topics that are read without a group. */
-export class LogFollowing implements Following, Receiver {
+export class LogFollowing implements Following, Reading {
   readonly #follower: Follower;
-  readonly #names: ReadonlySet<string>;
   /** Offset after the last record that is wanted. */
   readonly #end: number;
-  /** By topic and partition, when only the named ones are wanted. */
-  readonly #from: ReadonlyMap<string, number> | undefined;
 
   constructor(
-    private readonly log: FollowedLog,
-    private readonly options: FollowOptions,
+    private readonly log: Followed,
+    options: FollowOptions,
   ) {
-    const { topics, from, to, asBytes } = options;
-    this.#names = new Set(topics.map(({ name }) => name));
-    this.#end = to === 'end' ? log.head : Infinity;
-    this.#from = typeof from === 'string' ? undefined : new Map(from.map((it) => [placeName(it.topic, it.partition), it.offset]));
-    const start = from === 'beginning' ? 0 : Math.min(log.head, ...(this.#from?.values() ?? []));
-    this.#follower = new Follower(log, topics, start, this, asBytes);
-    if (to === 'end') this.caughtUp().then(() => this.stop(), ignore);
+    const { from, to, partitions } = options;
+    const end = to === 'end' ? log.head : Infinity;
+    const positions = typeof from === 'string' ? undefined : new Map(from.map((it) => [partitionName(it.topic, it.partition), it.offset]));
+    const start = from === 'beginning' ? 0 : Math.min(log.head, ...(positions?.values() ?? []));
+    this.#end = end;
+    this.#follower = new Follower(log, start, {
+      ...options,
+      wants: (topic, partition, offset) =>
+        offset < end &&
+        (!partitions || partitions.includes(partition)) &&
+        (!positions || offset >= (positions.get(partitionName(topic, partition)) ?? Infinity)),
+      stopped: (error) => {
+        log.left(this);
+        options.stopped(error);
+      },
+    });
+    if (to === 'end')
+      this.caughtUp().then(
+        () => this.stop(),
+        () => undefined,
+      );
   }
 
-  /** Everything before this offset has been handed over, or is of no interest. */
+  /** Everything before this offset has been handed over, or is of no interest; `Infinity` once the end is reached. */
   get position(): number {
     return this.#follower.position >= this.#end ? Infinity : this.#follower.position;
   }
 
   wake(): void {
     this.#follower.wake();
-  }
-
-  wants(topic: string, partition: number, offset: number): boolean {
-    const { partitions } = this.options;
-    if (offset >= this.#end || (partitions && !partitions.includes(partition))) return false;
-    return !this.#from || offset >= (this.#from.get(placeName(topic, partition)) ?? Infinity);
-  }
-
-  take(records: readonly StreamRecord[]): Promise<void> | void {
-    return orRejected(() => this.options.take(records));
-  }
-
-  unreadable(record: Unreadable): Promise<void> | void {
-    return orRejected(() => this.options.unreadable(record));
-  }
-
-  failed(error: Error): void {
-    this.log.left(this);
-    this.options.stopped(error);
   }
 
   caughtUp(): Promise<void> {
@@ -68,12 +52,7 @@ export class LogFollowing implements Following, Receiver {
   }
 
   lag(): number {
-    if (this.position === Infinity) return 0;
-    const { tail } = this.log;
-    let records = Math.max(0, Math.min(this.#end, tail.from) - this.position);
-    for (const { topic, partition, offset } of tail.since(this.position))
-      if (this.#names.has(topic.name) && this.wants(topic.name, partition, offset)) records++;
-    return records;
+    return this.position === Infinity ? 0 : this.#follower.waiting(this.#end);
   }
 
   async stop(): Promise<void> {
@@ -82,14 +61,4 @@ export class LogFollowing implements Following, Receiver {
   }
 }
 
-const placeName = (topic: string, partition: number): string => `${partition} ${topic}`;
-const ignore = (): void => undefined;
-
-/** What throws at once is tried again like what rejects. */
-function orRejected(work: () => Promise<void> | void): Promise<void> | void {
-  try {
-    return work();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
+const partitionName = (topic: string, partition: number): string => `${partition} ${topic}`;

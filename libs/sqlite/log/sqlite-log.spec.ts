@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, type Entry, type StreamRecord } from '#log';
+import { entry, readLog, type Entry, type StreamRecord } from '#log';
 import type { EventBatch } from '#model';
 import { groupsContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
 import { events, sources } from '#topics';
@@ -97,6 +97,15 @@ describe('of a log in the same process', () => {
     expect(Math.max(...file.positions('g').map(({ next }) => next))).toBeGreaterThan(2_000);
     file.close();
     subject = await openTestLog(subject.dir);
+  });
+
+  it('a reading that has an end rejects when the file can be read no more', async () => {
+    await subject.log.append([saying(0)]);
+    subject = await subject.reopen();
+    const { log } = subject;
+    subject = await subject.crash();
+    const reading = readLog(log, { topics: [events], from: 'beginning', take: () => undefined });
+    await expect(reading).rejects.toMatchObject({ code: 'log_unavailable' });
   });
 
   it('a consumer stops where the log is damaged, and says where', async () => {

@@ -17,25 +17,19 @@ import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, item, type Item, type Written } from './appender.js';
 import type { Chunk } from './chunk.js';
+import type { Followed, Reading } from './follower.js';
 import type { Opened, ReadRequest } from './log-file.js';
-import { LogFollowing, type FollowedLog } from './log-following.js';
+import { LogFollowing } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
-import { GroupSubscription, type Home } from './subscription.js';
+import { GroupSubscription } from './subscription.js';
 import { Tail } from './tail.js';
-
-/** Something that reads on as the log grows. */
-interface Reading {
-  readonly position: number;
-  wake(): void;
-  stop(): Promise<void>;
-}
 
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
 /** The log in one SQLite file with a thread of its own. A group has one member here. */
-export class SqliteLog implements RecordLog, Home, FollowedLog {
+export class SqliteLog implements RecordLog, Followed {
   readonly tail: Tail;
   /** What the operator should know of the file, as a sentence. */
   readonly warning: string | undefined;
@@ -171,7 +165,7 @@ export class SqliteLog implements RecordLog, Home, FollowedLog {
     await Promise.all(Array.from(byKeeper, ([keeper, its]) => keeper.move(its)));
   }
 
-  left(reading: GroupSubscription | LogFollowing): void {
+  left(reading: Reading): void {
     this.#readings.delete(reading);
     for (const [name, member] of this.#groups) if (member === reading) this.#groups.delete(name);
   }

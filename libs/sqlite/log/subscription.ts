@@ -1,31 +1,27 @@
 import { forever } from '#model';
-import type { ConsumerOptions, Position, StreamRecord, Subscription, Unreadable } from '#log';
-import { Follower, type Followed, type Receiver } from './follower.js';
+import type { ConsumerOptions, Position, StreamRecord, Subscription } from '#log';
+import { Follower, type Followed, type Reading } from './follower.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
-/** What a subscription needs of the log beside reading it. */
-export interface Home extends Followed {
-  left(subscription: GroupSubscription): void;
-}
-
-/** An idle group's floor is saved on the way once it has moved so far: a restart then need not go through what others wrote. */
+/** The floor of an idle group is saved with other commits once it has moved so far: a restart need not read again what others wrote. */
 const driftRecords = 1_000;
 
-type Place = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
+type Delivered = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
 
-/** The one member of a consumer group. It knows which records it handed out and which of them are committed. */
-export class GroupSubscription implements Subscription, Receiver {
+/**
+ * The one member of a consumer group. It knows which records it delivered and which of them are committed. Its floor is the offset before which
+ * everything is committed or of no interest.
+ */
+export class GroupSubscription implements Subscription, Reading {
   readonly #follower: Follower;
-  /** Handed out and perhaps not committed, in offset order. */
-  #out: Place[] = [];
-  /** Offset that each partition of a topic goes on with. */
+  /** Delivered and perhaps not committed, in offset order. */
+  #delivered: Delivered[] = [];
+  /** Committed offset of each partition, by topic. */
   readonly #next = new Map<string, number[]>();
-  /** From here on nothing is committed yet. */
-  readonly #fresh: number;
   #savedFloor: number;
 
   constructor(
-    private readonly home: Home,
+    private readonly log: Followed,
     private readonly options: ConsumerOptions,
     private readonly keeper: Keeper,
     saved: readonly GroupPosition[],
@@ -33,37 +29,29 @@ export class GroupSubscription implements Subscription, Receiver {
     for (const topic of options.topics) this.#next.set(topic.name, nextOffsets(saved, topic));
     const floors = new Map(saved.filter(({ partition }) => partition === everyPartition).map(({ topic, next }) => [topic, next]));
     this.#savedFloor = Math.min(...options.topics.map(({ name }) => floors.get(name) ?? 0));
-    this.#fresh = Math.max(...[...this.#next.values()].flat());
-    this.#follower = new Follower(home, options.topics, this.#savedFloor, this);
+    // From here on nothing is committed when the group begins.
+    const fresh = Math.max(...[...this.#next.values()].flat());
+    this.#follower = new Follower(log, this.#savedFloor, {
+      topics: options.topics,
+      wants: (topic, partition, offset) => offset >= fresh || offset >= this.#nextOf(topic, partition),
+      take: async (records) => {
+        this.#deliver(records);
+        await options.handler(records, forever);
+      },
+      unreadable: async (record) => {
+        this.#deliver([record]);
+        await options.unreadable(record, forever);
+      },
+      stopped: (error) => options.stopped(error),
+    });
   }
 
-  /** Everything before this offset is committed or of no interest. */
   get position(): number {
     return this.#follower.position;
   }
 
   wake(): void {
     this.#follower.wake();
-  }
-
-  wants(topic: string, partition: number, offset: number): boolean {
-    return offset >= this.#fresh || offset >= this.#nextOf(topic, partition);
-  }
-
-  async take(records: readonly StreamRecord[]): Promise<void> {
-    const known = this.#out.at(-1)?.offset ?? -1;
-    for (const { topic, partition, offset } of records) if (offset > known) this.#out.push({ topic, partition, offset });
-    await this.options.handler(records, forever);
-  }
-
-  async unreadable(record: Unreadable): Promise<void> {
-    const { topic, partition, offset } = record;
-    if (offset > (this.#out.at(-1)?.offset ?? -1)) this.#out.push({ topic, partition, offset });
-    await this.options.unreadable(record, forever);
-  }
-
-  failed(error: Error): void {
-    this.options.stopped(error);
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
@@ -77,7 +65,7 @@ export class GroupSubscription implements Subscription, Receiver {
     this.#savedFloor = Math.max(this.#savedFloor, floor);
   }
 
-  /** The floor as rows to save, once that is worth it. */
+  /** The floor as positions to save, once it has moved far enough. */
   drift(): readonly GroupPosition[] {
     const floor = this.#floor();
     if (floor - this.#savedFloor < driftRecords) return [];
@@ -86,23 +74,25 @@ export class GroupSubscription implements Subscription, Receiver {
   }
 
   caughtUp(): Promise<void> {
-    return this.#follower.reached(this.home.head);
+    return this.#follower.reached(this.log.head);
   }
 
   async lag(): Promise<number> {
-    const { tail } = this.home;
-    const behind = Math.max(0, tail.from - this.position);
-    let waiting = 0;
-    for (const { topic } of tail.since(this.position)) if (this.#next.has(topic.name)) waiting++;
-    return this.#out.filter((it) => !this.#isCommitted(it)).length + waiting + behind;
+    return this.#delivered.filter((it) => !this.#isCommitted(it)).length + this.#follower.waiting();
   }
 
   async stop(): Promise<void> {
     await this.#follower.stop();
-    this.home.left(this);
+    this.log.left(this);
   }
 
-  #isCommitted({ topic, partition, offset }: Place): boolean {
+  /** What the handler has rejected comes again, and is known already. */
+  #deliver(records: readonly Delivered[]): void {
+    const known = this.#delivered.at(-1)?.offset ?? -1;
+    for (const { topic, partition, offset } of records) if (offset > known) this.#delivered.push({ topic, partition, offset });
+  }
+
+  #isCommitted({ topic, partition, offset }: Delivered): boolean {
     return offset < this.#nextOf(topic.name, partition);
   }
 
@@ -111,9 +101,9 @@ export class GroupSubscription implements Subscription, Receiver {
   }
 
   #floor(): number {
-    const first = this.#out.findIndex((it) => !this.#isCommitted(it));
-    if (first !== 0) this.#out = first < 0 ? [] : this.#out.slice(first);
-    return this.#out[0]?.offset ?? this.position;
+    const first = this.#delivered.findIndex((it) => !this.#isCommitted(it));
+    if (first !== 0) this.#delivered = first < 0 ? [] : this.#delivered.slice(first);
+    return this.#delivered[0]?.offset ?? this.position;
   }
 
   #floors(next: number): GroupPosition[] {
