@@ -1,6 +1,6 @@
 export { DataFolderError } from './data-folder.js';
 export { takeLock, type LockFile } from './lock-file.js';
-export { type Progress } from './offline/log-pieces.js';
+export { type Progress } from './offline/read-records.js';
 export { rebuild, type ProjectorsOf, type Rebuilt } from './offline/rebuild.js';
 export { verify, type Verification, type VerifyOptions } from './offline/verify.js';
 export { openStorage, type Storage } from './storage.js';

@@ -12,15 +12,15 @@ function censusOf(sources: number, series: number, points: number): Census {
   return census;
 }
 
-const seriesIn = (census: Census, mostPoints: number): number[] =>
-  slicesOf(census, mostPoints).map(({ series }) => series.values().reduce((sum, { size }) => sum + size, 0));
+const seriesIn = (census: Census, maxPoints: number): number[] =>
+  slicesOf(census, maxPoints).map((slice) => slice.values().reduce((sum, { metrics }) => sum + metrics.length, 0));
 
 describe('a slice', () => {
   it.each([
     ['large series, by their points', censusOf(1, 4, 500), 1_100, [2, 2]],
     ['a series that is larger than a slice, alone', censusOf(1, 2, 5_000), 1_000, [1, 1]],
     ['small series, by what each takes however small it is', censusOf(100, 1, 1), 1_000, [30, 30, 30, 10]],
-  ])('takes %s', (_, census, mostPoints, expected) => {
-    expect(seriesIn(census, mostPoints)).toEqual(expected);
+  ])('takes %s', (_, census, maxPoints, expected) => {
+    expect(seriesIn(census, maxPoints)).toEqual(expected);
   });
 });

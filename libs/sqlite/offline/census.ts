@@ -2,7 +2,7 @@ import type { StreamRecord } from '#log';
 import type { EventBatch, PointBatch } from '#model';
 import { points } from '#topics';
 
-/** From the first to the last of some receive times, Unix milliseconds; of none it is empty. */
+/** The first and the last of some receive times, Unix milliseconds; empty when there are none. */
 export class Span {
   constructor(
     public firstMs = Infinity,
@@ -27,7 +27,7 @@ export class Span {
 export class SourceCensus {
   /** When it sent something itself. */
   readonly heard = new Span();
-  /** As `heard`, of what the group that keeps the sources has committed: the least that its record must say. */
+  /** As `heard`, of the records that the group of the sources has committed: the source's own record must cover at least these. */
   readonly tracked = new Span();
   events = 0;
   /** Points of each metric, repeated ones counted each time. */
@@ -63,36 +63,37 @@ export function countRecords(
   }
 }
 
-/** Of which series, and of which sources' events, the content is held at once. */
-export interface Slice {
-  readonly series: Map<SourceCensus, Set<string>>;
-  readonly events: Set<SourceCensus>;
+/** Series and events whose content is held at once, by the key of their source. */
+export type Slice = ReadonlyMap<string, SourceSlice>;
+
+interface SourceSlice {
+  readonly source: SourceCensus;
+  readonly metrics: string[];
+  hasEvents: boolean;
 }
 
-/** What is held beside a point, in points: an event is some numbers and short texts, a series has columns and places in maps of its own. */
+/** Memory in points, 32 bytes each: an event is some numbers and short texts, and a series has columns and map entries of its own. */
 const pointsPerEvent = 8;
 const pointsPerSeries = 32;
 
-/** Cuts everything into slices of at most `mostPoints` each; a series that is larger by itself is a slice. */
-export function slicesOf(census: Census, mostPoints: number): Slice[] {
-  const slices: Slice[] = [];
+/** Cuts everything into slices of at most `maxPoints` each; a series that is larger by itself is a slice. */
+export function slicesOf(census: Census, maxPoints: number): Slice[] {
+  const slices: Map<string, SourceSlice>[] = [];
   let room = 0;
-  const sliceWith = (size: number): Slice => {
+  const take = (key: string, source: SourceCensus, size: number): SourceSlice => {
     if (size > room || slices.length === 0) {
-      slices.push({ series: new Map(), events: new Set() });
-      room = mostPoints;
+      slices.push(new Map());
+      room = maxPoints;
     }
     room -= size;
-    return slices.at(-1)!;
+    const slice = slices.at(-1)!;
+    const its = slice.get(key) ?? { source, metrics: [], hasEvents: false };
+    slice.set(key, its);
+    return its;
   };
-  for (const source of census.values()) {
-    for (const [metric, size] of source.points) {
-      const { series } = sliceWith(size + pointsPerSeries);
-      const metrics = series.get(source);
-      if (metrics) metrics.add(metric);
-      else series.set(source, new Set([metric]));
-    }
-    if (source.events > 0) sliceWith(source.events * pointsPerEvent).events.add(source);
+  for (const [key, source] of census) {
+    for (const [metric, size] of source.points) take(key, source, size + pointsPerSeries).metrics.push(metric);
+    if (source.events > 0) take(key, source, source.events * pointsPerEvent).hasEvents = true;
   }
   return slices;
 }

@@ -93,7 +93,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     expect(first).toEqual([]);
     expect(counts).toMatchObject({ differences: 0, unreadable: 0 });
     expect(Math.min(counts.sources, counts.series, counts.rows, counts.events)).toBeGreaterThan(histories);
-    await expect(verify(await copy(), projectorsOf, { mostPoints: 20 })).resolves.toEqual({ ...counts, first });
+    await expect(verify(await copy(), projectorsOf, { maxPoints: 20 })).resolves.toEqual({ ...counts, first });
   });
 
   it('answers the same after a rebuild, and after another', async () => {

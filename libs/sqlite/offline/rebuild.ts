@@ -1,6 +1,6 @@
 import { renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { deliver, type AnyTopic, type Group, type Processor } from '#log';
+import { deliver, type AnyTopic, type Group, type Processor, type StreamRecord } from '#log';
 import { forever, TelemetryError } from '#model';
 import type { Generation } from '#stores';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
@@ -13,7 +13,7 @@ import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore } from '../store-file.js';
 import { openStores } from '../stores.js';
-import { logPieces, type Progress } from './log-pieces.js';
+import { readRecords, type Progress } from './read-records.js';
 
 export interface Rebuilt {
   /** Records that were projected. */
@@ -52,7 +52,7 @@ export async function rebuild(
   const free = freeBytes(folder.path);
   if (free < bytes) throw new DataFolderError(tooLittleRoom(folder.path, bytes, free));
   try {
-    const rebuilt = await fill(log, log.head, fresh, projectorsOf, onProgress);
+    const rebuilt = await fill(log, fresh, projectorsOf, onProgress);
     replaceStore(fresh, join(folder.path, storeFileName));
     return rebuilt;
   } catch (cause) {
@@ -82,27 +82,20 @@ function tooLittleRoom(folder: string, bytes: number, free: number): string {
   );
 }
 
-async function fill(
-  log: SqliteLog,
-  end: number,
-  file: string,
-  projectorsOf: ProjectorsOf,
-  onProgress: (progress: Progress) => void,
-): Promise<Rebuilt> {
+async function fill(log: SqliteLog, file: string, projectorsOf: ProjectorsOf, onProgress: (progress: Progress) => void): Promise<Rebuilt> {
   const stores = await openStores(file, log.epochs);
   keepPositions(log, stores);
   try {
     const projectors = projectorsOf({ suffix: '', ...stores });
     const topics = new Set<AnyTopic>(projectors.flatMap(({ group }) => group.inputs));
-    let [records, unreadable] = [0, 0];
-    for await (const piece of logPieces(log, [...topics], end)) {
-      await Promise.all(projectors.map((one) => deliver(one, piece.records, forever)));
-      records += piece.records.length;
-      unreadable += piece.unreadable;
-      onProgress({ step: 'rebuild', done: piece.next, total: end });
-    }
+    let records = 0;
+    const take = async (some: readonly StreamRecord[]): Promise<void> => {
+      await Promise.all(projectors.map((one) => deliver(one, some, forever)));
+      records += some.length;
+    };
+    const unreadable = await readRecords(log, [...topics], take, (done) => onProgress({ step: 'rebuild', done, total: log.head }));
     for (const one of projectors) await one.checkpoint?.();
-    await log.save(projectors.flatMap(({ group }) => positionsAt(group, end)));
+    await log.save(projectors.flatMap(({ group }) => positionsAt(group, log.head)));
     await stores.close();
     return { records, unreadable };
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import type { StreamRecord } from '#log';
 import { TelemetryError, type Source } from '#model';
 import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
@@ -14,7 +15,7 @@ import { compareSeries } from './compare-series.js';
 import { damagedPlaces } from './damage.js';
 import { Findings } from './findings.js';
 import { foldSlice } from './fold-slice.js';
-import { logPieces, type Progress } from './log-pieces.js';
+import { readRecords, type Progress } from './read-records.js';
 import type { ProjectorsOf } from './rebuild.js';
 
 export interface Verification {
@@ -36,19 +37,21 @@ export interface Verification {
 
 export interface VerifyOptions {
   readonly onProgress?: (progress: Progress) => void;
-  /** How many differences are named; all are counted. */
-  readonly most?: number;
-  /** Points of the log that are held in memory at once, 32 bytes each; more are taken in several passes. */
-  readonly mostPoints?: number;
+  /** Points of the log that are held in memory at once, 32 bytes each; more are compared in several passes over the log. */
+  readonly maxPoints?: number;
 }
+
+/** Differences that are named; all are counted. */
+const maxNamed = 100;
 
 /**
  * Compares everything that the store of a stopped server answers with a plain fold of its log: raw points, every rollup, names of metrics,
  * events, and sources; and looks at every page, block and row of the store's file for damage. The projectors first bring the store to the
- * log's end, as the next start would. Nothing is appended to the log: sources are compared as far as their group has come. Rejects DataFolderError when the folder is in use, and `log_corrupt`.
+ * log's end, as the next start would. Nothing is appended to the log: sources are compared as far as their group has committed. Rejects
+ * DataFolderError when the folder is in use, and `log_corrupt`.
  */
 export async function verify(dir: string, projectorsOf: ProjectorsOf, options: VerifyOptions = {}): Promise<Verification> {
-  const findings = new Findings(options.most ?? 100);
+  const findings = new Findings(maxNamed);
   try {
     const storage = await openStorage(dir);
     try {
@@ -75,7 +78,6 @@ export async function verify(dir: string, projectorsOf: ProjectorsOf, options: V
 }
 
 class Verifier {
-  readonly #end: number;
   #unreadable = 0;
   #rows = 0;
   #events = 0;
@@ -85,16 +87,17 @@ class Verifier {
     private readonly storage: OpenedStorage,
     private readonly findings: Findings,
     private readonly options: VerifyOptions,
-  ) {
-    this.#end = storage.log.head;
-  }
+  ) {}
 
   async verify(dir: string): Promise<Verification> {
     const census = await this.#count();
     this.#lookAtFile(join(dir, storeFileName), census);
     await this.#compareSources(census);
-    const slices = slicesOf(census, this.options.mostPoints ?? 4_000_000);
-    for (const [at, slice] of slices.entries()) await this.#compareSlice(slice, at / slices.length, 1 / slices.length);
+    const slices = slicesOf(census, this.options.maxPoints ?? 4_000_000);
+    for (const [at, slice] of slices.entries()) {
+      const tell = (part: number): void => this.#tell('compare', Math.round((this.storage.log.head * (at + part)) / slices.length));
+      await this.#compareSlice(slice, tell);
+    }
     return {
       sources: census.size,
       series: census.values().reduce((sum, { points: series }) => sum + series.size, 0),
@@ -108,14 +111,16 @@ class Verifier {
     };
   }
 
+  #tell(step: Progress['step'], done: number): void {
+    this.options.onProgress?.({ step, done, total: this.storage.log.head });
+  }
+
   async #count(): Promise<Census> {
+    const { log } = this.storage;
     const census = new Map<string, SourceCensus>();
-    const isTracked = await this.storage.log.committed(sourcesGroup.name);
-    for await (const piece of logPieces(this.storage.log, [points, events], this.#end)) {
-      countRecords(piece.records, isTracked, census);
-      this.#unreadable += piece.unreadable;
-      this.options.onProgress?.({ step: 'count', done: piece.next, total: this.#end });
-    }
+    const isTracked = await log.committed(sourcesGroup.name);
+    const count = (records: readonly StreamRecord[]): void => countRecords(records, isTracked, census);
+    this.#unreadable = await readRecords(log, [points, events], count, (next) => this.#tell('count', next));
     return census;
   }
 
@@ -123,14 +128,14 @@ class Verifier {
     using db = openStoreForReading(file);
     for (const place of damagedPlaces(db)) this.findings.add({ what: 'damage', expected: 'what was written', found: place });
     try {
-      this.#lookForStrangers(db, census);
+      this.#findStrangers(db, census);
     } catch (cause) {
       throw storeFailure(cause);
     }
   }
 
-  /** Sources that the store knows and the log does not. */
-  #lookForStrangers(db: DatabaseSync, census: Census): void {
+  /** Finds sources that the store knows and the log does not. */
+  #findStrangers(db: DatabaseSync, census: Census): void {
     const known = db.prepare('SELECT org AS orgId, name AS sourceId FROM source UNION SELECT org, source FROM event_source').iterate();
     for (const { orgId, sourceId } of known as Iterable<unknown> as Iterable<Source>) {
       if (!census.has(sourceKey({ orgId, sourceId })))
@@ -170,23 +175,14 @@ class Verifier {
     }
   }
 
-  /** @param begun,share of the whole work, for progress. */
-  async #compareSlice(slice: Slice, begun: number, share: number): Promise<void> {
-    const { series, events: logs } = await foldSlice(this.storage.log, this.#end, slice);
-    const total = series.size + logs.size;
-    const progress = (): void => {
-      const done = Math.round(this.#end * (begun + share * (1 - (series.size + logs.size) / total)));
-      this.options.onProgress?.({ step: 'compare', done, total: this.#end });
-    };
-    for (const [source, folds] of series) {
-      this.#rows += await compareSeries(this.storage.series, source, folds, this.findings);
-      series.delete(source);
-      progress();
-    }
-    for (const [source, log] of logs) {
-      this.#events += await compareEvents(this.storage.events, source, log, this.findings);
-      logs.delete(source);
-      progress();
+  /** @param tell hears which part of the slice is compared. */
+  async #compareSlice(slice: Slice, tell: (part: number) => void): Promise<void> {
+    const folds = await foldSlice(this.storage.log, slice);
+    for (const [key, { source, series, events: log }] of folds) {
+      if (series.size > 0) this.#rows += await compareSeries(this.storage.series, source, series, this.findings);
+      if (log) this.#events += await compareEvents(this.storage.events, source, log, this.findings);
+      folds.delete(key);
+      tell(1 - folds.size / slice.size);
     }
   }
 }

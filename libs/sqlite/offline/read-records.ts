@@ -1,0 +1,33 @@
+import { readLog, type AnyTopic, type StreamRecord } from '#log';
+import type { SqliteLog } from '../log/sqlite-log.js';
+
+/** How far a pass over the log has come, in offsets. */
+export interface Progress {
+  readonly step: 'rebuild' | 'count' | 'compare';
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Hands over all records of some topics, and says after each batch before which offset everything is taken. Resolves with how many records cannot
+ * be decoded, which are in no projection. Rejects `log_corrupt` at the first damaged row, and with what `take` rejects with.
+ */
+export async function readRecords(
+  log: SqliteLog,
+  topics: readonly AnyTopic[],
+  take: (records: readonly StreamRecord[]) => Promise<void> | void,
+  onTaken: (next: number) => void = () => {},
+): Promise<number> {
+  let unreadable = 0;
+  await readLog(log, {
+    topics,
+    from: 'beginning',
+    take: async (records) => {
+      await take(records);
+      onTaken(records.at(-1)!.offset + 1);
+    },
+    unreadable: () => void unreadable++,
+  });
+  onTaken(log.head);
+  return unreadable;
+}
