@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { syncFolder, writeDurably } from './durable-file.js';
+import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
 /** What the files of a folder look like. A greater number means that this version must not touch them. */
@@ -25,7 +25,6 @@ export function openDataFolder(dir: string): DataFolder {
   const path = resolve(dir);
   const format = join(path, 'FORMAT');
   refuseNewer(path, format);
-  makeFolder(path);
   const lock = lockFolder(path);
   if (!existsSync(format)) writeDurably(format, `headwater ${formatVersion}\n`);
   return { path, release: () => lock.release() };
@@ -42,29 +41,15 @@ function refuseNewer(path: string, format: string): void {
   );
 }
 
-function makeFolder(path: string): void {
+function lockFolder(path: string): LockFile {
+  let lock: LockFile | undefined;
   try {
     const made = mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (made) syncFolder(dirname(made));
+    if (made) sync(dirname(made));
+    lock = takeLock(join(path, 'lock'));
   } catch (cause) {
-    throw unusable(path, cause);
+    throw new DataFolderError(`The data folder ${path} cannot be used: ${(cause as Error).message}.`, { cause });
   }
-}
-
-function lockFolder(path: string): LockFile {
-  const lock = lockIn(path);
   if (lock) return lock;
   throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`);
-}
-
-function lockIn(path: string): LockFile | undefined {
-  try {
-    return takeLock(join(path, 'lock'));
-  } catch (cause) {
-    throw unusable(path, cause);
-  }
-}
-
-function unusable(path: string, cause: unknown): DataFolderError {
-  return new DataFolderError(`The data folder ${path} cannot be used: ${(cause as Error).message}.`, { cause });
 }

@@ -1,7 +1,15 @@
-import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
-import { makePrivate } from './durable-file.js';
+import { makePrivate, sync } from './durable-file.js';
+import type { Epoch } from './log/epochs.js';
+
+/** What the writing thread is told of the file. */
+export interface StoreFile {
+  readonly file: string;
+  /** Of the log that the store is made from, oldest first; none for a store without a log. */
+  readonly epochs: readonly Epoch[];
+}
 
 /** What the tables of the store look like: raise it when they change. A store of any other format is made again from the log at the start. */
 export const storeFormat = 2;
@@ -58,12 +66,7 @@ export function settleStore(file: string): void {
   if (statSync(wal, { throwIfNoEntry: false })?.size)
     throw new TelemetryError('store_unavailable', 'The write-ahead file cannot be emptied.');
   for (const left of [wal, `${file}-shm`]) rmSync(left, { force: true });
-  const written = openSync(file, 'r+');
-  try {
-    fsyncSync(written);
-  } finally {
-    closeSync(written);
-  }
+  sync(file);
 }
 
 /** Removes the file and all that SQLite keeps beside it. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { checkRow, columnsChecksum } from './checksum.js';
 import type { Epoch } from './log/epochs.js';
-import { checkRow, rowChecksum } from './series/tables.js';
 
 /** From which log a store was made, and how much of it. */
 interface Row {
@@ -41,7 +41,7 @@ export class StoreOrigin {
     if (!oldest || next <= 0) return;
     this.#next = Math.max(this.#next, next);
     const { id } = this.epochs.findLast(({ start }) => start < this.#next) ?? oldest;
-    this.#put.run(oldest.id, id, this.#next, rowChecksum(oldest.id, id, this.#next));
+    this.#put.run(oldest.id, id, this.#next, columnsChecksum(oldest.id, id, this.#next));
   }
 }
 

@@ -1,9 +1,10 @@
 import type { EventStore, SeriesStore } from '#stores';
 import { SqliteEventStore } from './events/event-store.js';
-import { SqliteSeriesStore } from './series/series-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from './store-threads.js';
+import { SqliteSeriesStore } from './series/series-store.js';
+import type { StoreFile } from './store-file.js';
+import { WorkerThread } from './worker.js';
 
 /** The projections in one file. */
 export interface Stores {
@@ -23,7 +24,7 @@ export interface Stores {
 export async function openStores(file: string, epochs: readonly Epoch[]): Promise<Stores> {
   const threads = await startStoreThreads(file, epochs);
   try {
-    const series = await SqliteSeriesStore.open(threads);
+    const series = await SqliteSeriesStore.open(threads.writer, threads.reader);
     return {
       series,
       events: new SqliteEventStore(threads.writer, threads.reader),
@@ -47,4 +48,41 @@ export async function openStores(file: string, epochs: readonly Epoch[]): Promis
     await endStoreThreads(threads);
     throw cause;
   }
+}
+
+/** The two threads of the file that the stores share. */
+export interface StoreThreads {
+  readonly writer: WorkerThread;
+  readonly reader: WorkerThread;
+}
+
+/**
+ * Starts the writer first, as it makes the file and its tables. Rejects `store_corrupt` when the file is damaged and `store_unavailable` when it
+ * cannot be opened.
+ */
+export async function startStoreThreads(file: string, epochs: readonly Epoch[]): Promise<StoreThreads> {
+  const start = async (name: string, data: unknown): Promise<WorkerThread> =>
+    (await WorkerThread.start(new URL(name, import.meta.url), data, 'store_unavailable', 'ready'))[0];
+  const writer = await start('./store-writer.worker.js', { file, epochs } satisfies StoreFile);
+  try {
+    return { writer, reader: await start('./store-reader.worker.js', file) };
+  } catch (cause) {
+    await writer.terminate();
+    throw cause;
+  }
+}
+
+/** Waits for the calls that were made before, then closes the file so that its write-ahead file is empty. */
+export async function closeStoreThreads({ writer, reader }: StoreThreads): Promise<void> {
+  try {
+    await reader.call('close');
+    await writer.call('close');
+  } finally {
+    await endStoreThreads({ writer, reader });
+  }
+}
+
+/** Ends both threads where they stand, as a crash would. */
+export async function endStoreThreads({ writer, reader }: StoreThreads): Promise<void> {
+  await Promise.all([writer.terminate(), reader.terminate()]);
 }

@@ -16,7 +16,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** What our threads make lives short; Node's 48 MB for each would only stand idle. */
+/** Objects in these threads live short: of Node's 48 MB for each thread most would stay unused. */
 const maxYoungGenerationSizeMb = 12;
 
 /** A result that moves array buffers to the caller instead of copying them. */
@@ -35,17 +35,28 @@ export class WorkerThread {
   #nextId = 1;
   #ended: Error | undefined;
   #endedMs: number | undefined;
-  /** Not 0 once the thread shall answer no more calls. */
+  /** Not 0 once the thread is to answer no more calls. */
   readonly #halt = new Int32Array(new SharedArrayBuffer(4));
 
   /** @param lost the error code for calls that the thread can no longer answer. */
-  constructor(file: URL, workerData: unknown, lost: ErrorCode) {
+  private constructor(file: URL, workerData: unknown, lost: ErrorCode) {
     this.#lost = lost;
     this.#worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
     this.#worker.postMessage(this.#halt, []);
+  }
+
+  /** Starts a thread and makes its first call, which says whether it can be used; resolves with the thread and the answer. */
+  static async start<T>(file: URL, workerData: unknown, lost: ErrorCode, first: string): Promise<readonly [WorkerThread, T]> {
+    const thread = new WorkerThread(file, workerData, lost);
+    try {
+      return [thread, await thread.call<T>(first)];
+    } catch (cause) {
+      await thread.terminate();
+      throw cause;
+    }
   }
 
   /** Rejects with the error that the handler threw, or with the `lost` code when the thread has ended. */
@@ -58,14 +69,14 @@ export class WorkerThread {
     });
   }
 
-  /** When it ended, on the monotonic clock; undefined while it lives. */
+  /** When the thread ended, on the monotonic clock; undefined while it lives. */
   get endedMs(): number | undefined {
     return this.#endedMs;
   }
 
   /**
-   * Ends the thread after the call that it is answering, as a crash would between two transactions; calls that wait reject. Node aborts
-   * the whole process when a thread is ended within zstd.
+   * Ends the thread after the call that it is answering, as a crash between two transactions would; calls that wait reject. It is not ended within a
+   * call, because Node aborts the whole process when a thread ends within zstd.
    */
   async terminate(): Promise<void> {
     Atomics.store(this.#halt, 0, 1);
@@ -95,7 +106,7 @@ export class WorkerThread {
   }
 }
 
-/** What a thread can do, by name. A handler returns its result, or `Moved` buffers. */
+/** The calls that a thread answers, by name. A handler returns its result, or `Moved` buffers. */
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 /** Answers the calls of the `WorkerThread` that started this file. */

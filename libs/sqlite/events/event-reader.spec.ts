@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { eventSql } from './event-reader.js';
-import { createEventTables } from './event-tables.js';
+import { createEventTables } from './event-writer.js';
 
 /** How SQLite goes through the table of events, and what it sorts, for a question. */
 function plan(sql: string): string[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { eventStoreContract, type EventStoreUnderTest } from '#testing';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
+import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
 import { SqliteEventStore } from './event-store.js';
 
 async function openIn(folder: string): Promise<EventStoreUnderTest> {

@@ -1,11 +1,28 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { eventDigest, tagsKey, type EventBatch } from '#model';
 import type { StoreOrigin } from '../store-origin.js';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { eventCheck } from './event-identity.js';
-import { createEventTables } from './event-tables.js';
-import { NameIds } from './name-ids.js';
+
+/**
+ * Rows lie in the order of arrival, so that a write appends; two narrow indexes find them. `event_identity` makes a repeated event one
+ * row and serves a name filter; `event_order` serves windows and tails, and holds all that entries are ordered by: a clock that stands
+ * still puts any number of them into one millisecond. Names are numbers there: they are in each row and both indexes.
+ */
+const tables = `
+  CREATE TABLE IF NOT EXISTS event_source(id INTEGER PRIMARY KEY, org TEXT NOT NULL, source TEXT NOT NULL, UNIQUE(org, source)) STRICT;
+  CREATE TABLE IF NOT EXISTS event_metric(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE IF NOT EXISTS event(
+    id INTEGER PRIMARY KEY, source INT NOT NULL, metric INT NOT NULL, time INT NOT NULL,
+    received INT NOT NULL, place INT NOT NULL, digest BLOB NOT NULL, checksum INT NOT NULL, tags TEXT NOT NULL, value TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX IF NOT EXISTS event_identity ON event(source, metric, time, digest);
+  CREATE INDEX IF NOT EXISTS event_order ON event(source, time, received, place, metric, digest);`;
+
+export function createEventTables(db: DatabaseSync): void {
+  db.exec(tables);
+}
 
 export interface EventWrite {
   readonly batches: readonly EventBatch[];
@@ -24,8 +41,8 @@ export function eventWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
 }
 
 /**
- * Puts events in, each once. Of an event that comes from several bodies the least (receive time, place) is kept: the same answer whatever the
- * order of processing.
+ * Writes each event once. Of an event that came in several bodies it keeps the least (receive time, place), so that the order of processing does
+ * not change the answer.
  */
 export class EventWriter {
   readonly #sources: NameIds;
@@ -68,5 +85,37 @@ export class EventWriter {
       const digest = eventDigest(event, tags);
       this.#put.run(source, this.#metrics.idOf(metric), timestampMs, receivedMs, place, digest, checksum, tags, value);
     }
+  }
+}
+
+const maxRemembered = 100_000;
+
+/** Numbers for names, from a table `(id, …columns)`; the ones in use are held in memory. */
+class NameIds {
+  readonly #known = new Map<string, number>();
+  readonly #find: StatementSync;
+  readonly #add: StatementSync;
+
+  constructor(db: DatabaseSync, table: string, columns: readonly string[]) {
+    const places = columns.map(() => '?').join(', ');
+    this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(' AND ')}`);
+    this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places})`);
+  }
+
+  /** The id of a name, given at its first use. Names hold no NUL. */
+  idOf(...name: string[]): number {
+    const key = name.join('\0');
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size === maxRemembered) this.#known.clear();
+    const row = this.#find.get(...name) as { id: number } | undefined;
+    const id = row?.id ?? Number(this.#add.run(...name).lastInsertRowid);
+    this.#known.set(key, id);
+    return id;
+  }
+
+  /** To be called when a transaction that may have given ids was rolled back. */
+  forget(): void {
+    this.#known.clear();
   }
 }

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
 import { frameBytes, frameTopic } from './frame.js';
-import type { ReadAnswer, Stored } from './stored.js';
+import type { ReadAnswer, Stored } from './chunk.js';
 
 /** A group of records: offsets first .. first + n - 1. `prev` is the first of the row before, so that a lost row is missed. */
 interface Row {

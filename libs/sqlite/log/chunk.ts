@@ -1,5 +1,18 @@
 import { frameBytes, readFrame, type Frame } from './frame.js';
-import type { ReadAnswer, Stored } from './stored.js';
+
+/** A record as it lies in the log. */
+export interface Stored {
+  readonly offset: number;
+  readonly ms: number;
+  readonly frame: Uint8Array;
+}
+
+/** Records of the log that a reader wants, in offset order. */
+export interface ReadAnswer {
+  readonly records: readonly Stored[];
+  /** Where to read on; the head when there is no more. */
+  readonly next: number;
+}
 
 /** Records on their way from the log's thread: each one's offset and time as doubles, then its frame. */
 export interface Chunk {

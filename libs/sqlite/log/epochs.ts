@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
 
 /** The records that were appended between one opening of the log and the next: those from `start` on, up to the next epoch's start. */

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
 import { frameBytes, frameTopic, readFrame } from './frame.js';
-import type { ReadAnswer, Stored } from './stored.js';
+import type { ReadAnswer, Stored } from './chunk.js';
 
 interface Row {
   readonly at: number;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 import { draft, readFrame, writeFrame } from './frame.js';
 import { LogFile, type Group } from './log-file.js';
 

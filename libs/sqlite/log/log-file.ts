@@ -2,12 +2,13 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Start } from '#log';
 import { makePrivate } from '../durable-file.js';
+import { transaction } from '../transaction.js';
 import { Batches } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
 import { damaged, inLog } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
-import type { ReadAnswer } from './stored.js';
+import type { ReadAnswer } from './chunk.js';
 import { Witness, witnessFileName } from './witness.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
@@ -142,13 +143,9 @@ export class LogFile {
   }
 
   #atomically<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE');
     try {
-      const done = work();
-      this.#db.exec('COMMIT');
-      return done;
+      return transaction(this.#db, work);
     } catch (cause) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       this.#batches.forget();
       this.#latest.forget();
       this.#epochs.forget(this.#head);

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isDeadLetters, type AnyTopic } from '#log';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 
 /** Partition number of a row that stands for every partition of its topic: none goes on before it. */
 export const everyPartition = -1;

@@ -73,14 +73,9 @@ export class SqliteLog implements RecordLog, Followed {
 
   /** Opens the file, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
   static async open(path: string, codec: AvroCodec, topics: readonly AnyTopic[]): Promise<SqliteLog> {
-    const thread = new WorkerThread(new URL('./log.worker.js', import.meta.url), path, 'log_unavailable');
-    try {
-      const opened = await thread.call<Opened>('open');
-      return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), opened);
-    } catch (cause) {
-      await thread.terminate();
-      throw cause;
-    }
+    const file = new URL('./log.worker.js', import.meta.url);
+    const [thread, opened] = await WorkerThread.start<Opened>(file, path, 'log_unavailable', 'open');
+    return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), opened);
   }
 
   get head(): number {

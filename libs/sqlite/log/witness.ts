@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ownerOnly } from '../durable-file.js';
-import { rowChecksum } from './checksum.js';
+import { rowChecksum } from '../checksum.js';
 
 /** The file beside the log that a witness writes, as sentences name it. */
 export const witnessFileName = 'log.head';

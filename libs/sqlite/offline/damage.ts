@@ -14,10 +14,10 @@ export function* damagedPlaces(db: DatabaseSync): Generator<string> {
   }
 }
 
-const mostTreeFaults = 100;
+const maxTreeFaults = 100;
 
 function* treeDamage(db: DatabaseSync): Generator<string> {
-  for (const { integrity_check: fault } of db.prepare(`PRAGMA integrity_check(${mostTreeFaults})`).iterate()) {
+  for (const { integrity_check: fault } of db.prepare(`PRAGMA integrity_check(${maxTreeFaults})`).iterate()) {
     if (fault !== 'ok') yield String(fault);
   }
 }

@@ -5,9 +5,9 @@ export class Findings {
   readonly first: Difference[] = [];
   count = 0;
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
   add(difference: Difference): void {
-    if (this.count++ < this.most) this.first.push(difference);
+    if (this.count++ < this.max) this.first.push(difference);
   }
 }

@@ -4,7 +4,7 @@ import { deliver, type AnyTopic, type Group, type Processor, type StreamRecord }
 import { forever, TelemetryError } from '#model';
 import type { Generation } from '#stores';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
-import { syncFolder } from '../durable-file.js';
+import { sync } from '../durable-file.js';
 import { everyPartition, type GroupPosition } from '../log/positions.js';
 import { storeFileName } from '../fitting-store.js';
 import { logFileName } from '../log/fault.js';
@@ -114,7 +114,7 @@ function replaceStore(fresh: string, old: string): void {
     throw storeFailure(cause);
   }
   renameSync(fresh, old);
-  syncFolder(join(old, '..'));
+  sync(join(old, '..'));
 }
 
 /** A connection that only reads would leave files of its own beside the store. */

@@ -48,7 +48,7 @@ export class ArenaScratch {
   #spare = new Points(256);
 
   room(count: number): { taken: Points; spare: Points } {
-    if (count > mostKept) return { taken: new Points(count), spare: new Points(count) };
+    if (count > maxKept) return { taken: new Points(count), spare: new Points(count) };
     if (count > this.#taken.timeMs.length) {
       this.#taken = new Points(2 * count);
       this.#spare = new Points(2 * count);
@@ -58,7 +58,7 @@ export class ArenaScratch {
   }
 }
 
-const mostKept = 64 * 1024;
+const maxKept = 64 * 1024;
 
 /** What an arena has of one series: its pieces as they came, and the place of the tag set of each in the order of all of them. */
 interface Pieces {

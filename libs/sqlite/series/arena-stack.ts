@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { TelemetryError } from '#model';
 import type { WorkerThread } from '../worker.js';
 import { Arena, ArenaColumns, type ArenaSize } from './arena.js';
@@ -7,34 +8,28 @@ import type { SealedArena } from './flush.js';
 import type { OpenedStore } from './writer.js';
 
 const ordinarySize: ArenaSize = { points: 2 * 1024 * 1024, pieces: 512 * 1024 };
-/** Sealed arenas that may wait for the writer thread. */
-const maxSealed = 1;
 const retryMs = 1000;
+/** Memory of written arenas that is kept for the next ones. */
+const maxSpare = 2;
 
 interface Sealed {
   readonly arena: Arena;
   readonly request: SealedArena;
+  /** Settles with the attempt to write it that is under way, or comes next. */
+  attempt: PromiseWithResolvers<void>;
 }
 
-interface Waiting {
-  readonly arena: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** The arena that takes points now, and the sealed ones that the writer thread has yet to make runs of. */
+/** The arena that takes points now, and the sealed one that the writer thread has yet to make a run of. */
 export class ArenaStack {
   #active: Arena;
-  #sealed: Sealed[] = [];
+  #sealed: Sealed | undefined;
   #spare: ArenaColumns[] = [];
-  #waiting: Waiting[] = [];
-  #flushing = false;
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #ended = false;
   /** Numbers of the arenas that were lent last, and how many of their tag sets the reader has. */
   #lent = new Map<number, number>();
-  /** By partition: the highest offset that was taken. */
+  /** The highest offset that was taken, by partition. */
   readonly #offsets: Map<number, number>;
   /** The offset after the newest record that was begun. */
   #next = 0;
@@ -59,7 +54,7 @@ export class ArenaStack {
     return offset <= (this.#offsets.get(partition) ?? -1);
   }
 
-  /** The next points are of the record with this offset. */
+  /** The next points belong to the record with this offset. */
   begin(offset: number): void {
     this.#next = Math.max(this.#next, offset + 1);
   }
@@ -69,19 +64,20 @@ export class ArenaStack {
     this.#offsets.set(partition, offset);
   }
 
-  /** Seals the active arena; resolves when there is a new one. Rejects when there is no room as the writer thread cannot write. */
+  /**
+   * Seals the active arena; resolves when there is a new one. Only one sealed arena waits: rejects when the writer thread cannot write that. Calls
+   * come one after the other.
+   */
   async seal(): Promise<void> {
-    if (this.#sealed.length >= maxSealed) await this.flushed(this.#sealed[0]!.arena.number);
+    if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
     const { number, columns, points, pieces, tagSets } = arena;
     const { buffer, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
-    this.#sealed.push({
-      arena,
-      request: { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory: this.directory.takeNew() },
-    });
+    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory: this.directory.takeNew() };
+    this.#sealed = { arena, request, attempt: anAttempt() };
     this.#active = new Arena(number + 1, this.#spare.pop() ?? ArenaColumns.allocate(this.size));
-    if (!this.#flushing) void this.#flush();
+    void this.#flush(this.#sealed);
   }
 
   /** Seals what there is and returns the number of the last arena that then holds something. */
@@ -90,16 +86,14 @@ export class ArenaStack {
     return this.#active.number - 1;
   }
 
-  /** Resolves when that arena is in a run; rejects `store_unavailable` when writing it, or one before it, has just failed. */
-  flushed(arena: number): Promise<void> {
-    if (arena <= this.#lastFlushed) return Promise.resolve();
-    if (this.#ended) return Promise.reject(closed());
-    return new Promise((resolve, reject) => this.#waiting.push({ arena, resolve, reject }));
+  /** Resolves when that arena, which is sealed, is in a run; rejects `store_unavailable` when an attempt to write it fails. */
+  async flushed(arena: number): Promise<void> {
+    if (arena > this.#lastFlushed) await this.#sealed!.attempt.promise;
   }
 
   /** Lends the arenas to a read of these series, which is to be sent to the reader thread; `giveBack` ends that. */
   lend(series: ArrayLike<number>): { arenas: LentArena[]; giveBack: () => void } {
-    const arenas = [...this.#sealed.map(({ arena }) => arena), this.#active];
+    const arenas = this.#sealed ? [this.#sealed.arena, this.#active] : [this.#active];
     const before = this.#lent;
     this.#lent = new Map(arenas.map(({ number, tagSets }) => [number, tagSets.length]));
     for (const arena of arenas) arena.readers++;
@@ -123,26 +117,27 @@ export class ArenaStack {
   /** Writes no more; what waits rejects. */
   end(): void {
     this.#ended = true;
-    this.#reject(closed());
+    this.#sealed?.attempt.reject(closed());
   }
 
-  async #flush(): Promise<void> {
-    this.#flushing = true;
-    while (this.#sealed.length > 0 && !this.#ended) {
-      const { arena, request } = this.#sealed[0]!;
+  async #flush(sealed: Sealed): Promise<void> {
+    while (!this.#ended) {
       try {
-        await this.writer.call('series.flush', request);
-        this.#sealed.shift();
-        this.#lastFlushed = arena.number;
-        this.#reuse(arena);
-        this.#resolve();
-        void this.tidied();
+        await this.writer.call('series.flush', sealed.request);
+        break;
       } catch (cause) {
-        this.#reject(new TelemetryError('store_unavailable', 'The store cannot be written.', { cause }));
-        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        const { reject } = sealed.attempt;
+        sealed.attempt = anAttempt();
+        reject(new TelemetryError('store_unavailable', 'The store cannot be written.', { cause }));
+        await setTimeout(retryMs, undefined, { ref: false });
       }
     }
-    this.#flushing = false;
+    if (this.#ended) return sealed.attempt.reject(closed());
+    this.#lastFlushed = sealed.arena.number;
+    this.#sealed = undefined;
+    this.#reuse(sealed.arena);
+    sealed.attempt.resolve();
+    void this.tidied();
   }
 
   /** Resolves when no runs are left to merge. What fails is tried again after the next flush. */
@@ -161,20 +156,15 @@ export class ArenaStack {
 
   #reuse(arena: Arena): void {
     const flushed = arena.number <= this.#lastFlushed;
-    if (flushed && arena.readers === 0 && this.#spare.length <= maxSealed) this.#spare.push(arena.columns);
+    if (flushed && arena.readers === 0 && this.#spare.length < maxSpare) this.#spare.push(arena.columns);
   }
+}
 
-  #resolve(): void {
-    const done = this.#waiting.filter(({ arena }) => arena <= this.#lastFlushed);
-    this.#waiting = this.#waiting.filter(({ arena }) => arena > this.#lastFlushed);
-    for (const { resolve } of done) resolve();
-  }
-
-  #reject(error: Error): void {
-    const rejected = this.#waiting;
-    this.#waiting = [];
-    for (const { reject } of rejected) reject(error);
-  }
+/** Whoever waits for it hears of a failure; the next attempt comes by itself. */
+function anAttempt(): PromiseWithResolvers<void> {
+  const attempt = Promise.withResolvers<void>();
+  attempt.promise.catch(() => undefined);
+  return attempt;
 }
 
 function closed(): TelemetryError {

@@ -1,5 +1,6 @@
-import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { TelemetryError } from '#model';
+import { rowChecksum } from '../checksum.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 
 /** What a block holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
@@ -31,7 +32,7 @@ const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** The checksum covers the row's other columns too, so that a block which was moved or renamed is as damaged as one with a flipped bit. */
 function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
-  return crc32(rest, crc32(new Uint8Array(Float64Array.of(run, kind, number, last.key, last.timeMs).buffer)));
+  return rowChecksum(rest, run, kind, number, last.key, last.timeMs);
 }
 
 /** Packs entries, which come in ascending order, into blocks of some kilobytes. */
@@ -118,6 +119,7 @@ export class Block {
   lastMs = 0;
   /** Where the entry's columns are in `bytes`. */
   columnsAt = 0;
+  readonly #columns = new ByteReader();
   /** End of the entry before it. */
   #passedKey = 0;
   #passedMs = 0;
@@ -142,6 +144,13 @@ export class Block {
   get bytes(): Uint8Array {
     this.#bytes ??= this.#unpack();
     return this.#bytes;
+  }
+
+  /** Reads the columns of the entry where the block stands; the next call takes the reader. */
+  get columns(): ByteReader {
+    this.#columns.bytes = this.bytes;
+    this.#columns.at = this.columnsAt;
+    return this.#columns;
   }
 
   /** Goes back to before the first entry. */

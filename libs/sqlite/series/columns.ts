@@ -7,7 +7,7 @@ const largest = 2 ** 51;
 /** The mode of a column whose doubles are kept as they are; a smaller mode is the number of decimals of a column of decimal numbers. */
 export const asDoubles = 15;
 
-/** The values of a column as whole numbers of its last decimal. */
+/** The values of the column that is being written, as whole numbers of its last decimal; kept from one column to the next. */
 let wholes = new Float64Array(4096);
 
 /**
@@ -102,24 +102,43 @@ export function readValues(reader: ByteReader, mode: number, count: number, into
   reader.at = at;
 }
 
-/** True when times [from, to) are evenly spaced, so that the first, the last and their number tell all of them. */
-export function evenlySpaced(timeMs: Float64Array, from: number, to: number): boolean {
-  const stepMs = timeMs[from + 1]! - timeMs[from]!;
-  for (let at = from + 2; at < to; at++) if (timeMs[at]! - timeMs[at - 1]! !== stepMs) return false;
-  return true;
-}
-
-/** Writes ascending times after the first: how much each step differs from the one before it. */
-export function writeTimes(out: ByteWriter, timeMs: Float64Array, from: number, to: number): void {
+/**
+ * Writes ascending times after the first: how much each step differs from the one before it. Writes nothing and returns false when they are
+ * evenly spaced, as the first, the last and their number then tell all of them.
+ */
+export function writeTimes(out: ByteWriter, timeMs: Float64Array, from: number, to: number): boolean {
+  if (evenlySpaced(timeMs, from, to)) return false;
   let lastStepMs = 0;
   for (let at = from + 1; at < to; at++) {
     const stepMs = timeMs[at]! - timeMs[at - 1]!;
     out.zigzag(stepMs - lastStepMs);
     lastStepMs = stepMs;
   }
+  return true;
 }
 
-export function readTimes(reader: ByteReader, firstMs: number, count: number, into: Float64Array, from: number): void {
+function evenlySpaced(timeMs: Float64Array, from: number, to: number): boolean {
+  const stepMs = timeMs[from + 1]! - timeMs[from]!;
+  for (let at = from + 2; at < to; at++) if (timeMs[at]! - timeMs[at - 1]! !== stepMs) return false;
+  return true;
+}
+
+/** Where a column of times begins and ends. */
+export interface TimeSpan {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+}
+
+/** Reads the times of a span into `into` from `from` on; `written` is what `writeTimes` returned. */
+export function readTimes(
+  reader: ByteReader,
+  written: boolean,
+  { firstMs, lastMs, count }: TimeSpan,
+  into: Float64Array,
+  from: number,
+): void {
+  if (!written) return spreadTimes(firstMs, lastMs, count, into, from);
   let timeMs = firstMs;
   let stepMs = 0;
   into[from] = timeMs;
@@ -130,7 +149,7 @@ export function readTimes(reader: ByteReader, firstMs: number, count: number, in
   }
 }
 
-export function spreadTimes(firstMs: number, lastMs: number, count: number, into: Float64Array, from: number): void {
+function spreadTimes(firstMs: number, lastMs: number, count: number, into: Float64Array, from: number): void {
   const stepMs = count > 1 ? (lastMs - firstMs) / (count - 1) : 0;
   for (let row = 0; row < count; row++) into[from + row] = firstMs + row * stepMs;
 }

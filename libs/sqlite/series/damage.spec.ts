@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { forever, type PointBatch } from '#model';
 import type { SeriesStore } from '#stores';
 import { Random } from '#testing';
-import { closeStoreThreads, startStoreThreads } from '../store-threads.js';
+import { closeStoreThreads, startStoreThreads } from '../stores.js';
 import { SqliteSeriesStore } from './series-store.js';
 
 const t = 1_700_000_040_000;
@@ -38,7 +38,7 @@ describe('a store that was damaged', () => {
   async function withStore(use: (store: SeriesStore) => Promise<unknown>): Promise<void> {
     const threads = await startStoreThreads(join(folder, 'store.db'), []);
     try {
-      const store = await SqliteSeriesStore.open(threads);
+      const store = await SqliteSeriesStore.open(threads.writer, threads.reader);
       try {
         await use(store);
       } finally {

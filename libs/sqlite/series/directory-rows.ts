@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
-import { checkRow, rowChecksum } from './tables.js';
+import { checkRow, columnsChecksum } from '../checksum.js';
 
 /** A source and its series: `pairs` holds the metric and the series number of each in turn. */
 export interface SourceRow {
@@ -19,11 +19,11 @@ export interface DirectoryRows {
 /** Inserts new metrics, and sources with what they have now. */
 export function writeDirectory(db: DatabaseSync, { metrics, sources }: DirectoryRows): void {
   const metric = db.prepare('INSERT INTO metric(id, name, crc) VALUES (?, ?, ?)');
-  for (const { id, name } of metrics) metric.run(id, name, rowChecksum(id, name));
+  for (const { id, name } of metrics) metric.run(id, name, columnsChecksum(id, name));
   const source = db.prepare('INSERT OR REPLACE INTO source(id, org, name, series, crc) VALUES (?, ?, ?, ?, ?)');
   for (const { id, orgId, sourceId, pairs } of sources) {
     const series = new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength);
-    source.run(id, orgId, sourceId, series, rowChecksum(id, orgId, sourceId, series));
+    source.run(id, orgId, sourceId, series, columnsChecksum(id, orgId, sourceId, series));
   }
 }
 

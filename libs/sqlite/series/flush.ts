@@ -6,7 +6,7 @@ import { type DirectoryRows, writeDirectory } from './directory-rows.js';
 import { Points } from './points.js';
 import { blockInsert, insertRun, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
-import { sortPoints } from './sort-points.js';
+import { positionsByNumber, sortPoints } from './sort-points.js';
 import { inOrder } from './tag-sets.js';
 
 /** An arena that takes no more, and what became known while it was filled. */
@@ -38,7 +38,8 @@ export function flushArena(
     const { tagSets, places } = inOrder(arena.tagSets);
     const writer = new RunWriter(runId, metricOf, blockInsert(db));
     const columns = new ArenaColumns(arena.buffer, arena.size);
-    const order = piecesBySeries(columns.series, arena.pieces);
+    // The pieces of each series stay in the order in which they came.
+    const order = positionsByNumber(columns.series.subarray(0, arena.pieces));
     const taken = new Points(longestSeries(columns, order));
     taken.tagSets = tagSets;
     const spare = new Points(taken.timeMs.length);
@@ -56,18 +57,6 @@ export function flushArena(
     insertRun(db, run);
     return run;
   });
-}
-
-/** The pieces ordered by series, each series' in the order in which they came. */
-function piecesBySeries(series: Uint32Array, pieces: number): Uint32Array {
-  let last = 0;
-  for (let piece = 0; piece < pieces; piece++) last = Math.max(last, series[piece]!);
-  const ends = new Uint32Array(last + 2);
-  for (let piece = 0; piece < pieces; piece++) ends[series[piece]! + 1]!++;
-  for (let at = 1; at < ends.length; at++) ends[at]! += ends[at - 1]!;
-  const order = new Uint32Array(pieces);
-  for (let piece = 0; piece < pieces; piece++) order[ends[series[piece]!]!++] = piece;
-  return order;
 }
 
 function longestSeries({ series, begin }: ArenaColumns, order: Uint32Array): number {

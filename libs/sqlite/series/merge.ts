@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { transaction, unsynced } from '../transaction.js';
+import { BlockCursor } from './block-cursor.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
-import { blockInsert, blockSearch, insertRun, type Run } from './run.js';
-import { RunScan } from './run-scan.js';
+import { entryPoints, Points, readPoints } from './points.js';
+import { blockInsert, type BlockSearch, blockSearch, insertRun, rawKind, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
 
 /** So many neighbouring runs of a level become one. */
 const fanIn = 8;
 /** Runs of so many points together stay apart: one more run costs a read little, and merging them costs their size on disk once more. */
-const mostPoints = 2 ** 28;
+const maxPoints = 2 ** 28;
 
 /** Room that stays in the file for what comes next, besides an eighth of it. */
 const spareBytes = 1024 * 1024;
@@ -18,7 +19,7 @@ export function mergeable(runs: readonly Run[]): readonly Run[] | undefined {
   for (let at = 0; at + fanIn <= runs.length; at++) {
     const some = runs.slice(at, at + fanIn);
     const alike = some.every(({ level }) => level === some[0]!.level);
-    if (alike && some.reduce((sum, { points }) => sum + points, 0) <= mostPoints) return some;
+    if (alike && some.reduce((sum, { points }) => sum + points, 0) <= maxPoints) return some;
   }
   return undefined;
 }
@@ -79,18 +80,53 @@ export class Merge {
   }
 }
 
-/** Removes blocks of runs that are no more, at most `most`; true when there may be others. */
-export function sweep(db: DatabaseSync, run: number, most: number): boolean {
-  const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
-  return unsynced(db, () => Number(remove.run(run, most).changes) === most);
+/** All points of a run in its order: a stream of each series in turn. */
+class RunScan implements PointStream {
+  at = 0;
+  end = 0;
+  readonly points = new Points(entryPoints);
+  readonly #cursor: BlockCursor;
+  #left: boolean;
+  #series = 0;
+
+  constructor(search: BlockSearch, run: Run) {
+    this.#cursor = new BlockCursor(search, run.id, rawKind, run.raw);
+    this.#left = this.#cursor.first();
+  }
+
+  /** The series whose points come next; `Infinity` when all were read. */
+  get series(): number {
+    return this.#left ? this.#cursor.entry.key : Infinity;
+  }
+
+  /** The points of the series that comes next; read them to their end before the next call. */
+  open(): PointStream {
+    this.#series = this.series;
+    return this;
+  }
+
+  next(): boolean {
+    if (this.series !== this.#series) return false;
+    readPoints(this.#cursor.entry, this.points);
+    this.at = 0;
+    this.end = this.points.length;
+    this.#left = this.#cursor.next();
+    return true;
+  }
 }
 
-/** Gives back to the file system what the store has too much of, some pages at a time; false when it has not, or cannot. */
-export function shrink(db: DatabaseSync, most: number): boolean {
+/** Removes blocks of runs that are no more, at most `max`; true when there may be others. */
+export function sweep(db: DatabaseSync, run: number, max: number): boolean {
+  const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
+  return unsynced(db, () => Number(remove.run(run, max).changes) === max);
+}
+
+/** Gives back to the file system what the store has too much of, at most `max` pages at a time; false when there is nothing to give back, or it cannot. */
+export function shrink(db: DatabaseSync, max: number): boolean {
   const free = freePages(db);
   const { pages } = db.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number };
   if (free <= spareBytes / 4096 + pages / 8) return false;
-  unsynced(db, () => db.exec(`PRAGMA incremental_vacuum(${most})`));
+  unsynced(db, () => db.exec(`PRAGMA incremental_vacuum(${max})`));
   return freePages(db) < free;
 }
 

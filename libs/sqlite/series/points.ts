@@ -1,6 +1,5 @@
 import { compareUtf8 } from '#model';
-import type { ByteReader, ByteWriter } from './bytes.js';
-import { evenlySpaced, readTags, readTimes, readValues, spreadTimes, writeTags, writeTimes, writeValues } from './columns.js';
+import { readTags, readTimes, readValues, writeTags, writeTimes, writeValues } from './columns.js';
 import type { Block, BlockWriter } from './block.js';
 import { untagged } from './tag-sets.js';
 
@@ -38,9 +37,8 @@ const hasTags = 2;
 /** Writes points [from, to), at most `entryPoints`, as an entry. */
 export function writePoints(blocks: BlockWriter, series: number, points: Points, from: number, to: number): void {
   const { timeMs, value, tag } = points;
-  const out: ByteWriter = blocks.columns;
-  const uneven = !evenlySpaced(timeMs, from, to);
-  if (uneven) writeTimes(out, timeMs, from, to);
+  const out = blocks.columns;
+  const uneven = writeTimes(out, timeMs, from, to);
   const mode = writeValues(out, value, from, to);
   const tagged = points.tagSets !== untagged;
   if (tagged) writeTags(out, points.tagSets, tag, from, to);
@@ -49,12 +47,9 @@ export function writePoints(blocks: BlockWriter, series: number, points: Points,
 }
 
 /** Reads the entry where `block` stands. */
-export function readPoints(block: Block, reader: ByteReader, into: Points): void {
-  const { count, flags, firstMs, lastMs } = block;
-  reader.bytes = block.bytes;
-  reader.at = block.columnsAt;
-  if (flags & unevenTimes) readTimes(reader, firstMs, count, into.timeMs, 0);
-  else spreadTimes(firstMs, lastMs, count, into.timeMs, 0);
+export function readPoints(block: Block, into: Points): void {
+  const { count, flags, columns: reader } = block;
+  readTimes(reader, (flags & unevenTimes) !== 0, block, into.timeMs, 0);
   readValues(reader, flags >> 2, count, into.value, 0);
   if (flags & hasTags) into.tagSets = readTags(reader, count, into.tag);
   else {

@@ -1,7 +1,6 @@
 import type { RollupRows } from '#model';
 import type { Block, BlockWriter } from './block.js';
-import type { ByteReader } from './bytes.js';
-import { evenlySpaced, readTimes, readValues, spreadTimes, writeSums, writeTimes, writeValues } from './columns.js';
+import { readTimes, readValues, writeSums, writeTimes, writeValues } from './columns.js';
 
 const entryRows = 512;
 
@@ -13,8 +12,7 @@ export function writeRows(blocks: BlockWriter, key: number, rows: RollupRows, fr
 function writeEntry(blocks: BlockWriter, key: number, rows: RollupRows, from: number, to: number): void {
   const { startMs, count, firstMs, lastMs, min, max, sum } = rows;
   const out = blocks.columns;
-  const uneven = !evenlySpaced(startMs, from, to);
-  if (uneven) writeTimes(out, startMs, from, to);
+  const uneven = writeTimes(out, startMs, from, to);
   for (let at = from; at < to; at++) out.varint(count[at]!);
   for (let at = from; at < to; at++) out.varint(firstMs[at]! - startMs[at]!);
   for (let at = from; at < to; at++) out.varint(lastMs[at]! - firstMs[at]!);
@@ -26,15 +24,12 @@ function writeEntry(blocks: BlockWriter, key: number, rows: RollupRows, from: nu
 }
 
 /** Reads the entry where `block` stands and appends its rows. */
-export function readRows(block: Block, reader: ByteReader, into: RollupRows): void {
-  const { count, flags, firstMs, lastMs } = block;
+export function readRows(block: Block, into: RollupRows): void {
+  const { count, flags, columns: reader } = block;
   into.reserve(count);
   const begin = into.length;
   const end = begin + count;
-  reader.bytes = block.bytes;
-  reader.at = block.columnsAt;
-  if (flags & 1) readTimes(reader, firstMs, count, into.startMs, begin);
-  else spreadTimes(firstMs, lastMs, count, into.startMs, begin);
+  readTimes(reader, (flags & 1) !== 0, block, into.startMs, begin);
   for (let at = begin; at < end; at++) into.count[at] = reader.varint();
   for (let at = begin; at < end; at++) into.firstMs[at] = into.startMs[at]! + reader.varint();
   for (let at = begin; at < end; at++) into.lastMs[at] = into.firstMs[at]! + reader.varint();

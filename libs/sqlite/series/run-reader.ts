@@ -1,13 +1,12 @@
 import { intervalMs, RollupRows } from '#model';
 import { type Block, isBefore } from './block.js';
 import { BlockCursor } from './block-cursor.js';
-import { ByteReader } from './bytes.js';
 import type { PointStream } from './point-stream.js';
 import { entryPoints, lowerBound, Points, readPoints } from './points.js';
 import { readRows } from './rows.js';
 import { type BlockSearch, type Extent, type Level, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
 
-const bytes = new ByteReader();
+/** The rows of the entry that is being read; its memory is kept from one entry to the next. */
 const entry = new RollupRows();
 
 /** Reads one run. One stream of points of it may be open at a time. */
@@ -53,7 +52,7 @@ export class RunReader {
     if (!cursor) this.#rows.set(kind, (cursor = new BlockCursor(this.search, this.run.id, kind, extent)));
     for (let more = cursor.seek(key, fromMs); more && cursor.entry.key === key && cursor.entry.firstMs < toMs; more = cursor.next()) {
       entry.clear();
-      readRows(cursor.entry, bytes, entry);
+      readRows(cursor.entry, entry);
       const from = lowerBound(entry.startMs, fromMs, 0, entry.length);
       const to = lowerBound(entry.startMs, toMs, from, entry.length);
       into.foldRows(sizeMs, entry, from, to);
@@ -89,7 +88,7 @@ class LoadedEntry {
   load(block: Block): void {
     if (block.bytes === this.#bytes && block.columnsAt === this.#columnsAt) return;
     this.#bytes = undefined;
-    readPoints(block, bytes, this.points);
+    readPoints(block, this.points);
     this.#bytes = block.bytes;
     this.#columnsAt = block.columnsAt;
   }

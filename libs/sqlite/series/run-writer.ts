@@ -1,8 +1,8 @@
 import { type BlockRow, BlockWriter } from './block.js';
-import { PendingPoints } from './pending-points.js';
-import { type Points, writePoints } from './points.js';
+import { entryPoints, Points, writePoints } from './points.js';
 import { rawKind, type Run } from './run.js';
 import { SegmentWriter } from './segment-writer.js';
+import { inOrder, TagSets, untagged } from './tag-sets.js';
 
 /** Writes the blocks of one run from its points, which come in the order of series, time and tags. */
 export class RunWriter {
@@ -51,5 +51,68 @@ export class RunWriter {
     this.#lastMs = Math.max(this.#lastMs, pending.timeMs[pending.length - 1]!);
     writePoints(this.#raw, this.#series, pending, 0, pending.length);
     this.#pending.clear();
+  }
+}
+
+/** With more characters of tag sets than this an entry is full: one of 2,048 points may have as many tag sets of kilobytes each. */
+const fullTagLength = 32 * 1024;
+
+/** Points of one series that gather until they fill an entry. Tag sets are numbered in another way in each place they come from. */
+class PendingPoints {
+  readonly #points = new Points(entryPoints);
+  readonly #tagSets = new TagSets();
+  #tagLength = 0;
+
+  get length(): number {
+    return this.#points.length;
+  }
+
+  get full(): boolean {
+    return this.#points.length === entryPoints || this.#tagLength >= fullTagLength;
+  }
+
+  /** Takes points [begin, end) until it is full, and returns where it stopped. */
+  append(from: Points, begin: number, end: number): number {
+    const into = this.#points;
+    const last = Math.min(end, begin + entryPoints - into.length);
+    if (from.tagSets === untagged) {
+      for (let at = begin, to = into.length; at < last; at++, to++) {
+        into.timeMs[to] = from.timeMs[at]!;
+        into.value[to] = from.value[at]!;
+        into.tag[to] = 0;
+      }
+      into.length += last - begin;
+      return last;
+    }
+    let at = begin;
+    for (; at < last && !this.full; at++) {
+      const to = into.length++;
+      into.timeMs[to] = from.timeMs[at]!;
+      into.value[to] = from.value[at]!;
+      into.tag[to] = from.tag[at] === 0 ? 0 : this.#number(from.tagSets[from.tag[at]!]!);
+    }
+    return at;
+  }
+
+  /** What it holds, its tag sets in order. The next `append` takes the memory. */
+  take(): Points {
+    const points = this.#points;
+    const { tagSets, places } = inOrder(this.#tagSets.texts);
+    points.tagSets = tagSets;
+    if (tagSets !== untagged) for (let at = 0; at < points.length; at++) points.tag[at] = places[points.tag[at]!]!;
+    return points;
+  }
+
+  clear(): void {
+    this.#points.length = 0;
+    this.#tagSets.clear();
+    this.#tagLength = 0;
+  }
+
+  #number(tags: string): number {
+    const known = this.#tagSets.texts.length;
+    const number = this.#tagSets.number(tags);
+    if (number === known) this.#tagLength += tags.length;
+    return number;
   }
 }

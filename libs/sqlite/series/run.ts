@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError, type RollupInterval } from '#model';
 import { type BlockRow, isBefore, type Place } from './block.js';
-import { checkRow, rowChecksum } from './tables.js';
+import { checkRow, columnsChecksum } from '../checksum.js';
 
 /** The intervals whose rows are stored; the others fold from them at read. */
 export const levels = ['1m', '1h'] as const;
@@ -54,7 +54,7 @@ export const rowsKey = (metric: number, series: number): number => metric * maxS
 
 export function insertRun(db: DatabaseSync, run: Run): void {
   const info = JSON.stringify(run);
-  db.prepare('INSERT INTO run(id, info, crc) VALUES (?, ?, ?)').run(run.id, info, rowChecksum(info));
+  db.prepare('INSERT INTO run(id, info, crc) VALUES (?, ?, ?)').run(run.id, info, columnsChecksum(info));
   db.prepare('INSERT INTO newest(id, arena) VALUES (1, ?) ON CONFLICT DO UPDATE SET arena = max(arena, excluded.arena)').run(run.lastArena);
 }
 

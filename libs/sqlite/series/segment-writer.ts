@@ -3,6 +3,7 @@ import { type BlockRow, BlockWriter, type Place } from './block.js';
 import { type Extent, type Level, rowsKey, rowsKind, type Segment } from './run.js';
 import { lowerBound, type Points } from './points.js';
 import { writeRows } from './rows.js';
+import { positionsByNumber } from './sort-points.js';
 
 /** Rows held before they are sorted and written. */
 const segmentRows = 64 * 1024;
@@ -31,20 +32,20 @@ export class SegmentWriter {
     private readonly run: number,
     private readonly metricOf: (series: number) => number,
     private readonly insert: (row: BlockRow) => void,
-    private readonly mostRows = segmentRows,
+    private readonly maxRows = segmentRows,
   ) {}
 
   add(series: number, points: Points, from: number, to: number): void {
     const rows = this.#minutes;
     let begin = from;
     if (series === this.#series.at(-1)) {
-      if (rows.length >= this.mostRows) {
+      if (rows.length >= this.maxRows) {
         begin = lowerBound(points.timeMs, hourOf(rows.startMs[rows.length - 1]!) + hourMs, from, to);
         this.#fold(points, from, begin);
         if (begin === to) return;
         this.#spill();
       }
-    } else if (rows.length >= this.mostRows) this.#spill();
+    } else if (rows.length >= this.maxRows) this.#spill();
     if (series !== this.#series.at(-1)) {
       this.#series.push(series);
       this.#begins.push(rows.length);
@@ -81,7 +82,7 @@ export class SegmentWriter {
   }
 
   #write(level: Level, rows: RollupRows, begins: readonly number[]): Extent {
-    const order = this.#byMetric();
+    const order = positionsByNumber(Uint32Array.from(this.#series, this.metricOf));
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
     for (const at of order) {
       const series = this.#series[at]!;
@@ -89,20 +90,6 @@ export class SegmentWriter {
     }
     blocks.flush();
     return { blocks: blocks.blocks, last: blocks.last };
-  }
-
-  /** Positions in `#series`, by metric and series. */
-  #byMetric(): Uint32Array {
-    const count = this.#series.length;
-    const metrics = new Uint32Array(count);
-    let last = 0;
-    for (let at = 0; at < count; at++) last = Math.max(last, (metrics[at] = this.metricOf(this.#series[at]!)));
-    const next = new Uint32Array(last + 2);
-    for (let at = 0; at < count; at++) next[metrics[at]! + 1]!++;
-    for (let metric = 1; metric < next.length; metric++) next[metric]! += next[metric - 1]!;
-    const order = new Uint32Array(count);
-    for (let at = 0; at < count; at++) order[next[metrics[at]!]!++] = at;
-    return order;
   }
 
   #foldHours(): { rows: RollupRows; begins: number[] } {

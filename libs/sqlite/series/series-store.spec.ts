@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { forever } from '#model';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../store-threads.js';
+import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
 import type { ArenaSize } from './arena.js';
 import { SqliteSeriesStore } from './series-store.js';
 
 async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnderTest> {
   const threads = await startStoreThreads(join(folder, 'store.db'), []);
-  const store = await SqliteSeriesStore.open(threads, size);
+  const store = await SqliteSeriesStore.open(threads.writer, threads.reader, size);
   return {
     store,
     settled: async () => {

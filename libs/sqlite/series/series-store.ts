@@ -1,7 +1,6 @@
 import { compareUtf8, noTags, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
-import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
-import type { StoreThreads } from '../store-threads.js';
-import { bucketColumns, type BucketRows, spans } from './answers.js';
+import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
 import { Directory, type KnownSource, positionsByValue } from './directory.js';
@@ -14,24 +13,27 @@ const maxReads = 1000;
 type SeriesPairs = Pick<ReadRequest, 'series' | 'order' | 'metrics' | 'fleet'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
 
+/** What the reader thread answers for buckets: columns (start, min, max, avg, count), and which series have a bucket in the window. */
+type BucketRows = SelectedRows & { readonly present: Uint8Array };
+
 /** The series store in the file of two storage threads. */
 export class SqliteSeriesStore implements SeriesStore {
   #turn: Promise<unknown> = Promise.resolve();
   #reads = 0;
 
   private constructor(
-    private readonly threads: StoreThreads,
+    private readonly reader: WorkerThread,
     private readonly directory: Directory,
     private readonly arenas: ArenaStack,
   ) {}
 
   /** @param size of an arena. Rejects `store_corrupt` when names or runs are damaged. */
-  static async open(threads: StoreThreads, size?: ArenaSize): Promise<SqliteSeriesStore> {
-    const opened = await threads.writer.call<OpenedStore>('series.open');
+  static async open(writer: WorkerThread, reader: WorkerThread, size?: ArenaSize): Promise<SqliteSeriesStore> {
+    const opened = await writer.call<OpenedStore>('series.open');
     const directory = new Directory(opened.directory);
-    const arenas = new ArenaStack(threads.writer, directory, opened, size);
+    const arenas = new ArenaStack(writer, directory, opened, size);
     void arenas.tidied();
-    return new SqliteSeriesStore(threads, directory, arenas);
+    return new SqliteSeriesStore(reader, directory, arenas);
   }
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {
@@ -141,7 +143,7 @@ export class SqliteSeriesStore implements SeriesStore {
     this.#reads++;
     try {
       const request: ReadRequest = { ...pairs, window, limit, interval, arenas, deadlineMs: Date.now() + readMs };
-      return await this.threads.reader.call<T>(name, request);
+      return await this.reader.call<T>(name, request);
     } finally {
       this.#reads--;
       giveBack();
@@ -160,4 +162,20 @@ function sortedMetrics(source: KnownSource | undefined, names?: readonly string[
   if (!source) return [];
   const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : [...source.metrics];
   return metrics.sort(compareUtf8);
+}
+
+/** The rows of each series, in the order of the request, as what `make` makes of the columns of all and of where its rows begin and end. */
+function spans<T>({ counts, columns }: SelectedRows, make: (columns: readonly Float64Array[], from: number, to: number) => T): T[] {
+  let from = 0;
+  return Array.from(counts, (count) => {
+    const made = make(columns, from, from + count);
+    from += count;
+    return made;
+  });
+}
+
+/** Rows [from, to) of columns of buckets. */
+function bucketColumns(columns: readonly Float64Array[], from: number, to: number): BucketColumns {
+  const [timestampMs, min, max, avg, count] = columns.map((column) => column.subarray(from, to));
+  return { timestampMs: timestampMs!, min: min!, max: max!, avg: avg!, count: count! };
 }

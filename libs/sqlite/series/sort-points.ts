@@ -1,5 +1,6 @@
 import { Points } from './points.js';
 
+/** Memory of a sort, kept from one to the next. */
 let order = new Uint32Array(0);
 let merged = new Uint32Array(0);
 
@@ -78,4 +79,15 @@ function gather(points: Points, into: Points): void {
   }
   into.length = to;
   into.tagSets = points.tagSets;
+}
+
+/** The positions of numbers in the order of the numbers, equal ones as they stand; for numbers given out from 0 or 1 on, as it counts up to the largest. */
+export function positionsByNumber(numbers: Uint32Array): Uint32Array {
+  const largest = numbers.reduce((most, number) => Math.max(most, number), 0);
+  const next = new Uint32Array(largest + 2);
+  for (const number of numbers) next[number + 1]!++;
+  for (let number = 1; number < next.length; number++) next[number]! += next[number - 1]!;
+  const positions = new Uint32Array(numbers.length);
+  for (let at = 0; at < numbers.length; at++) positions[next[numbers[at]!]!++] = at;
+  return positions;
 }

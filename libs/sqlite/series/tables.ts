@@ -1,6 +1,4 @@
-import { crc32 } from 'node:zlib';
 import type { DatabaseSync } from 'node:sqlite';
-import { TelemetryError } from '#model';
 
 /**
  * Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`.
@@ -18,16 +16,4 @@ const tables = `
 
 export function createSeriesTables(db: DatabaseSync): void {
   db.exec(tables);
-}
-
-/** The checksum of a row: of its columns as they stand there. */
-export function rowChecksum(...columns: readonly (string | number | Uint8Array)[]): number {
-  let crc = 0;
-  for (const column of columns) crc = crc32(column instanceof Uint8Array ? column : `${column}\0`, crc);
-  return crc;
-}
-
-/** @throws TelemetryError `store_corrupt` naming the row when its checksum is another one. */
-export function checkRow(what: string, crc: number, ...columns: readonly (string | number | Uint8Array)[]): void {
-  if (crc !== rowChecksum(...columns)) throw new TelemetryError('store_corrupt', `The store's row of ${what} is damaged.`);
 }
