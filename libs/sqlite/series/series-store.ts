@@ -1,4 +1,14 @@
-import { compareUtf8, noTags, type PointBatch, type RollupInterval, type SelectedRows, TelemetryError, tagsKey, type Window } from '#model';
+import {
+  compareUtf8,
+  noTags,
+  oneAtATime,
+  type PointBatch,
+  type RollupInterval,
+  type SelectedRows,
+  TelemetryError,
+  tagsKey,
+  type Window,
+} from '#model';
 import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
@@ -18,7 +28,7 @@ type BucketRows = SelectedRows & { readonly present: Uint8Array };
 
 /** The series store in the file of two storage threads. */
 export class SqliteSeriesStore implements SeriesStore {
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = oneAtATime();
   #reads = 0;
 
   private constructor(
@@ -148,13 +158,6 @@ export class SqliteSeriesStore implements SeriesStore {
       this.#reads--;
       giveBack();
     }
-  }
-
-  /** Runs `work` after what was given here before has settled. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work, work);
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 }
 
