@@ -46,7 +46,7 @@ const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
   (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
 
 async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedKey> {
-  const [{ openStorage }, { Keyring, Organizations }, { toListed }] = await Promise.all([
+  const [{ openStorage }, { KeyCommands, Keyring, Organizations, whileDeciding }, { toListed }] = await Promise.all([
     import('#sqlite'),
     import('#edge'),
     import('../control/keys.js'),
@@ -54,12 +54,14 @@ async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedK
   const storage = await offline(dir, () => openStorage(dir));
   try {
     const organizations = new Organizations(storage.views, storage.log, Date.now);
-    const keyring = new Keyring(storage.views, storage.log, Date.now);
+    const keyring = new Keyring(storage.views);
+    const commands = new KeyCommands(storage.views, storage.log, Date.now);
     await Promise.all([organizations.ready, keyring.ready]);
     const [organization, ...others] = organizations.list();
     if (!organization || others.length > 0)
       throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
-    const { key, secret } = await keyring.create(organization.orgId, name, scopes);
+    const create = (): ReturnType<typeof commands.create> => commands.create(organization.orgId, name, scopes);
+    const { key, secret } = await whileDeciding(storage.log, keyring, Date.now, create);
     return { ...toListed(key), api_key: secret };
   } finally {
     await storage.close();

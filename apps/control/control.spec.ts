@@ -1,32 +1,53 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring, Organizations } from '#edge';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CLOCK, createHttpApp, KeyDecider, Keyring } from '#edge';
+import { readLog, RECORD_LOG, Runner, VIEWS } from '#log';
 import { errorCases } from '#model';
-import { MemoryLog, MemoryModule } from '#testing';
-import { apiKeys } from '#topics';
+import { openStorage, type Storage } from '#sqlite';
+import { makeKey, makeOrganization } from '#testing';
+import { apiKeys, keyCommands } from '#topics';
 import { ControlModule } from './control.module.js';
 
-const log = new MemoryLog();
+let folder: string;
+let storage: Storage;
+let decider: Runner;
 const keys = { admin: '', writer: '', other: '', unpaid: '' };
 let orgId = '';
 let app: NestFastifyApplication;
 let url: string;
 
 beforeAll(async () => {
-  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => 1_700_000_000_000), ControlModule] });
+  folder = await mkdtemp(join(tmpdir(), 'headwater-control-'));
+  storage = await openStorage(folder);
+  const clock = (): number => 1_700_000_000_000;
+  const values: [symbol, unknown][] = [
+    [RECORD_LOG, storage.log],
+    [VIEWS, storage.views],
+    [CLOCK, clock],
+  ];
+  const providers = values.map(([provide, useValue]) => ({ provide, useValue }));
+  const ports = { module: class Ports {}, global: true, providers, exports: providers };
+  app = await createHttpApp({ module: class Role {}, imports: [ports, ControlModule] });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
-  const organizations = app.get(Organizations);
-  const keyring = app.get(Keyring);
-  const make = async (paid: boolean): Promise<string> => (await organizations.create('O', paid)).orgId;
-  orgId = await make(true);
-  keys.admin = (await keyring.create(orgId, 'first', ['read', 'write', 'admin'])).secret;
-  keys.writer = (await keyring.create(orgId, 'writer', ['write'])).secret;
-  keys.other = (await keyring.create(await make(true), 'other', ['admin'])).secret;
-  keys.unpaid = (await keyring.create(await make(false), 'unpaid', ['admin'])).secret;
+  orgId = await makeOrganization(storage.log, true);
+  keys.admin = (await makeKey(storage.log, orgId)).secret;
+  keys.writer = (await makeKey(storage.log, orgId, ['write'])).secret;
+  keys.other = (await makeKey(storage.log, await makeOrganization(storage.log, true), ['admin'])).secret;
+  keys.unpaid = (await makeKey(storage.log, await makeOrganization(storage.log, false), ['admin'])).secret;
+  decider = new Runner(storage.log, new KeyDecider(storage.log, app.get(Keyring), clock), { checkpointMs: 1e6, report: () => {} });
+  await decider.start();
 });
 
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await decider.stop();
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
 
 interface Got {
   readonly status: number;
@@ -68,7 +89,9 @@ describe('keys', () => {
     const { text } = await call('GET', '/api/api-keys', keys.admin);
     const { api_key: secret, ...listed } = created;
     expect(JSON.parse(text)).toContainEqual(listed);
-    expect(text + JSON.stringify(log.values(apiKeys))).not.toContain(secret);
+    const written: unknown[] = [];
+    await readLog(storage.log, { topics: [apiKeys, keyCommands], from: 'beginning', take: (records) => void written.push(...records) });
+    expect(text + JSON.stringify(written)).not.toContain(secret);
 
     const gone = await call('DELETE', `/api/api-keys/${created.id}`, keys.admin);
     expect([gone.status, gone.text]).toEqual([204, '']);

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { globSync, readFileSync } from 'node:fs';
-import { createHttpApp, Keyring, maxBodyBytes, Organizations, Readiness, type Access, type Operation } from '#edge';
+import { createHttpApp, maxBodyBytes, Organizations, Readiness, type Access, type Operation } from '#edge';
+import { RECORD_LOG } from '#log';
 import { checkSourceId, errorCases, flawCases } from '#model';
 import { HealthController } from '#runtime';
 import { GENERATIONS } from '#stores';
-import { MemoryLog, MemoryModule } from '#testing';
+import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { ControlModule } from '../control/control.module.js';
 import { errorPage, type ExplainedCode } from '../control/error-page.js';
 import { openApi } from '../control/openapi.js';
@@ -125,9 +126,8 @@ describe('the OpenAPI document', () => {
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
     const organizations = app.get(Organizations);
-    const keyring = app.get(Keyring);
     const { orgId } = await organizations.create('O', true);
-    const { secret } = await keyring.create(orgId, 'all', ['read', 'write', 'admin']);
+    const { secret } = await makeKey(app.get(RECORD_LOG), orgId);
     const key = { 'x-api-key': secret };
     const json = { ...key, 'content-type': 'application/json' };
     const situations = [

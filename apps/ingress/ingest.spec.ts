@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring, Organizations } from '#edge';
-import { MemoryLog, MemoryModule } from '#testing';
-import { points } from '#topics';
+import { createHttpApp, Organizations } from '#edge';
+import { tombstone } from '#log';
+import { makeKey, MemoryLog, MemoryModule } from '#testing';
+import { apiKeys, points } from '#topics';
 import { IngressModule } from './ingress.module.js';
 
 const log = new MemoryLog();
@@ -15,15 +16,14 @@ beforeAll(async () => {
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   const organizations = app.get(Organizations);
-  const keyring = app.get(Keyring);
   const paid = await organizations.create('Paid', true);
   const unpaid = await organizations.create('Unpaid', false);
-  keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
-  keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
-  keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;
-  const { key, secret } = await keyring.create(paid.orgId, 'd', ['write']);
+  keys.write = (await makeKey(log, paid.orgId, ['write'])).secret;
+  keys.read = (await makeKey(log, paid.orgId, ['read'])).secret;
+  keys.unpaid = (await makeKey(log, unpaid.orgId, ['read'])).secret;
+  const { key, secret } = await makeKey(log, paid.orgId, ['write']);
   keys.deleted = secret;
-  await keyring.delete(paid.orgId, key.keyId);
+  await log.append([tombstone(apiKeys, key.keyId)]);
 });
 
 afterAll(() => app.close());

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { KeyDecider } from '#edge';
 import { Processors } from './processors.js';
 import { SourceTracker } from './source-tracker.js';
 
-/** Topics in, projections out. */
-@Module({ providers: [Processors, SourceTracker], exports: [Processors] })
+/** Topics in, projections and decisions out. */
+@Module({ providers: [Processors, SourceTracker, KeyDecider], exports: [Processors] })
 export class ProcessorsModule {}

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Metrics, Readiness } from '#edge';
+import { CLOCK, Keyring, Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry, type RecordLog } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { GENERATIONS, onlyGeneration, type SeriesStore } from '#stores';
-import { eventually } from '#testing';
+import { eventually, withMethods } from '#testing';
 import { events, groups, points, sources } from '#topics';
 import { ProcessorsModule } from './processors.module.js';
 
@@ -20,14 +20,6 @@ const someRecords = (sourceId: string): Entry[] => [
   entry(events, { orgId: 'o', sourceId, receivedMs: t + 1, origin: 'source', events: [event] }),
 ];
 const times = (...values: number[]): Float64Array => Float64Array.from(values);
-
-const withMethods = <T extends object>(of: T, methods: Partial<T>): T =>
-  new Proxy(of, {
-    get: (target, name) => {
-      const found: unknown = Reflect.get(name in methods ? methods : target, name);
-      return typeof found === 'function' ? (found.bind(target) as unknown) : found;
-    },
-  });
 
 describe('the processors of a process', () => {
   let folder: string;
@@ -50,6 +42,8 @@ describe('the processors of a process', () => {
       { provide: RECORD_LOG, useValue: storage.log },
       { provide: VIEWS, useValue: storage.views },
       { provide: GENERATIONS, useValue: onlyGeneration(storage) },
+      { provide: CLOCK, useValue: Date.now },
+      Keyring,
       Readiness,
       Metrics,
     ];
@@ -123,7 +117,7 @@ describe('the processors of a process', () => {
     storage = { ...storage, log: withMethods(log, { consume }) };
     app = await start();
     await ready();
-    expect(asked).toBe(6);
+    expect(asked).toBe(3 + groups.length);
   });
 
   it('end while a group still waits to join', async () => {
@@ -161,8 +155,8 @@ describe('the processors of a process', () => {
     await ready();
     await eventually(() => expect(storage.views.open(sources).get('o/a')).toBeDefined());
     await expect(projected('a')).resolves.toEqual(everything('a'));
-    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 0, events: 0, sources: 0 });
-    await expect(figure('headwater_group_lag_records')).resolves.toEqual({ series: 0, events: 0, sources: 0 });
+    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 0, events: 0, sources: 0, keys: 0 });
+    await expect(figure('headwater_group_lag_records')).resolves.toEqual({ series: 0, events: 0, sources: 0, keys: 0 });
   });
 
   it('begin again from the last checkpoint after a crash', async () => {
@@ -173,6 +167,6 @@ describe('the processors of a process', () => {
     app = await start();
     await ready();
     await eventually(async () => expect(await projected('a')).toEqual(everything('a')));
-    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 1, events: 1, sources: 2 });
+    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 1, events: 1, sources: 2, keys: 0 });
   });
 });

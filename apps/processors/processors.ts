@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { Metrics, Readiness } from '#edge';
+import { KeyDecider, Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
 import { GENERATIONS, type Generations } from '#stores';
 import { projectorsOf } from './projectors-of.js';
@@ -32,6 +32,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly readiness: Readiness,
     metrics: Metrics,
     private readonly sources: SourceTracker,
+    private readonly keys: KeyDecider,
   ) {
     readiness.add(() => this.generations.whyNotWritten());
     readiness.add(() => this.#whyNot());
@@ -85,7 +86,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   /** By group: of so many generations, and what has none. */
   #wanted(generations = Infinity): ReadonlyMap<string, Processor> {
     const projectors = this.generations.wanted().slice(0, generations).flatMap(projectorsOf);
-    return new Map([...projectors, this.sources].map((processor) => [processor.group.name, processor]));
+    return new Map([...projectors, this.sources, this.keys].map((processor) => [processor.group.name, processor]));
   }
 
   async #start(group: string, processor: Processor): Promise<void> {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, Keyring, MONOTONIC_CLOCK, Organizations } from '#edge';
+import { createHttpApp, MONOTONIC_CLOCK, Organizations } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
 import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type SeriesStore, type Stores } from '#stores';
-import { MemoryLog, MemoryModule } from '#testing';
+import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { gateways, presence, sources } from '#topics';
 import { QueryModule } from './query.module.js';
 
@@ -92,13 +92,12 @@ beforeAll(async () => {
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   const organizations = app.get(Organizations);
-  const keyring = app.get(Keyring);
   orgs.paid = (await organizations.create('Paid', true)).orgId;
   orgs.other = (await organizations.create('Other', true)).orgId;
-  keys.paid = (await keyring.create(orgs.paid, 'k', ['write'])).secret;
-  keys.other = (await keyring.create(orgs.other, 'k', ['read'])).secret;
+  keys.paid = (await makeKey(log, orgs.paid, ['write'])).secret;
+  keys.other = (await makeKey(log, orgs.other, ['read'])).secret;
   const unpaid = await organizations.create('Unpaid', false);
-  keys.unpaid = (await keyring.create(unpaid.orgId, 'k', ['read', 'write', 'admin'])).secret;
+  keys.unpaid = (await makeKey(log, unpaid.orgId, ['read', 'write', 'admin'])).secret;
   await log.append(
     ['pump', 'fan'].map((sourceId) => entry(sources, { orgId: orgs.paid, sourceId, firstReceivedMs: 1, lastReceivedMs: 7 })),
   );

@@ -16,7 +16,7 @@ const never = new Promise<never>(() => {});
 describe('Admission', () => {
   admissionContract(async (log, clock) => {
     const readiness = new Readiness();
-    const admission = new Admission(new Keyring(log, log, clock), new Organizations(log, log, clock), new FailedKeys(clock), readiness);
+    const admission = new Admission(new Keyring(log), new Organizations(log, log, clock), new FailedKeys(clock), readiness);
     const enter = async (apiKey: string | undefined, access: keyof typeof accesses, address: string): Promise<'in' | ErrorCode> => {
       try {
         admission.admit({ apiKey, place: 'a test' }, address, accesses[access]);

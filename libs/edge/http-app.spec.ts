@@ -7,14 +7,13 @@ import { connect, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { eventually, MemoryLog, MemoryModule, sendThenRead } from '#testing';
+import { eventually, makeKey, MemoryLog, MemoryModule, sendThenRead } from '#testing';
 import { CallerParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
 import { maxBodyBytes } from './body-size.js';
 import { createHttpApp } from './http-app.js';
 import { InFlight } from './in-flight.js';
 import { JsonBody } from './json-body.js';
-import { Keyring } from './keyring.js';
 import { Organizations } from './organizations.js';
 import type { Caller } from '#model';
 
@@ -122,27 +121,27 @@ let nowMs = Date.UTC(2026, 0, 1);
 const drain = { bytes: 8 * 1024 * 1024, ms: 1000 };
 const answered: Answered[] = [];
 const keys = { write: '', read: '', unpaid: '', unpaidAdmin: '', other: '', third: '' };
+const log = new MemoryLog();
 let app: NestFastifyApplication;
 let port: number;
 
 beforeAll(async () => {
   app = await createHttpApp(
-    { module: class Role {}, imports: [MemoryModule.of(new MemoryLog(), () => nowMs), Faces] },
+    { module: class Role {}, imports: [MemoryModule.of(log, () => nowMs), Faces] },
     { observer: (one) => answered.push(one), requestTimeoutMs: 2000, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 }, drain },
   );
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
   const organizations = app.get(Organizations);
-  const keyring = app.get(Keyring);
   const paid = await organizations.create('Paid', true);
   const other = await organizations.create('Other', true);
   const unpaid = await organizations.create('Unpaid', false);
-  keys.write = (await keyring.create(paid.orgId, 'w', ['write'])).secret;
-  keys.read = (await keyring.create(paid.orgId, 'r', ['read'])).secret;
-  keys.other = (await keyring.create(other.orgId, 'w', ['write'])).secret;
-  keys.third = (await keyring.create((await organizations.create('Third', true)).orgId, 'w', ['write'])).secret;
-  keys.unpaid = (await keyring.create(unpaid.orgId, 'r', ['read'])).secret;
-  keys.unpaidAdmin = (await keyring.create(unpaid.orgId, 'a', ['admin'])).secret;
+  keys.write = (await makeKey(log, paid.orgId, ['write'])).secret;
+  keys.read = (await makeKey(log, paid.orgId, ['read'])).secret;
+  keys.other = (await makeKey(log, other.orgId, ['write'])).secret;
+  keys.third = (await makeKey(log, (await organizations.create('Third', true)).orgId, ['write'])).secret;
+  keys.unpaid = (await makeKey(log, unpaid.orgId, ['read'])).secret;
+  keys.unpaidAdmin = (await makeKey(log, unpaid.orgId, ['admin'])).secret;
 });
 
 afterAll(() => app.close());

@@ -4,9 +4,18 @@ import { entry, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from 
 import type { Organization } from '#model';
 import { organizations } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
-import { appendShown, isStale } from './shown.js';
 
-/** Organizations, as the log tells them. */
+/** A view that is older may still show what is deleted. */
+const maxAgeMs = 300_000;
+const maxShowingMs = 5_000;
+
+/** Whether the log has been silent for so long that the view may show what is deleted. */
+export const isStale = (view: View<unknown>): boolean => view.ageMs() > maxAgeMs;
+
+/**
+ * Organizations, as the log tells them. Nobody decides about them: the only one that is made by itself, at the first start, has a fixed id,
+ * so that two who make it at the same time make one.
+ */
 @Injectable()
 export class Organizations {
   readonly #view: View<Organization>;
@@ -45,7 +54,8 @@ export class Organizations {
   /** Makes an organization that is known here at once. Rejects `log_unavailable`; it may then exist all the same. */
   async create(name: string, paymentMethodOnFile: boolean, orgId = `org_${randomBytes(8).toString('hex')}`): Promise<Organization> {
     const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
-    await appendShown(this.log, this.#view, entry(organizations, organization));
+    await this.log.append([entry(organizations, organization)]);
+    await this.#view.until(organization.orgId, (shown) => shown !== undefined, maxShowingMs);
     return organization;
   }
 }

@@ -1,5 +1,5 @@
-import { describeOnKafka, groupsContract, recordLogContract, runnerContract, viewsContract } from '#testing';
-import { apiKeys, events, sources } from '#topics';
+import { describeOnKafka, groupsContract, keysContract, recordLogContract, runnerContract, viewsContract } from '#testing';
+import { apiKeys, events, keyCommands, keyDecisions, sources } from '#topics';
 import { openTestLog } from './open-test-log.js';
 
 describeOnKafka('the log in Kafka', () => {
@@ -16,4 +16,8 @@ describeOnKafka('its groups', () => {
 
 describeOnKafka('a runner on it', () => {
   runnerContract(() => openTestLog({ topics: [sources, events] }), 3);
+});
+
+describeOnKafka('keys in it', () => {
+  keysContract(() => openTestLog({ topics: [apiKeys, keyCommands, keyDecisions] }));
 });

@@ -2,7 +2,7 @@ import { during, type Lease } from '#model';
 import { partitionOf } from './partition.js';
 import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
-import { entry, tombstone, type Entry, type StreamRecord, type Topic, type Unreadable } from './topic.js';
+import { entry, tombstone, type AnyTopic, type Entry, type StreamRecord, type Topic, type Unreadable } from './topic.js';
 
 /** Changes without outputs wait at most so long, and at most so many keys, before they are written. */
 const writePauseMs = 5_000;
@@ -31,9 +31,11 @@ export class Table<V> {
   #beginning: State<V> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
+  /** @param outputs the topics that tombstones among the outputs go to. */
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
+    private readonly outputs: readonly AnyTopic[] = [],
   ) {}
 
   get(key: string): V | undefined {
@@ -75,7 +77,7 @@ export class Table<V> {
    * written since.
    */
   async begin(lease: Lease, partitions: readonly number[]): Promise<void> {
-    const state = (this.#beginning = new State(this.log, this.topic, lease));
+    const state = (this.#beginning = new State(this.log, this.topic, this.outputs, lease));
     this.#state = undefined;
     await state.read(partitions);
     if (this.#beginning === state) this.#state = state;
@@ -102,6 +104,7 @@ class State<V> {
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
+    private readonly outputs: readonly AnyTopic[],
     private readonly lease: Lease,
   ) {}
 
@@ -173,7 +176,7 @@ class State<V> {
     if (this.#held.size === 0) return;
     await during(this.lease, async (goesOn) => {
       const each = Array.from(this.#held, async ([key, outputs]) => {
-        for (const { topic, key: at, bytes, headers } of outputs) if (goesOn()) await this.log.appendBytes(topic, at, bytes, headers);
+        for (const output of outputs) if (goesOn()) await this.#append(output);
         if (!goesOn()) return;
         this.#held.delete(key);
         this.#unwritten.add(key);
@@ -191,8 +194,14 @@ class State<V> {
   }
 
   #output({ topic, key, value, headers = {} }: Entry): Output {
-    if (value === null) throw new RangeError(`an output to ${topic.name} is a tombstone, which no record can hold`);
-    return { topic: topic.name, key, bytes: this.log.encoded({ topic, value }), headers };
+    return { topic: topic.name, key, bytes: value === null ? null : this.log.encoded({ topic, value }), headers };
+  }
+
+  async #append({ topic: name, key, bytes, headers }: Output): Promise<void> {
+    if (bytes) return this.log.appendBytes(name, key, bytes, headers);
+    const topic = this.outputs.find((one) => one.name === name);
+    if (!topic) throw new RangeError(`the table of ${this.topic.name} has no output ${name} to append a tombstone to`);
+    await this.log.append([{ topic, key, value: null, headers }]);
   }
 
   /** @throws RangeError when the partition of a new key has no room for it. */
@@ -239,12 +248,16 @@ class State<V> {
 interface Output {
   readonly topic: string;
   readonly key: string;
-  readonly bytes: Uint8Array;
+  /** Null is a tombstone. */
+  readonly bytes: Uint8Array | null;
   readonly headers: Entry['headers'] & {};
 }
 
 const held = (outputs: readonly Output[]): string =>
-  JSON.stringify(outputs.map(({ bytes, ...rest }) => ({ ...rest, bytes: Buffer.from(bytes).toString('base64') })));
+  JSON.stringify(outputs.map(({ bytes, ...rest }) => ({ ...rest, bytes: bytes && Buffer.from(bytes).toString('base64') })));
 
 const unheld = (text: string): readonly Output[] =>
-  (JSON.parse(text) as readonly (Output & { bytes: string })[]).map((one) => ({ ...one, bytes: Buffer.from(one.bytes, 'base64') }));
+  (JSON.parse(text) as readonly (Output & { bytes: string | null })[]).map((one) => ({
+    ...one,
+    bytes: one.bytes === null ? null : Buffer.from(one.bytes, 'base64'),
+  }));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { maxCommandMs } from './decider.js';
-import { keyDecider, type KeyCommand, type KeyEvent, type KeyState } from './key-decider.js';
+import { flawOfKeyCommand, keyDecider, maxDecided, type KeyCommand, type KeyEvent, type KeyState } from './key-decider.js';
 import type { ApiKey } from './organization.js';
 
 const { initial } = keyDecider;
@@ -15,6 +15,16 @@ const aKey = (keyId: string): ApiKey => ({
   scopes: ['write'],
   createdMs: 0,
 });
+
+type Asked = Pick<KeyCommand, 'id' | 'askedMs'>;
+const making = (asked: Asked, keyId: string, does: 'create' | 'create_first' = 'create_first'): KeyCommand => ({
+  orgId: 'o',
+  ...asked,
+  keyId,
+  does,
+  key: aKey(keyId),
+});
+const deleting = (asked: Asked, keyId: string): KeyCommand => ({ orgId: 'o', ...asked, keyId, does: 'delete', key: null });
 
 interface Delivery {
   readonly command: KeyCommand;
@@ -44,24 +54,24 @@ const deliveries = fc
       atMs += waitMs;
       const asked = { id: `c${at}`, askedMs: atMs - delayMs };
       // Few keys, so that many deletions meet one that is there.
-      if (what === 'delete') return { command: { ...asked, does: what, keyId: `k${key}` }, atMs };
-      return { command: { ...asked, does: what, key: aKey(`k${at % 6}`) }, atMs };
+      if (what === 'delete') return { command: deleting(asked, `k${key}`), atMs };
+      return { command: making(asked, `k${at % 6}`, what), atMs };
     });
   });
 
 const holds = (promise: (all: readonly Delivery[]) => void): void => fc.assert(fc.property(deliveries, promise), { numRuns: 300 });
 
 describe('keys of one organization, whatever commands come', () => {
-  it('a first key is made only where there is none', () => {
+  it('a first key is made only where there is none but itself', () => {
     holds((all) => {
       let state = initial;
       const outcomes = all.flatMap(({ command, atMs }) => {
-        const isFree = state.keyIds.size === 0;
+        const isFree = state.keyIds.size === 0 || state.keyIds.has(command.keyId);
         const events = keyDecider.decide(state, command, atMs);
         state = written([{ command, atMs }], state).state;
-        return command.does === 'create_first' ? events.map((event) => [event.is, isFree]) : [];
+        return command.does === 'create_first' ? events.map((event) => [event.outcome, isFree]) : [];
       });
-      for (const [is, isFree] of outcomes) expect(is).toBe(isFree ? 'created' : 'refused');
+      for (const [outcome, isFree] of outcomes) expect(outcome).toBe(isFree ? 'created' : 'has_keys');
     });
   });
 
@@ -89,24 +99,48 @@ describe('keys of one organization, whatever commands come', () => {
   it('what is remembered of commands is bounded by those of 5 seconds', () => {
     holds((all) => {
       const { state } = written(all);
-      for (const askedMs of state.decided.values()) expect(state.atMs - askedMs).toBeLessThan(maxCommandMs);
+      for (const { askedMs } of state.decided) expect(state.atMs - askedMs).toBeLessThan(maxCommandMs);
     });
   });
 });
 
 it('a clock that is behind makes no command younger', () => {
-  const first: KeyCommand = { id: 'c1', askedMs: 0, does: 'create_first', key: aKey('k1') };
+  const first = making({ id: 'c1', askedMs: 0 }, 'k1');
   const { state } = written([
     { command: first, atMs: 0 },
-    { command: { id: 'c2', askedMs: 10_000, does: 'delete', keyId: 'k1' }, atMs: 10_000 },
+    { command: deleting({ id: 'c2', askedMs: 10_000 }, 'k1'), atMs: 10_000 },
   ]);
   expect(keyDecider.decide(state, first, 1)).toEqual([]);
 });
 
+it('a command of a clock that is far ahead is not decided', () => {
+  expect(keyDecider.decide(initial, making({ id: 'c1', askedMs: maxCommandMs }, 'k1'), 0)).toEqual([]);
+});
+
 it('of two callers at once who each make a first key one is refused', () => {
-  const both = ['k1', 'k2'].map((keyId): Delivery => ({
-    command: { id: keyId, askedMs: 0, does: 'create_first', key: aKey(keyId) },
-    atMs: 1,
-  }));
-  expect(written(both).events).toMatchObject([{ is: 'created' }, { is: 'refused', why: 'has_keys' }]);
+  const both = ['k1', 'k2'].map((keyId): Delivery => ({ command: making({ id: keyId, askedMs: 0 }, keyId), atMs: 1 }));
+  expect(written(both).events).toMatchObject([{ outcome: 'created' }, { outcome: 'has_keys' }]);
+});
+
+it('a first key is asked for again under a new command by a sender who has not heard, and is made once', () => {
+  const twice = ['c1', 'c2'].map((id): Delivery => ({ command: making({ id, askedMs: 0 }, 'k1'), atMs: 1 }));
+  const { events, state } = written(twice);
+  expect([events.map(({ outcome }) => outcome), [...state.keyIds]]).toEqual([['created', 'created'], ['k1']]);
+});
+
+it('1,000 commands of an organization are decided in 5 seconds, and more when those are forgotten', () => {
+  const many = Array.from({ length: maxDecided + 5 }, (_, at): Delivery => ({ command: deleting({ id: `c${at}`, askedMs: 0 }, 'k'), atMs: 1 }));
+  const { state, events } = written(many);
+  expect(events).toHaveLength(maxDecided);
+  expect(keyDecider.decide(state, deleting({ id: 'next', askedMs: maxCommandMs }, 'k'), maxCommandMs)).toHaveLength(1);
+});
+
+it.each([
+  ['a key to delete', { ...deleting({ id: 'c', askedMs: 0 }, 'k'), key: aKey('k') }],
+  ['no key to make', { ...making({ id: 'c', askedMs: 0 }, 'k'), key: null }],
+  ['a key of another name', { ...making({ id: 'c', askedMs: 0 }, 'k'), key: aKey('l') }],
+  ['a key of another organization', { ...making({ id: 'c', askedMs: 0 }, 'k'), orgId: 'p' }],
+])('a command that holds %s has a flaw', (_, command) => {
+  expect(flawOfKeyCommand(command as KeyCommand)).toMatch(/^a command holds/);
+  expect([making, deleting].map((make) => flawOfKeyCommand(make({ id: 'c', askedMs: 0 }, 'k')))).toEqual([undefined, undefined]);
 });

@@ -1,63 +1,85 @@
 import { maxCommandMs, type Decider } from './decider.js';
 import type { ApiKey } from './organization.js';
 
-interface Asked {
+/** Asks to make or to delete a key of one organization. */
+export type KeyCommand = {
+  readonly orgId: string;
   /** Names the command: what comes again under its id is the same command. */
   readonly id: string;
   /** Unix milliseconds. */
   readonly askedMs: number;
-}
-
-/** A wish about the keys of one organization. */
-export type KeyCommand = Asked &
-  (
-    | { readonly does: 'create'; readonly key: ApiKey }
-    /** Makes a key where there is none. */
-    | { readonly does: 'create_first'; readonly key: ApiKey }
-    | { readonly does: 'delete'; readonly keyId: string }
-  );
-
-/** What became of a command, and when that was decided. */
-export type KeyEvent = { readonly command: Asked; readonly atMs: number } & (
-  | { readonly is: 'created'; readonly key: ApiKey }
-  | { readonly is: 'deleted'; readonly keyId: string }
-  | { readonly is: 'refused'; readonly why: 'has_keys' | 'unknown_key' }
+  readonly keyId: string;
+} & (
+  | {
+      /** `create_first` makes a key where there is none. */
+      readonly does: 'create' | 'create_first';
+      readonly key: ApiKey;
+    }
+  | { readonly does: 'delete'; readonly key: null }
 );
 
-/** What is known of the keys of one organization. */
-export interface KeyState {
-  readonly keyIds: ReadonlySet<string>;
-  /** When each command was asked that is decided and might come again. */
-  readonly decided: ReadonlyMap<string, number>;
-  /** When the last one was decided: a clock that is behind makes no command younger. */
+/** What became of a command; the last two are refusals. */
+export type KeyOutcome = 'created' | 'deleted' | 'has_keys' | 'unknown_key';
+
+/** A command that was decided. */
+export interface DecidedCommand {
+  readonly id: string;
+  readonly askedMs: number;
+  readonly outcome: KeyOutcome;
+}
+
+/** What was decided of late about the keys of one organization: all that might come again. */
+export interface KeyDecisions {
+  readonly orgId: string;
+  readonly decided: readonly DecidedCommand[];
+  /** When the last command was decided: a clock that is behind makes no command younger. */
   readonly atMs: number;
 }
 
+export interface KeyState extends Omit<KeyDecisions, 'orgId'> {
+  readonly keyIds: ReadonlySet<string>;
+}
+
+export interface KeyEvent {
+  readonly command: KeyCommand;
+  readonly outcome: KeyOutcome;
+  readonly atMs: number;
+}
+
+/** Commands of one organization that are decided in `maxCommandMs`: what comes beyond them waits for too long and is never carried out. */
+export const maxDecided = 1_000;
+
 /** Which keys an organization may be given and lose. */
 export const keyDecider: Decider<KeyState, KeyCommand, KeyEvent> = {
-  initial: { keyIds: new Set(), decided: new Map(), atMs: 0 },
+  initial: { keyIds: new Set(), decided: [], atMs: 0 },
 
-  decide({ keyIds, decided, atMs: lastMs }, command, nowMs) {
-    const { id, askedMs } = command;
-    const atMs = Math.max(nowMs, lastMs);
-    if (decided.has(id) || isTooOld(askedMs, atMs)) return [];
-    const about = { command: { id, askedMs }, atMs };
-    if (command.does === 'delete') {
-      const { keyId } = command;
-      return [keyIds.has(keyId) ? { ...about, is: 'deleted', keyId } : { ...about, is: 'refused', why: 'unknown_key' }];
-    }
-    const isTooLate = command.does === 'create_first' && keyIds.size > 0;
-    return [isTooLate ? { ...about, is: 'refused', why: 'has_keys' } : { ...about, is: 'created', key: command.key }];
+  decide(state, command, nowMs) {
+    const atMs = Math.max(nowMs, state.atMs);
+    const isKnown = state.decided.some(({ id }) => id === command.id);
+    if (isKnown || !isInTime(command, atMs) || recent(state, atMs).length >= maxDecided) return [];
+    return [{ command, outcome: outcomeOf(state, command), atMs }];
   },
 
-  evolve(state, event) {
-    const { command, atMs } = event;
+  evolve(state, { command: { id, askedMs, keyId }, outcome, atMs }) {
     const keyIds = new Set(state.keyIds);
-    if (event.is === 'created') keyIds.add(event.key.keyId);
-    if (event.is === 'deleted') keyIds.delete(event.keyId);
-    const mayComeAgain = Array.from(state.decided).filter(([, askedMs]) => !isTooOld(askedMs, atMs));
-    return { keyIds, decided: new Map(mayComeAgain).set(command.id, command.askedMs), atMs };
+    if (outcome === 'created') keyIds.add(keyId);
+    if (outcome === 'deleted') keyIds.delete(keyId);
+    return { keyIds, decided: [...recent(state, atMs), { id, askedMs, outcome }], atMs };
   },
 };
 
-const isTooOld = (askedMs: number, atMs: number): boolean => atMs - askedMs >= maxCommandMs;
+function outcomeOf({ keyIds }: KeyState, { does, keyId }: KeyCommand): KeyOutcome {
+  if (does === 'delete') return keyIds.has(keyId) ? 'deleted' : 'unknown_key';
+  // The same key under a new command: its sender has not heard of the first one.
+  return does === 'create_first' && keyIds.size > 0 && !keyIds.has(keyId) ? 'has_keys' : 'created';
+}
+
+const recent = ({ decided }: KeyState, atMs: number): readonly DecidedCommand[] => decided.filter((one) => isInTime(one, atMs));
+/** A clock that is far ahead is no better than a command that has waited for long: what it asks would be remembered for long. */
+const isInTime = ({ askedMs }: { readonly askedMs: number }, atMs: number): boolean => Math.abs(atMs - askedMs) < maxCommandMs;
+
+/** What a command says that makes no sense, in words; undefined when there is nothing. */
+export function flawOfKeyCommand({ orgId, keyId, does, key }: KeyCommand): string | undefined {
+  if ((does === 'delete') !== (key === null)) return 'a command holds the key that it makes, and one to delete holds none';
+  return key && (key.orgId !== orgId || key.keyId !== keyId) ? 'a command holds another key than it names' : undefined;
+}

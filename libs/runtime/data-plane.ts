@@ -1,4 +1,4 @@
-import { Keyring, Organizations } from '#edge';
+import { KeyCommands, Keyring, Organizations, whileDeciding } from '#edge';
 import { TelemetryError } from '#model';
 import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { openAdapters, type Adapters, type Report } from './adapters.js';
@@ -51,10 +51,12 @@ export function initDataPlane(
     await stores.publish(live);
     if (!known) await moveGenerations(kafka.log, { live, building, highest: live });
     const organizations = new Organizations(kafka.views, kafka.log, Date.now);
-    const keyring = new Keyring(kafka.views, kafka.log, Date.now);
+    const keyring = new Keyring(kafka.views);
     await Promise.all([organizations.ready, keyring.ready]);
     for (const warning of warningsOf(kafka.views)) report(warning);
-    return firstKey(organizations, keyring);
+    const commands = new KeyCommands(kafka.views, kafka.log, Date.now);
+    // The processors may not run yet.
+    return firstKey(organizations, keyring, (key) => whileDeciding(kafka.log, keyring, Date.now, () => commands.createFirst(key)));
   };
   return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));
 }

@@ -1,21 +1,53 @@
-import type { Keyring, Organizations, ShowSecret } from '#edge';
+import { newKey, type Keyring, type Organizations } from '#edge';
+import { TelemetryError, type ApiKey } from '#model';
+import { StartError } from './config.js';
 
 /** The same wherever it is made, so that two who make it at the same time make one. */
 const firstOrgId = 'org_0000000000000001';
+/** While a group gives its partition to another member, or Kafka is slow, nobody decides in time: another command may be. */
+const maxAttempts = 6;
 
 /**
  * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it:
  * to one, if several do this at the same time. An organization without a key is a first start that was cut off: it gets its key now. Where
  * records cannot be read nobody knows whether there are keys, and none is made.
  *
+ * @param createFirst see `KeyCommands.createFirst`.
  * @param show where one process alone does this: shows the secret before the key is made, so that no key is made that nobody has seen.
+ * Rejects StartError when the key was shown and not made.
  */
-export async function firstKey(organizations: Organizations, keyring: Keyring, show?: ShowSecret): Promise<string | undefined> {
+export async function firstKey(
+  organizations: Organizations,
+  keyring: Keyring,
+  createFirst: (key: ApiKey) => Promise<boolean>,
+  show?: (secret: string) => Promise<void>,
+): Promise<string | undefined> {
   if (organizations.hasUnreadable() || keyring.hasUnreadable()) return undefined;
   const [known, ...others] = organizations.list();
   if (others.length > 0) return undefined;
   const { orgId } = known ?? (await organizations.create('My organization', true, firstOrgId));
-  return (await keyring.createFirst(orgId, 'First key', ['read', 'write', 'admin'], show))?.secret;
+  if (keyring.list(orgId).length > 0) return undefined;
+  const { key, secret } = newKey(orgId, 'First key', ['read', 'write', 'admin'], Date.now());
+  await show?.(secret);
+  try {
+    if (await again(() => createFirst(key))) return secret;
+  } catch (cause) {
+    throw show ? new StartError(`The API key above may not work: ${(cause as Error).message} ${startAgain}`, { cause }) : cause;
+  }
+  if (show) throw new StartError(`The API key above does not work: another one has been made meanwhile. ${startAgain}`);
+  return undefined;
+}
+
+const startAgain = 'Start again: where another key is shown, use that one.';
+
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === maxAttempts || !(error instanceof TelemetryError && error.retryable)) throw error;
+    }
+  }
 }
 
 /** What the first start prints, once. @param now says that it is there, or will be. */

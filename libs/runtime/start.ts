@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   CLOCK,
   createHttpApp,
+  KeyCommands,
   Keyring,
   Metrics,
   Organizations,
@@ -136,7 +137,10 @@ async function listen(
     await bound('HEADWATER', config.port, app.listen(config.port, config.host));
     const url = reachable(await app.getUrl());
     // Only now: a start that fails for want of a port would have made a key that nobody has seen.
-    const secret = backend.makesFirstKey ? await firstKey(organizations, keyring, (made) => showFirstKey(url, made)) : undefined;
+    const show = (made: string): Promise<void> => showFirstKey(url, made);
+    const secret = backend.makesFirstKey
+      ? await firstKey(organizations, keyring, async (key) => app.get(KeyCommands, { strict: false }).createFirst(key), show)
+      : undefined;
     return {
       url,
       adminUrl: reachable(adminUrl),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { RoleProcess } from '../../infra/cluster/role-process.js';
 import { freePorts } from '../../infra/servers/index.js';
 import { initDataPlane, openLog, readConfig, rebuildDataPlane, roles, startRouter, type Role, type Router } from '#runtime';
+import { groups as registry } from '#topics';
 import type { Deployment, Keys, Urls } from './deployment.js';
 import { eventually } from './eventually.js';
 import { send } from './http/send.js';
@@ -60,9 +61,9 @@ export class ClusterDeployment implements Deployment {
     const config = readConfig(environment);
     const silent = (): void => {};
     await initDataPlane(config, silent, 1000 * number);
-    const log = await openLog(config, silent);
-    const keys = await makeKeysIn(log);
-    await log.close();
+    const kafka = await openLog(config, silent);
+    const keys = await makeKeysIn(kafka.log);
+    await kafka.close();
     const ports = await freePorts(2 * all.length);
     const replicas = all.map((role, at) => {
       const [port, adminPort] = ports.slice(2 * at) as [number, number];
@@ -108,7 +109,7 @@ export class ClusterDeployment implements Deployment {
   settle(): Promise<void> {
     return eventually(async () => {
       const groups = await this.#lags('processors', 'headwater_group_lag_records');
-      if (groups.length < 3 * this.processes('processors').length)
+      if (groups.length < registry.length * this.processes('processors').length)
         throw new Error(`only ${groups.length} lags of consumer groups are told`);
       const views = await Promise.all(roles.map((role) => this.#lags(role, 'headwater_view_lag_records')));
       const behind = [groups, ...views].flat().filter(([, records]) => records > 0);

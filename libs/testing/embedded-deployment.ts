@@ -72,7 +72,7 @@ export class EmbeddedDeployment implements Deployment {
 /** Makes three organizations in a data folder that no server has open. */
 export async function makeKeys(dataDir: string): Promise<Keys & { readonly unpaid: string }> {
   const storage = await openStorage(dataDir);
-  const keys = await makeKeysIn(storage);
+  const keys = await makeKeysIn(storage.log);
   await storage.close();
   return keys;
 }

@@ -1,22 +1,27 @@
-import { Keyring, Organizations } from '#edge';
-import type { RecordLog, Views } from '#log';
-import { scopes } from '#model';
+import { newKey, type NewKey } from '#edge';
+import { entry, type RecordLog } from '#log';
+import { scopes, type Organization, type Scope } from '#model';
+import { apiKeys, organizations } from '#topics';
 import type { Keys } from './deployment.js';
 
+let made = 0;
+
+/** Makes an organization in a log, though nobody decides there. */
+export async function makeOrganization(log: Pick<RecordLog, 'append'>, paid: boolean, orgId = `org_test${++made}`): Promise<string> {
+  const organization: Organization = { orgId, name: orgId, paymentMethodOnFile: paid, createdMs: 1 };
+  await log.append([entry(organizations, organization)]);
+  return orgId;
+}
+
+/** Makes a key in a log, though nobody decides there. */
+export async function makeKey(log: Pick<RecordLog, 'append'>, orgId: string, its: readonly Scope[] = scopes): Promise<NewKey> {
+  const one = newKey(orgId, 'tests', its, ++made);
+  await log.append([entry(apiKeys, one.key)]);
+  return one;
+}
+
 /** Makes three organizations in a log, and a key of each. */
-export async function makeKeysIn({
-  views,
-  log,
-}: {
-  readonly views: Views;
-  readonly log: RecordLog;
-}): Promise<Keys & { readonly unpaid: string }> {
-  const organizations = new Organizations(views, log, Date.now);
-  const keyring = new Keyring(views, log, Date.now);
-  await Promise.all([organizations.ready, keyring.ready]);
-  const make = async (name: string, paid: boolean): Promise<string> => {
-    const { orgId } = await organizations.create(name, paid);
-    return (await keyring.create(orgId, 'tests', scopes)).secret;
-  };
-  return { own: await make('First', true), other: await make('Second', true), unpaid: await make('Unpaid', false) };
+export async function makeKeysIn(log: Pick<RecordLog, 'append'>): Promise<Keys & { readonly unpaid: string }> {
+  const make = async (paid: boolean): Promise<string> => (await makeKey(log, await makeOrganization(log, paid))).secret;
+  return { own: await make(true), other: await make(true), unpaid: await make(false) };
 }

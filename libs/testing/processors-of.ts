@@ -1,3 +1,4 @@
+import { KeyDecider, Keyring } from '#edge';
 import type { Processor } from '#log';
 import type { Storage } from '#sqlite';
 import { projectorsOf } from '../../apps/processors/projectors-of.js';
@@ -7,4 +8,5 @@ import { SourceTracker } from '../../apps/processors/source-tracker.js';
 export const processorsOf = (storage: Storage): readonly Processor[] => [
   ...projectorsOf({ ...storage, suffix: '' }),
   new SourceTracker(storage.log),
+  new KeyDecider(storage.log, new Keyring(storage.views), Date.now),
 ];

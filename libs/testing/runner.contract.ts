@@ -21,6 +21,7 @@ import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
 import { Random } from './random.js';
 import type { LogUnderTest } from './record-log.contract.js';
+import { withMethods } from './with-methods.js';
 
 const count = (n: number): number[] => Array.from({ length: n }, (_, at) => at);
 const idOf = (record: StreamRecord): string => (record.value as Source | null)?.sourceId ?? '';
@@ -51,15 +52,6 @@ class Saver implements Processor {
     this.held.push(...ids(records));
   }
 }
-
-/** `of`, with some methods replaced. */
-const withMethods = <T extends object>(of: T, methods: Partial<T>): T =>
-  new Proxy(of, {
-    get: (target, name) => {
-      const found: unknown = Reflect.get(name in methods ? methods : target, name);
-      return typeof found === 'function' ? (found.bind(target) as unknown) : found;
-    },
-  });
 
 const unavailable = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is away.');
 const damaged = (): TelemetryError => new TelemetryError('store_corrupt', 'The store is damaged.');

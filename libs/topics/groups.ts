@@ -1,5 +1,5 @@
 import type { Group } from '#log';
-import { events, points, sources } from './topics.js';
+import { apiKeys, events, keyCommands, points, sources } from './topics.js';
 
 export const seriesGroup: Group = {
   name: 'series',
@@ -25,8 +25,11 @@ export const sourcesGroup: Group = {
   perGeneration: false,
 };
 
+/** To read its commands again would make nothing: all of them have waited for too long. */
+export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys], mayReplay: false };
+
 /** Every consumer group that processes records, each once however many generations there are. */
-export const groups: readonly Group[] = [seriesGroup, eventsGroup, sourcesGroup];
+export const groups: readonly Group[] = [seriesGroup, eventsGroup, sourcesGroup, keysGroup];
 
 /** Those that each generation of the stores has. */
 export const groupsPerGeneration = groups.filter(({ perGeneration }) => perGeneration);

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { AnyTopic } from '#log';
-import type { ApiKey, EventBatch, Gateway, Organization, PointBatch, Presence, Projection, Source } from '#model';
+import type { ApiKey, EventBatch, Gateway, KeyCommand, KeyDecisions, Organization, PointBatch, Presence, Projection, Source } from '#model';
 import { avroType } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
 import { whyUnreadable } from './compatibility.js';
 import type { SchemaRegistry } from './schema-registry.js';
-import { apiKeys, events, gateways, organizations, points, presence, projections, sources, topics } from './topics.js';
+import { apiKeys, events, gateways, keyCommands, keyDecisions, organizations, points, presence, projections, sources, topics } from './topics.js';
 
 const folder = new URL('../../../schemas/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.avsc'));
@@ -39,6 +39,8 @@ const apiKey: Required<ApiKey> = {
   scopes: ['read', 'admin'],
   createdMs: t,
 };
+const keyCommand: Required<KeyCommand> = { orgId: 'o', id: 'c', askedMs: t, keyId: 'k', does: 'create_first', key: apiKey };
+const decisions: Required<KeyDecisions> = { orgId: 'o', decided: [{ id: 'c', askedMs: t, outcome: 'has_keys' }], atMs: t + 1 };
 const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t };
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
@@ -55,6 +57,8 @@ const full: readonly (readonly [AnyTopic, object])[] = [
   [gateways, gateway],
   [organizations, organization],
   [apiKeys, apiKey],
+  [keyCommands, keyCommand],
+  [keyDecisions, decisions],
   [projections, projection],
 ];
 
@@ -63,6 +67,8 @@ const written: Readonly<Record<string, string>> = {
   'api-key.v1.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
   'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
   'gateway.v1.avsc': '0267f6a1abfef962',
+  'key-command.v1.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
+  'key-decisions.v1.avsc': '026f020263f6a1abfef9620400f8a1abfef962',
   'organization.v1.avsc': '026f026e01f6a1abfef962',
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',

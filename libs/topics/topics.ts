@@ -1,11 +1,14 @@
 import type { AnyTopic, Topic } from '#log';
 import {
   flawOfEvents,
+  flawOfKeyCommand,
   flawOfPoints,
   flawOfSource,
   type ApiKey,
   type EventBatch,
   type Gateway,
+  type KeyCommand,
+  type KeyDecisions,
   type Organization,
   type PointBatch,
   type Presence,
@@ -82,6 +85,23 @@ export const apiKeys: Topic<ApiKey> = {
   partitions: 1,
 };
 
+export const keyCommands: Topic<KeyCommand> = {
+  name: 'key-commands.v1',
+  schema: 'key-command',
+  key: (of) => of.orgId,
+  flaw: flawOfKeyCommand,
+  cleanup: 'delete',
+  partitions: 1,
+};
+
+export const keyDecisions: Topic<KeyDecisions> = {
+  name: 'key-decisions.v1',
+  schema: 'key-decisions',
+  key: (of) => of.orgId,
+  cleanup: 'compact',
+  partitions: 1,
+};
+
 export const projections: Topic<Projection> = {
   name: 'projections.v1',
   schema: 'projection',
@@ -91,4 +111,15 @@ export const projections: Topic<Projection> = {
 };
 
 /** Every topic there is; dead letters of `t` go to `t.name` + `.dlq`. */
-export const topics: readonly AnyTopic[] = [points, events, sources, presence, gateways, organizations, apiKeys, projections];
+export const topics: readonly AnyTopic[] = [
+  points,
+  events,
+  sources,
+  presence,
+  gateways,
+  organizations,
+  apiKeys,
+  keyCommands,
+  keyDecisions,
+  projections,
+];

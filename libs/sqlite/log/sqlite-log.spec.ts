@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, readLog, type Entry, type StreamRecord } from '#log';
 import type { EventBatch } from '#model';
-import { groupsContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
+import { groupsContract, keysContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
 import { events, sources } from '#topics';
 import { LogFile } from './log-file.js';
 import { openTestLog, type TestLog } from './open-test-log.js';
@@ -22,6 +22,10 @@ describe('its groups', () => {
 
 describe('a runner on it', () => {
   runnerContract(() => openTestLog());
+});
+
+describe('keys in it', () => {
+  keysContract(() => openTestLog());
 });
 
 describe('of a log in the same process', () => {
