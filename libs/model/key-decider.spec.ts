@@ -129,7 +129,10 @@ it('a first key is asked for again under a new command by a sender who has not h
 });
 
 it('1,000 commands of an organization are decided in 5 seconds, and more when those are forgotten', () => {
-  const many = Array.from({ length: maxDecided + 5 }, (_, at): Delivery => ({ command: deleting({ id: `c${at}`, askedMs: 0 }, 'k'), atMs: 1 }));
+  const many = Array.from({ length: maxDecided + 5 }, (_, at): Delivery => ({
+    command: deleting({ id: `c${at}`, askedMs: 0 }, 'k'),
+    atMs: 1,
+  }));
   const { state, events } = written(many);
   expect(events).toHaveLength(maxDecided);
   expect(keyDecider.decide(state, deleting({ id: 'next', askedMs: maxCommandMs }, 'k'), maxCommandMs)).toHaveLength(1);

@@ -66,7 +66,7 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     await decide();
     const others = new KeyCommands(subject.views, subject.log, Date.now);
     const made = await Promise.all([commands.createFirst(first()), others.createFirst(first())]);
-    expect(made.toSorted()).toEqual([false, true]);
+    expect(made.filter(Boolean)).toEqual([true]);
     expect(listed()).toHaveLength(1);
     const both = await Promise.all([commands, others].map((each) => each.create('o', 'k', ['write'])));
     expect(both.map(({ secret }) => keyring.verify(secret)?.scopes)).toEqual([['write'], ['write']]);
@@ -84,7 +84,7 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     const { key } = await commands.create('o', 'k', scopes);
     expect(await commands.delete('p', key.keyId)).toBe(false);
     const both = await Promise.all([commands.delete('o', key.keyId), commands.delete('o', key.keyId)]);
-    expect([both.toSorted(), listed()]).toEqual([[false, true], []]);
+    expect([both.filter(Boolean), listed()]).toEqual([[true], []]);
   });
 
   it('keys of a log without commands are known, and so is their end', async () => {
@@ -143,7 +143,8 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     const losing = withMethods(subject.log, {
       consume: ({ handler, given, ...options }) =>
         subject.log.consume({ ...options, given: (_, its) => given?.(lease, its), handler: (records) => handler(records, lease) }),
-      append: (entries) => (entries.some(({ topic }) => topic.name === keyDecisions.name) ? Promise.reject(unavailable()) : Promise.resolve()),
+      append: (entries) =>
+        entries.some(({ topic }) => topic.name === keyDecisions.name) ? Promise.reject(unavailable()) : Promise.resolve(),
     });
     const loser = await decide(losing);
     const { key } = newKey('o', 'k', scopes, 1);

@@ -6,7 +6,19 @@ import { avroType } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
 import { whyUnreadable } from './compatibility.js';
 import type { SchemaRegistry } from './schema-registry.js';
-import { apiKeys, events, gateways, keyCommands, keyDecisions, organizations, points, presence, projections, sources, topics } from './topics.js';
+import {
+  apiKeys,
+  events,
+  gateways,
+  keyCommands,
+  keyDecisions,
+  organizations,
+  points,
+  presence,
+  projections,
+  sources,
+  topics,
+} from './topics.js';
 
 const folder = new URL('../../../schemas/', import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith('.avsc'));
