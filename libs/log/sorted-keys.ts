@@ -1,17 +1,4 @@
-/** How `a` and `b` stand to each other as UTF-8 bytes: below 0, 0, or above. */
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  if (at === length) return a.length - b.length;
-  return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
-}
-
-/** Surrogates stand for what comes after every other code unit in UTF-8. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
-}
+import { compareUtf8 } from '#model';
 
 const pageKeys = 512;
 
@@ -22,7 +9,7 @@ export class SortedKeys {
   constructor(keys: Iterable<string>) {
     const sorted = [...keys].sort();
     // The default order is that of code units, which differs only where there are surrogates.
-    if (sorted.some((key) => /[\ud800-\udfff]/.test(key))) sorted.sort(compare);
+    if (sorted.some((key) => /[\ud800-\udfff]/.test(key))) sorted.sort(compareUtf8);
     for (let at = 0; at < sorted.length; at += pageKeys) this.#pages.push(sorted.slice(at, at + pageKeys));
   }
 
@@ -62,7 +49,7 @@ export class SortedKeys {
     let [low, high] = [0, this.#pages.length];
     while (high - low > 1) {
       const middle = (low + high) >>> 1;
-      if (compare(this.#pages[middle]![0]!, key) <= 0) low = middle;
+      if (compareUtf8(this.#pages[middle]![0]!, key) <= 0) low = middle;
       else high = middle;
     }
     return low;
@@ -74,7 +61,7 @@ function place(keys: readonly string[], key: string): number {
   let [low, high] = [0, keys.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compare(keys[middle]!, key) < 0) low = middle + 1;
+    if (compareUtf8(keys[middle]!, key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

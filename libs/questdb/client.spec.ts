@@ -23,7 +23,7 @@ function aTable(refused: string) {
     },
   };
   const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
-  return { stored, names: new NameRows(client as never, 'metrics'), delivery: new Delivery(path as never, forever, new Signal()) };
+  return { stored, names: new NameRows(client as never, 'metrics'), delivery: new Delivery(path, forever, new Signal()) };
 }
 
 it.each([0, 1, 6, 12])('The name that is refused is found among thirteen, as number %d', async (at) => {

@@ -1,4 +1,5 @@
 import { Sender } from '@questdb/nodejs-client';
+import { oneAtATime } from '#model';
 import { type Delivery, NotAccepted, Refused, RefusedRow } from './delivery.js';
 import { type Series, symbolsText } from './series-names.js';
 
@@ -9,7 +10,7 @@ const maxRows = 10_000;
 export class Client {
   readonly #settings: string;
   #sender: Promise<Sender> | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = oneAtATime();
 
   /** @param url base address of the server. */
   constructor(url: string) {
@@ -21,9 +22,7 @@ export class Client {
    * `NotAccepted`.
    */
   send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
-    const sent = this.#turn.then(() => this.#send(build, permit));
-    this.#turn = sent.catch(() => undefined);
-    return sent;
+    return this.#inTurn(() => this.#send(build, permit));
   }
 
   async #send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
@@ -48,7 +47,7 @@ export class Client {
   }
 }
 
-/** The client tells the status of an answer in the text of its error only, and nothing of what the answer says. */
+/** The client's error has the status of the answer in its text, and nothing of the answer's body. */
 function failureOf(cause: Error): NotAccepted {
   return /statusCode=400\b/.test(cause.message)
     ? new Refused(undefined, 'QuestDB answers 400: a row does not fit its table', { cause })

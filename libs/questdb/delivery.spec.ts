@@ -15,8 +15,9 @@ function aDelivery(...outcomes: readonly ('accepted' | 'none' | 'unknown')[]) {
   };
   const of = (): Promise<void> => Promise.resolve(void done.push('visible'));
   const changed = new Signal();
-  const path = { sink: { send }, visibility: { of }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
-  return { delivery: new Delivery(path, forever, changed), changed, done };
+  const sink = { send };
+  const path = { visibility: { of }, outage: new Outage(), figures: new Figures(), tables: ['t'] };
+  return { delivery: new Delivery(path, forever, changed), sink, changed, done };
 }
 const giveUp = (): void => {
   throw new Error('given up');
@@ -27,16 +28,16 @@ describe('A body after one that was given up', () => {
     ['none', ['visible', 'none', 'accepted']],
     ['unknown', ['visible', 'unknown', 'visible', 'accepted']],
   ] as const)('with the outcome %s: %j', async (outcome, expected) => {
-    const { delivery, done } = aDelivery(outcome, 'accepted');
-    await expect(delivery.send(body, giveUp)).rejects.toThrow('given up');
-    await delivery.send(body, giveUp);
+    const { delivery, sink, done } = aDelivery(outcome, 'accepted');
+    await expect(delivery.send(sink, body, giveUp)).rejects.toThrow('given up');
+    await delivery.send(sink, body, giveUp);
     expect(done).toEqual(expected);
   });
 });
 
 it('A body that is refused is tried again in a rhythm that no new rows hurry, and is dropped at once in the end', async () => {
-  const { delivery, changed, done } = aDelivery('none');
-  const dropped = delivery.send(body).catch((error: unknown) => error);
+  const { delivery, sink, changed, done } = aDelivery('none');
+  const dropped = delivery.send(sink, body).catch((error: unknown) => error);
   for (let rows = 0; rows < 100; rows++) {
     await setImmediate();
     changed.ring();

@@ -115,15 +115,19 @@ export class Signal {
   }
 }
 
-/** Transport, visibility, outage and counts of one write path. */
+/** Visibility, outage and counts of one write path. */
 export interface WritePath {
-  readonly sink: LineSink;
   readonly visibility: Visibility;
   /** Of this path alone: another one may work meanwhile. */
   readonly outage: Outage;
   readonly figures: Figures;
   /** The tables that the rows are for. */
   readonly tables: readonly string[];
+}
+
+/** A write path for rows that are sent as lines. */
+export interface LinePath extends WritePath {
+  readonly sink: LineSink;
 }
 
 /** Resolves `of` when readers see what the tables had accepted at the call; `check` throws when nobody waits any more. */
@@ -163,9 +167,9 @@ export class Delivery {
     if (!this.lease.held()) throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
   }
 
-  /** Resolves when the body is accepted. Rejects `Refused`, once its rows are to be dropped, and when `giveUp` throws. */
-  send(body: Uint8Array, giveUp?: () => void): Promise<void> {
-    return this.untilItWorks(() => this.path.sink.send(body, this.lease), giveUp);
+  /** Resolves when the sink has accepted the body. Rejects `Refused`, once its rows are to be dropped, and when `giveUp` throws. */
+  send(sink: LineSink, body: Uint8Array, giveUp?: () => void): Promise<void> {
+    return this.untilItWorks(() => sink.send(body, this.lease), giveUp);
   }
 
   /** Resolves when readers see all that was accepted. Rejects as `send` does. */

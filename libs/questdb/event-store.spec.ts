@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
 import type { EventBatch } from '#model';
 import type { Placed } from '#stores';
-import { EventWriter } from './event-store.js';
+import { QuestDbEventStore } from './event-store.js';
 import { Figures, Outage } from './delivery.js';
 import { newest } from './tables.js';
 
@@ -17,7 +17,7 @@ it('holds a bounded number of bytes of events however many writes there are, and
   const sent = Promise.withResolvers<void>();
   const client = { send: () => sent.promise };
   const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
-  const writer = new EventWriter(client as never, path, () => Promise.resolve(newest));
+  const writer = new QuestDbEventStore(client as never, path, {} as never, () => Promise.resolve(newest));
   const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);

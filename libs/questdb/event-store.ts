@@ -1,8 +1,8 @@
 import type { Sender } from '@questdb/nodejs-client';
-import { type EventBatch, eventDigest, forever, type LogEntry, tagsKey, TelemetryError, type Window } from '#model';
+import { type EventBatch, eventDigest, forever, type LogEntry, tagsKey, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
-import { Delivery, type LineSink, Refused, Signal, type WritePath } from './delivery.js';
+import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
 import type { Layout } from './tables.js';
 
@@ -15,63 +15,17 @@ const lookMs = 500;
 const lastMs = 253_402_300_799_999;
 const allTime = { startMs: 0, endMs: Infinity };
 
-/** Events in a table of one generation. */
-export class QuestDbEventStore implements EventStore {
-  #ended = false;
-
-  constructor(
-    private readonly writer: EventWriter,
-    private readonly reads: EventReads,
-    /** Resolves when the table may be written to. Rejects `store_unavailable`. */
-    private readonly writable: () => Promise<unknown>,
-  ) {}
-
-  /** What waits and is under way, bytes. */
-  get heldBytes(): number {
-    return this.writer.heldBytes;
-  }
-
-  /** Why rows do not come through; undefined while they do, and when there are none. */
-  get trouble(): string | undefined {
-    return this.writer.trouble;
-  }
-
-  async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    if (this.#ended) throw new TelemetryError('store_unavailable', 'The store is closed.');
-    await this.writable();
-    await this.writer.write(batches);
-  }
-
-  /** What readers see is in the log of the database. */
-  checkpoint(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]> {
-    return this.reads.entries({ orgId, sourceId, window, limit, name, last: false });
-  }
-
-  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]> {
-    return this.reads.entries({ orgId, sourceId, window: allTime, limit: count, name, last: true });
-  }
-
-  async end(): Promise<void> {
-    this.#ended = true;
-    await this.writer.end();
-  }
-}
-
-/** Events are sent by QuestDB's client, never as lines of ours. */
-const noLines: LineSink = { send: () => Promise.reject(new Error('there are no lines of events')) };
-
 interface Waiting {
   readonly batches: readonly EventBatch[];
   readonly bytes: number;
   readonly written: PromiseWithResolvers<void>;
 }
 
-/** Writes events: those that come while a commit is in flight are the next commit. Their order does not matter. */
-export class EventWriter {
+/**
+ * Events in a table of one generation. Those that come while a commit is in flight are the next commit; their order does not matter. They are
+ * sent by QuestDB's own client, not as lines of ours.
+ */
+export class QuestDbEventStore implements EventStore {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #heldBytes = 0;
@@ -80,10 +34,12 @@ export class EventWriter {
 
   constructor(
     private readonly client: Client,
-    private readonly path: Omit<WritePath, 'sink'>,
+    private readonly path: WritePath,
+    private readonly reads: EventReads,
+    /** How the table is made, as soon as it may be written to. Rejects `store_unavailable`. */
     private readonly layout: () => Promise<Layout>,
   ) {
-    this.#delivery = new Delivery({ ...path, sink: noLines }, forever, this.#changed);
+    this.#delivery = new Delivery(path, forever, this.#changed);
   }
 
   /** Why rows do not come through; undefined while they do, and when there are none. */
@@ -98,6 +54,8 @@ export class EventWriter {
 
   /** Resolves when readers see the events. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    this.#delivery.check();
+    await this.layout();
     const values = batches.map(({ value }) => value);
     for (const batch of values) check(batch);
     const bytes = values.reduce((sum, batch) => sum + bytesOf(batch), 0);
@@ -106,6 +64,19 @@ export class EventWriter {
     this.#waiting.push({ batches: values, bytes, written });
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return written.promise;
+  }
+
+  /** What readers see is in the log of the database. */
+  checkpoint(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]> {
+    return this.reads.entries({ orgId, sourceId, window, limit, name, last: false });
+  }
+
+  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]> {
+    return this.reads.entries({ orgId, sourceId, window: allTime, limit: count, name, last: true });
   }
 
   /** Resolves when these may wait too, and counts them. Rejects `store_unavailable` when that is not foreseeable. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { during, type Lease } from '#model';
+import { during, type Lease, oneAtATime } from '#model';
 import { NotAccepted, Refused, type LineSink } from './delivery.js';
 
 /** An answer that takes longer is reported to the operator. */
@@ -10,16 +10,16 @@ const slowMs = 5000;
 const connectMs = 3000;
 /** After this a request is given up, and what the kernel has not delivered of it is thrown away. */
 const lostMs = 60_000;
-/** How often a request under way is looked at. */
+/** How often the time and the lease of a request under way are checked. */
 const lookMs = 250;
-/** Of a body at a time. */
+/** How much of a body is handed to the kernel at a time. */
 const pieceBytes = 1 << 17;
 
 /** Line protocol over HTTP, on one connection that is kept. */
 export class HttpSink implements LineSink {
   readonly #url: URL;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = oneAtATime();
   #sentMs: number | undefined;
   #closed = false;
 
@@ -34,9 +34,7 @@ export class HttpSink implements LineSink {
   }
 
   send(body: Uint8Array, lease: Lease): Promise<void> {
-    const sent = this.#turn.then(() => this.#send(body, lease));
-    this.#turn = sent.catch(() => undefined);
-    return sent;
+    return this.#inTurn(() => this.#send(body, lease));
   }
 
   /** Cuts the connection; what is under way has an unknown outcome. */

@@ -18,7 +18,7 @@ function lateRows(added: Added): LateRows {
 function takes(late: LateRows): number[][][] {
   const all: number[][][] = [];
   while (!late.empty) {
-    const parts = late.take().map(({ lines }) => lines.bytes.toString('latin1').trimEnd().split('\n'));
+    const parts = late.take().map((lines) => lines.bytes.toString('latin1').trimEnd().split('\n'));
     all.push(parts.map((rows) => rows.map((row) => Number(row.slice(row.lastIndexOf(' ') + 1)))));
   }
   return all;

@@ -1,6 +1,6 @@
 import { bucketStartMs, type Lease } from '#model';
 import type { NameRows, SeriesName } from './client.js';
-import { Delivery, Refused, RefusedRow, Signal, type WritePath } from './delivery.js';
+import { Delivery, Refused, RefusedRow, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import type { Series, TagSet } from './series-names.js';
 
@@ -43,11 +43,6 @@ export function dueAfter(before: DueMs, { beganMs, applyMs, late }: Flushed): Du
   return late ? { live: beganMs + liveMs.min, late: next(lateMs) } : { live: next(liveMs), late: before.late };
 }
 
-/** Rows of one organization in one partition. */
-export interface LatePart {
-  readonly lines: Lines;
-}
-
 /**
  * Late rows wait apart, because each partition that they touch is written anew. Rows of one key stay in order: they are of one
  * organization and partition.
@@ -55,7 +50,7 @@ export interface LatePart {
 export class LateRows {
   /** Counts how often it became empty. */
   round = 0;
-  readonly #organizations = new Map<string, Map<number, LatePart>>();
+  readonly #organizations = new Map<string, Map<number, Lines>>();
 
   /** @param partitionMs time of one partition. */
   constructor(private readonly partitionMs: number) {}
@@ -69,29 +64,29 @@ export class LateRows {
     const partition = bucketStartMs(timestampMs, this.partitionMs);
     let parts = this.#organizations.get(org);
     if (!parts) this.#organizations.set(org, (parts = new Map()));
-    let late = parts.get(partition);
-    if (!late) parts.set(partition, (late = { lines: new Lines(256) }));
-    return late.lines;
+    let lines = parts.get(partition);
+    if (!lines) parts.set(partition, (lines = new Lines(256)));
+    return lines;
   }
 
-  /** All that waits. */
-  parts(): Set<LatePart> {
-    return new Set(this.#organizations.values().flatMap((parts) => parts.values()));
+  /** All that waits, by organization and partition. */
+  parts(): Lines[] {
+    return [...this.#organizations.values()].flatMap((parts) => [...parts.values()]);
   }
 
   /** Takes the rows of a bounded number of partitions, organizations in turn. */
-  take(): LatePart[] {
-    const taken: LatePart[] = [];
+  take(): Lines[] {
+    const taken: Lines[] = [];
     const different = new Set<number>();
     for (let before = -1; before < taken.length;) {
       before = taken.length;
       // Round-robin: an organization that has more goes to the back of the queue.
       const organizations = Array.from(this.#organizations);
       for (const [org, parts] of organizations) {
-        const [partition, late] = parts.entries().next().value!;
+        const [partition, lines] = parts.entries().next().value!;
         if (!different.has(partition) && different.size === maxPartitions) continue;
         different.add(partition);
-        taken.push(late);
+        taken.push(lines);
         parts.delete(partition);
         this.#organizations.delete(org);
         if (parts.size > 0) this.#organizations.set(org, parts);
@@ -104,7 +99,7 @@ export class LateRows {
 
 interface Flush {
   readonly live: Lines;
-  readonly late: readonly LatePart[];
+  readonly late: readonly Lines[];
 }
 
 /** Writes rows of points under one lease: live ones soon, late ones apart and more seldom. */
@@ -127,7 +122,7 @@ export class PointRows {
   #visible = 0;
 
   constructor(
-    private readonly path: WritePath,
+    private readonly path: LinePath,
     private readonly names: NameRows,
     lease: Lease,
     partitionMs: number,
@@ -178,12 +173,11 @@ export class PointRows {
   /** Resolves when readers see all that was added before. Rejects `store_unavailable` when that is not foreseeable. */
   async drained(): Promise<void> {
     const added = this.#added;
-    const parts = this.#late.parts();
-    for (const part of this.#underWay?.late ?? []) parts.add(part);
+    const parts = new Set(this.#lateParts());
     this.#draining++;
     this.#changed.ring();
     try {
-      while (this.#visible < added || this.#holdsAny(parts)) await this.#look();
+      while (this.#visible < added || this.#lateParts().some((part) => parts.has(part))) await this.#look();
     } finally {
       this.#draining--;
     }
@@ -212,13 +206,9 @@ export class PointRows {
     await this.#changed.wait(lookMs);
   }
 
-  #holdsAny(parts: Set<LatePart>): boolean {
-    return (
-      this.#late
-        .parts()
-        .values()
-        .some((part) => parts.has(part)) || (this.#underWay?.late ?? []).some((part) => parts.has(part))
-    );
+  /** Late rows that wait or are under way. */
+  #lateParts(): Lines[] {
+    return [...this.#late.parts(), ...(this.#underWay?.late ?? [])];
   }
 
   async #run(): Promise<void> {
@@ -246,7 +236,7 @@ export class PointRows {
   async #flush(flush: Flush): Promise<void> {
     const { live, late } = flush;
     const lines = new Lines(64);
-    for (const part of late) lines.append(part.lines);
+    for (const part of late) lines.append(part);
     this.#underWay = flush;
     this.#lateBytes -= lines.length;
     this.#underWayBytes = live.length + lines.length;
@@ -258,30 +248,22 @@ export class PointRows {
     await this.#delivery.visible();
     const applyMs = performance.now() - sentMs;
     this.#dueMs = dueAfter(this.#dueMs, { beganMs, applyMs, late: lines.rows > 0 });
-    this.#count(live.rows, lines.rows, applyMs);
+    const { rows, applied } = this.path.figures;
+    rows.points += live.rows;
+    rows.late_points += lines.rows;
+    applied.add(applyMs / 1000);
     this.#visible += live.rows;
     this.#underWay = undefined;
-    if (live.length <= maxSpareBytes) this.#spare = cleared(live);
+    this.#spare = live.length <= maxSpareBytes ? live : undefined;
+    this.#spare?.clear();
     this.#underWayBytes = 0;
   }
 
   async #send(lines: Lines, giveUp?: () => void): Promise<void> {
     try {
-      await this.#delivery.send(lines.bytes, giveUp);
+      await this.#delivery.send(this.path.sink, lines.bytes, giveUp);
     } catch (cause) {
       throw cause instanceof Refused ? new RefusedRow(lines.symbolsOfPoint(this.#table, cause.row ?? 0), cause) : cause;
     }
   }
-
-  #count(live: number, late: number, applyMs: number): void {
-    const { rows, applied } = this.path.figures;
-    rows.points += live;
-    rows.late_points += late;
-    applied.add(applyMs / 1000);
-  }
-}
-
-function cleared(lines: Lines): Lines {
-  lines.clear();
-  return lines;
 }

@@ -4,7 +4,7 @@ import { type CommitMode, Commits } from './commits.js';
 import { Figures, Outage, type WritePath } from './delivery.js';
 import { dump } from './dump.js';
 import { EventReads } from './event-reads.js';
-import { EventWriter, QuestDbEventStore } from './event-store.js';
+import { QuestDbEventStore } from './event-store.js';
 import { HttpSink } from './http-sink.js';
 import { Lookups } from './lookups.js';
 import { metricsOf } from './metrics.js';
@@ -71,7 +71,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       return layout();
     };
     const lookups = new Lookups(reading, tables);
-    const path = (...names: readonly (keyof Tables)[]): Omit<WritePath, 'sink'> => ({
+    const path = (...names: readonly (keyof Tables)[]): WritePath => ({
       visibility,
       outage: new Outage(),
       figures,
@@ -87,8 +87,8 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
       layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
-    const writer = new EventWriter(clients[1], path('events'), layout);
-    return { series, events: new QuestDbEventStore(writer, new EventReads(lookups, tables, slices, layout), writable), layout };
+    const events = new QuestDbEventStore(clients[1], path('events'), new EventReads(lookups, tables, slices, layout), writable);
+    return { series, events, layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);

@@ -1,6 +1,6 @@
 import { bucketStartMs, clampedSum, downscale, type Lease, TelemetryError } from '#model';
 import { type Bucket, mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket, WindowSet } from '#rollups';
-import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
+import { Delivery, Refused, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import { type Series, seriesKey, type SeriesNames } from './series-names.js';
@@ -26,7 +26,7 @@ export class RollupTables implements RollupDatabase {
   readonly #delivery: Delivery;
   readonly #giveUp: () => void;
 
-  constructor(path: WritePath, parts: RollupParts, lease: Lease) {
+  constructor(path: LinePath, parts: RollupParts, lease: Lease) {
     this.#names = parts.names;
     this.#delivery = new Delivery(path, lease, new Signal());
     this.#giveUp = () => path.outage.check();
@@ -77,7 +77,7 @@ class RollupTable implements RollupLevel {
   constructor(
     private readonly level: Level,
     { sql, tables, names, partitioning }: RollupParts,
-    private readonly path: WritePath,
+    private readonly path: LinePath,
     private readonly delivery: Delivery,
   ) {
     this.sizeMs = level.sizeMs;
@@ -109,7 +109,7 @@ class RollupTable implements RollupLevel {
       lines.bucket(this.#table, this.#names.all[series]!.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
     }
     try {
-      await this.delivery.send(lines.bytes, this.#giveUp);
+      await this.delivery.send(this.path.sink, lines.bytes, this.#giveUp);
     } catch (cause) {
       // A bucket is folded from many records and none of them is to blame: the next checkpoint tries again, and the operator is told.
       if (cause instanceof Refused) this.path.outage.began(cause);

@@ -74,7 +74,7 @@ describeOnServers('Rollups in QuestDB', () => {
     const heldUp: LineSink = { send: (body, lease) => beforePoints().then(() => pointSink.send(body, lease)) };
     const visibility = new Visibility(counting);
     const figures = new Figures();
-    const path = (...names: readonly string[]): Omit<WritePath, 'sink'> => ({ visibility, outage: new Outage(), figures, tables: names });
+    const path = (...names: readonly string[]): WritePath => ({ visibility, outage: new Outage(), figures, tables: names });
     const parts = {
       tables,
       partitioning: 'MONTH' as const,

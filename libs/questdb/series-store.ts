@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Lease, PointBatch, RollupInterval, Window } from '#model';
-import { TelemetryError } from '#model';
-import type { BucketAnswer, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import { type Lease, oneAtATime, type PointBatch, TelemetryError } from '#model';
+import type { Placed, SeriesStore } from '#stores';
 import { RefusedRow } from './delivery.js';
 import { symbolsText } from './series-names.js';
 import type { SeriesReads } from './series-reads.js';
@@ -20,7 +19,7 @@ const maxSuspects = 1000;
 /** Points and rollups in tables of one generation. */
 export class QuestDbSeriesStore implements SeriesStore {
   #writer: SeriesWriter | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #oneAtATime = oneAtATime();
   #ended = false;
   readonly #suspects = new Suspects();
 
@@ -66,7 +65,6 @@ export class QuestDbSeriesStore implements SeriesStore {
 
   /** Rejects `store_unavailable` also when the lease was lost. */
   async checkpoint(): Promise<void> {
-    if (this.#ended) throw ended();
     await this.#inTurn(() => Promise.resolve());
     await this.#writer?.checkpoint();
   }
@@ -77,25 +75,11 @@ export class QuestDbSeriesStore implements SeriesStore {
     await this.#writer?.flush();
   }
 
-  metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
-    return this.reads.metricNames(orgId, sourceId);
-  }
-
-  latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
-    return this.reads.latest(orgId, sourceId, window);
-  }
-
-  raw(query: SeriesQuery): Promise<RawAnswer> {
-    return this.reads.raw(query);
-  }
-
-  buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    return this.reads.buckets(query);
-  }
-
-  fleet(query: FleetQuery): Promise<FleetAnswer> {
-    return this.reads.fleet(query);
-  }
+  readonly metricNames: SeriesStore['metricNames'] = (...of) => this.reads.metricNames(...of);
+  readonly latest: SeriesStore['latest'] = (...of) => this.reads.latest(...of);
+  readonly raw: SeriesStore['raw'] = (query) => this.reads.raw(query);
+  readonly buckets: SeriesStore['buckets'] = (query) => this.reads.buckets(query);
+  readonly fleet: SeriesStore['fleet'] = (query) => this.reads.fleet(query);
 
   /** Takes no more, and drops what is held: that is only in the log. */
   async end(): Promise<void> {
@@ -120,12 +104,10 @@ export class QuestDbSeriesStore implements SeriesStore {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(() => {
+    return this.#oneAtATime(async () => {
       if (this.#ended) throw ended();
       return work();
     });
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 }
 

@@ -2,7 +2,7 @@ import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun,
 import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
 import { type Client, NameRows } from './client.js';
-import type { WritePath } from './delivery.js';
+import type { LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { PointRows } from './point-rows.js';
 import { RollupTables } from './rollup-tables.js';
@@ -19,8 +19,8 @@ const aheadMs = 600_000;
 export interface WriterParts {
   readonly tables: Tables;
   readonly partitioning: Partitioning;
-  readonly points: WritePath;
-  readonly rollups: WritePath;
+  readonly points: LinePath;
+  readonly rollups: LinePath;
   readonly client: Client;
   readonly sql: Sql;
   /** How the tables are made, as soon as they may be written to. Rejects `store_unavailable`. */

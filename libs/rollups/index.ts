@@ -1,4 +1,3 @@
-export * from './bucket.js';
 export * from './rollup-database.js';
 export * from './rollups.js';
 export * from './window-set.js';

@@ -1,5 +1,5 @@
 import { bucketStartMs } from '#model';
-import type { Bucket, SeriesBucket } from './bucket.js';
+import type { Bucket, SeriesBucket } from './rollup-database.js';
 
 const none = new Float64Array(0);
 const columns = ['startMs', 'count', 'min', 'max', 'sum'] as const;

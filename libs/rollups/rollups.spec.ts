@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { bucketStartMs, TelemetryError } from '#model';
 import { Random } from '#testing';
-import type { Bucket, SeriesBucket } from './bucket.js';
-import type { RollupDatabase, RollupLevel } from './rollup-database.js';
+import type { Bucket, RollupDatabase, RollupLevel, SeriesBucket } from './rollup-database.js';
 import { type Mark, Rollups } from './rollups.js';
 import type { WindowSet } from './window-set.js';
 

@@ -1,9 +1,8 @@
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { bucketStartMs } from '#model';
-import { mayOverflow, type Bucket, type SeriesBucket } from './bucket.js';
 import { KnownRows } from './known-rows.js';
 import { OpenWindows } from './open-windows.js';
-import type { RollupDatabase, RollupLevel } from './rollup-database.js';
+import { mayOverflow, type Bucket, type RollupDatabase, type RollupLevel, type SeriesBucket } from './rollup-database.js';
 import { WindowSet } from './window-set.js';
 
 const maxRowsSent = 20_000;
