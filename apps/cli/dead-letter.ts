@@ -1,7 +1,7 @@
 import type { AnyTopic } from '#log';
 import { topics } from '#topics';
 import { usage } from './failure.js';
-import { harmless } from './io.js';
+import { oneLine } from './text.js';
 
 /** What a command shows of a dead letter. */
 export interface DeadLetter {
@@ -64,9 +64,6 @@ export function asText(letter: DeadLetter, nowMs: number): string {
   ];
   return rows.map(([name, text]) => `${name!.padEnd(8)}${oneLine(text!)}\n`).join('');
 }
-
-/** What others wrote, as a part of a line. */
-export const oneLine = (text: string): string => harmless(text).replaceAll('\n', ' ');
 
 /** How long something is ago, in the largest unit that fits. */
 export function age(ms: number): string {

@@ -1,10 +1,9 @@
 import { isoTimeMs } from '#model';
 import { command } from './command.js';
-import { counted } from './counted.js';
-import { dataFlag } from './data-folder.js';
 import { readTopicName } from './dead-letter.js';
 import { Failure, usage } from './failure.js';
-import { withLog } from './log-ports.js';
+import { dataFlag, withLog } from './target.js';
+import { counted } from './text.js';
 
 export const body = command({
   about:

@@ -1,8 +1,7 @@
 import { command } from './command.js';
-import { dataFlag } from './data-folder.js';
 import { asJson, asText, readTopicName } from './dead-letter.js';
 import { usage } from './failure.js';
-import { withLog } from './log-ports.js';
+import { dataFlag, withLog } from './target.js';
 
 const most = 10_000;
 

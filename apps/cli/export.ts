@@ -1,12 +1,11 @@
-import { checkMetric, checkSourceId, parseInterval, parseWindow } from '#model';
+import { checkMetric, checkSourceId, formatMetricsList, parseInterval, parseWindow, type Interval, type Window } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
-import { counted } from './counted.js';
 import { csvCell } from './csv.js';
 import { Failure, flagged } from './failure.js';
-import { type Page, pages } from './pages.js';
 import { PatientApi } from './patient-api.js';
+import { counted } from './text.js';
 
 /** Together they hold every point there can be. */
 const always = { start: '1970-01-01', end: '9999-12-31T23:59:59.999Z' };
@@ -96,4 +95,51 @@ function linesOf({ series, beforeMs }: Page, columns: readonly Column[]): string
   }
   const inOrder = Array.from(rows).toSorted(([a], [b]) => a - b);
   return inOrder.flatMap(([timestampMs, lines]) => lines.map((cells) => `${new Date(timestampMs).toISOString()},${cells.join(',')}\n`));
+}
+
+/** A series as the query endpoint answers it: parallel arrays, of raw points or of buckets. */
+interface WireSeries {
+  readonly timestamp_ms: readonly number[];
+  readonly [column: string]: readonly number[];
+}
+
+interface WireAnswer {
+  readonly series: Readonly<Record<string, WireSeries>>;
+  readonly truncated: boolean;
+}
+
+/** Rows by metric and column, ascending in time; raw points that differ in tags only have the same time. */
+interface Page {
+  readonly series: Readonly<Record<string, WireSeries>>;
+  /** Rows at this time or later are not whole: they come again with the next page. */
+  readonly beforeMs: number;
+}
+
+interface PageQuery {
+  readonly sourceId: string;
+  readonly metrics: readonly string[];
+  readonly interval: Interval;
+  readonly window: Window;
+}
+
+/** All that the window holds, a page at a time: where an answer is cut off, the next one begins at its last time. */
+async function* pages(api: PatientApi, query: PageQuery): AsyncGenerator<Page> {
+  for (let { startMs } = query.window; ;) {
+    const { series, truncated } = (await api.request(path(query, startMs))) as WireAnswer;
+    if (!truncated) return yield { series, beforeMs: Infinity };
+    const beforeMs = Math.max(...Object.values(series).map((columns) => columns.timestamp_ms.at(-1) ?? -Infinity));
+    if (!isProgress(series, beforeMs)) throw new Failure('More than 10,000 rows are of one time: choose fewer metrics with --metric.');
+    yield { series, beforeMs };
+    startMs = beforeMs;
+  }
+}
+
+const isProgress = (series: Page['series'], beforeMs: number): boolean =>
+  Object.values(series).some(({ timestamp_ms: times }) => times[0]! < beforeMs);
+
+function path({ sourceId, metrics, interval, window: { endMs } }: PageQuery, startMs: number): string {
+  // Names that no list can hold are picked out of all.
+  const list = encodeURIComponent(formatMetricsList(metrics) ?? '');
+  const span = `start=${new Date(startMs).toISOString()}&end=${new Date(endMs).toISOString()}`;
+  return `/v1/sources/${encodeURIComponent(sourceId)}/metrics/query?${span}&interval=${interval}${list && `&metrics=${list}`}`;
 }

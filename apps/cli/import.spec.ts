@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { counted } from './counted.js';
 import { newFolder, run, type RunOptions } from './test-run.js';
 import { type Answer, type Seen, TestServer } from './test-server.js';
+import { counted } from './text.js';
 
 interface Point {
   readonly metric: string;

@@ -4,13 +4,13 @@ import { type Batch, Batches, Repeats } from './batches.js';
 import { type ColumnWishes, isHeader, readColumns } from './columns.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
-import { counted } from './counted.js';
 import { CsvReader, type CsvRow } from './csv.js';
 import { BadFile, Failure, flagged } from './failure.js';
 import { type Input, openInput } from './input.js';
 import type { Io } from './io.js';
 import { PatientApi } from './patient-api.js';
 import { Sender } from './sender.js';
+import { counted } from './text.js';
 
 export const body = command({
   about:

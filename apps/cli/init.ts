@@ -2,8 +2,8 @@ import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFile, connectionFlags, defaultUrl, headerValue, serverUrl, writeConnection } from './connection.js';
 import { ask, askSecret, firstLineOfInput } from './ask.js';
-import { onDataPlane } from './data-plane.js';
 import type { Io } from './io.js';
+import { onDataPlane } from './target.js';
 
 interface Verified {
   readonly org_id: string;

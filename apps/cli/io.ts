@@ -1,11 +1,7 @@
 import { once } from 'node:events';
 import { TelemetryError } from '#model';
 import { exitCodes, Failure } from './failure.js';
-
-/** Control characters other than a newline. */
-const steering = /[^\P{Cc}\n]/gu;
-/** What others wrote, in a file, a record or a server's answer, without what steers a terminal. */
-export const harmless = (text: string): string => text.replaceAll(steering, '?');
+import { harmless } from './text.js';
 
 const eraseLine = '\r\u001b[K';
 /** A command that is done sooner says nothing of how far it is. */

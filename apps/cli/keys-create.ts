@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
-import type { Scope } from '#model';
+import { type Scope, scopes } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
-import { dataFlag, offline } from './data-folder.js';
-import { Failure } from './failure.js';
-import { readScopes } from './keys.js';
+import { Failure, usage } from './failure.js';
+import { dataFlag, offline } from './target.js';
 
 interface NewKey {
   readonly name: string;
@@ -45,7 +44,7 @@ export const body = command({
 const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
   (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
 
-async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedKey> {
+async function inFolder(dir: string, asked: NewKey): Promise<CreatedKey> {
   const [{ openStorage }, { KeyCommands, Keyring, Organizations, whileDeciding }, { toListed }] = await Promise.all([
     import('#sqlite'),
     import('#edge'),
@@ -60,10 +59,18 @@ async function inFolder(dir: string, { name, scopes }: NewKey): Promise<CreatedK
     const [organization, ...others] = organizations.list();
     if (!organization || others.length > 0)
       throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
-    const create = (): ReturnType<typeof commands.create> => commands.create(organization.orgId, name, scopes);
+    const create = (): ReturnType<typeof commands.create> => commands.create(organization.orgId, asked.name, asked.scopes);
     const { key, secret } = await whileDeciding(storage.log, keyring, Date.now, create);
     return { ...toListed(key), api_key: secret };
   } finally {
     await storage.close();
   }
+}
+
+/** Scopes as typed: names with commas between. */
+function readScopes(text: string): readonly Scope[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !scopes.includes(name as Scope));
+  if (unknown.length > 0) throw usage(`There is no scope "${unknown.join('", "')}": use some of ${scopes.join(',')}.`);
+  return [...new Set(names as Scope[])];
 }

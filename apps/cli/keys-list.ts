@@ -1,7 +1,7 @@
-import { aligned } from './aligned.js';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
+import { aligned } from './text.js';
 
 interface ListedKey {
   readonly id: string;

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { TelemetryError } from '#model';
 import { commands } from './commands.js';
-import { onDataPlane } from './data-plane.js';
+import { onDataPlane } from './target.js';
 import { main, newFolder, run } from './test-run.js';
 import { TestServer } from './test-server.js';
 

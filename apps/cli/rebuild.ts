@@ -1,9 +1,8 @@
 import { command } from './command.js';
-import { counted } from './counted.js';
-import { dataFlag, offline, shownProgress } from './data-folder.js';
-import { onDataPlane, withoutDeletedFlag } from './data-plane.js';
 import { usage } from './failure.js';
 import type { Io } from './io.js';
+import { dataFlag, offline, onDataPlane, shownProgress, withoutDeletedFlag } from './target.js';
+import { counted } from './text.js';
 
 export const body = command({
   about:

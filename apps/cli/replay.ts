@@ -1,9 +1,8 @@
 import type { Start } from '#log';
 import { isoTimeMs } from '#model';
 import { command } from './command.js';
-import { dataFlag } from './data-folder.js';
 import { usage } from './failure.js';
-import { withLog } from './log-ports.js';
+import { dataFlag, withLog } from './target.js';
 
 export const body = command({
   about:

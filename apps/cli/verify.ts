@@ -1,10 +1,9 @@
 import type { Difference } from '#stores';
 import { command } from './command.js';
-import { counted } from './counted.js';
-import { dataFlag, offline, shownProgress } from './data-folder.js';
-import { onDataPlane, withoutDeletedFlag } from './data-plane.js';
 import { Failure, usage } from './failure.js';
-import { harmless, type Io } from './io.js';
+import { type Io } from './io.js';
+import { dataFlag, offline, onDataPlane, shownProgress, withoutDeletedFlag } from './target.js';
+import { counted, harmless } from './text.js';
 
 export const body = command({
   about:

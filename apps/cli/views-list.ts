@@ -1,8 +1,6 @@
-import { aligned } from './aligned.js';
 import { command } from './command.js';
-import { dataFlag } from './data-folder.js';
-import { oneLine } from './dead-letter.js';
-import { withLog } from './log-ports.js';
+import { dataFlag, withLog } from './target.js';
+import { aligned, oneLine } from './text.js';
 
 export const body = command({
   about:

@@ -1,23 +1,6 @@
-/** What went wrong, by kind; the edge maps a kind to one HTTP status. */
-const errorKinds = [
-  'invalid',
-  'unauthenticated',
-  'payment_required',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'unsupported_media',
-  'too_large',
-  'uri_too_long',
-  'headers_too_large',
-  'over_rate',
-  'unavailable',
-  'internal',
-] as const;
-export type ErrorKind = (typeof errorKinds)[number];
-
 interface ErrorCase {
-  readonly kind: ErrorKind;
+  /** What went wrong in general; the edge maps each kind to one HTTP status. */
+  readonly kind: string;
   /** Short and the same every time. */
   readonly title: string;
   /** What a person can do about it. */
@@ -135,6 +118,7 @@ export const errorCases = {
   internal: { kind: 'internal', title: 'Something went wrong here', remedy: 'Try again; report the request_id if it happens again.' },
 } as const satisfies Record<string, ErrorCase>;
 export type ErrorCode = keyof typeof errorCases;
+export type ErrorKind = (typeof errorCases)[ErrorCode]['kind'];
 
 /** One thing that is wrong with a body. */
 export interface Flaw {

@@ -8,7 +8,6 @@ export * from './event-digest.js';
 export * from './first-rows.js';
 export * from './flaws.js';
 export * from './ingest.js';
-export * from './interval.js';
 export * from './iso-time.js';
 export * from './json.js';
 export * from './names.js';

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { TelemetryError } from './errors.js';
+import { backslash, closeBrace, closeBracket, openBrace, openBracket, quote } from './json-bytes.js';
 
 /** How deep objects and arrays of a request may nest. */
 export const maxJsonDepth = 64;
@@ -25,13 +26,6 @@ export function parseJson(bytes: Uint8Array, prune = (whole: Uint8Array) => whol
 }
 
 export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
   let depth = 0;

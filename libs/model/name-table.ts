@@ -1,3 +1,4 @@
+import { backslash, quote } from './json-bytes.js';
 import { isMetric, isSourceId, maxNameBytes } from './names.js';
 
 /** The fields of bodies and points that mean something, a bit each. */
@@ -25,8 +26,6 @@ export interface Name {
 }
 
 const slots = 4096;
-const quote = 0x22;
-const backslash = 0x5c;
 
 /** The names that came in bodies lately. The table has a fixed size and one name a slot, so that no body can make it grow or slow. */
 export class NameTable {

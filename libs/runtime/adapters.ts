@@ -7,7 +7,7 @@ import { type Config, StartError } from './config.js';
 /** The log of a cluster, open. */
 export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
 
-/** Hears what an operator should know. */
+/** Is told what an operator should know. */
 export type Report = (message: string) => void;
 
 /** What stands behind the ports of a role. */
@@ -19,8 +19,8 @@ export interface Adapters {
 
 /**
  * Rejects StartError when a topic or a schema does not fit the contract.
- * @param openMs how long to wait for Kafka; afterwards the log is there and says that it cannot be used yet.
- * @param correctTopics whether to set what differs in topics that are there.
+ * @param openMs how long to wait for Kafka. After that the log is returned all the same, and says that it cannot be used yet.
+ * @param correctTopics whether to correct the settings of existing topics.
  */
 export async function openLog(config: Config, report: Report, openMs = 8_000, correctTopics = false): Promise<Kafka> {
   const { openKafka } = await import('#kafka');
@@ -67,7 +67,7 @@ export async function openStores(config: Config, clock: Clock): Promise<Generati
 /**
  * Opens both, for work on the data plane.
  * @param patienceMs how long to wait for Kafka and the registry; StartError when they do not answer.
- * @param correctTopics whether to set what differs in topics that are there.
+ * @param correctTopics whether to correct the settings of existing topics.
  */
 export async function openAdapters(config: Config, report: Report, patienceMs = 30_000, correctTopics = false): Promise<Adapters> {
   const kafka = await openLog(config, report, 0, correctTopics);

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Metric } from '#model';
-import { openMetrics, openMetricsContentType } from './open-metrics.js';
+import { Histogram, type Figure, type Labels, type Metric } from '#model';
 
 /** Serves /metrics. */
 export class AdminServer {
@@ -34,4 +33,50 @@ export class AdminServer {
   }
 }
 
-const urlOf = ({ address, family, port }: AddressInfo): string => `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+const urlOf = ({ address, family: version, port }: AddressInfo): string =>
+  `http://${version === 'IPv6' ? `[${address}]` : address}:${port}`;
+
+const openMetricsContentType = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+
+/** Metrics as OpenMetrics text. */
+export async function openMetrics(metrics: readonly Metric[]): Promise<string> {
+  const families = await Promise.all(metrics.map(family));
+  return `${families.join('')}# EOF\n`;
+}
+
+async function family(metric: Metric): Promise<string> {
+  const { name, kind, unit, help } = metric;
+  const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
+  return [...head, ...lines(name, kind, await readable(metric)), ''].join('\n');
+}
+
+/** A part that is out of order shows by what is missing here, and must not hide the others. */
+async function readable(metric: Metric): Promise<Figure | Histogram> {
+  try {
+    return await metric.read();
+  } catch {
+    return [];
+  }
+}
+
+function lines(name: string, kind: Metric['kind'], read: Figure | Histogram): string[] {
+  if (read instanceof Histogram) return histogram(name, read);
+  const samples = typeof read === 'number' ? [{ labels: {}, value: read }] : read;
+  const suffix = kind === 'counter' ? '_total' : '';
+  return samples.map(({ labels, value }) => `${name}${suffix}${labelText(labels)} ${number(value)}`);
+}
+
+function histogram(name: string, { bounds, counts, sum }: Histogram): string[] {
+  let below = 0;
+  const buckets = [...bounds, Infinity].map((bound, at) => `${name}_bucket{le="${number(bound)}"} ${(below += counts[at]!)}`);
+  return [...buckets, `${name}_sum ${number(sum)}`, `${name}_count ${below}`];
+}
+
+const number = (value: number): string => (Number.isFinite(value) ? String(value) : `${value < 0 ? '-' : '+'}Inf`);
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${value.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`,
+  );
+  return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
+}

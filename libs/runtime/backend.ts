@@ -24,7 +24,7 @@ export interface Backend {
    * @param report hears what an operator should know, from now on.
    */
   open(config: Config, clock: Clock, report: (message: string) => void): Promise<OpenBackend>;
-  /** Whether it listens while the log cannot be read yet and says so; else it listens once it can answer. */
+  /** Whether it listens before the log can be read, and answers 503 until then. Otherwise it listens once it can answer. */
   readonly listensAtOnce: boolean;
   /** Whether the first start makes an organization and a key. */
   readonly makesFirstKey: boolean;

@@ -6,9 +6,9 @@ export interface Comparison {
   /** Raw points and rows of rollups that were compared. */
   readonly rows: number;
   readonly events: number;
-  /** Rows that differed at every look, but never twice in the same way: points of them came all the while. */
+  /** Rows that differed at every look, but never twice in the same way, because points of them kept coming. */
   readonly changing: number;
-  /** Rows of which nothing is said, because records that are not in the log any more may explain them. */
+  /** Rows that cannot be judged: records that are no longer in the log may explain the difference. */
   readonly unverifiable: number;
   /** False where so much differs that the rest was not compared. */
   readonly complete: boolean;
@@ -29,13 +29,13 @@ const maxNamed = 100;
 const maxLooks = 3;
 
 /**
- * Names what differs between two generations that both go on taking what comes. At one moment each of them is at another place in the log,
- * so a difference counts when it stands still: when it is the same at a second look, before which both have taken all that was in the log
- * after the first one.
+ * Names what differs between two generations that both go on processing new records. At any moment the two are at different places in the
+ * log. So a difference counts only when it persists: when it is the same at a second look, before which both generations have processed all
+ * that was in the log after the first look.
  *
  * @param compare visits everything, or what is of a moment.
  * @param taken resolves when both generations have taken what is in the log at its call.
- * @param explained whether a difference says nothing about the store.
+ * @param explained whether deleted records may explain a difference.
  */
 export async function compareGenerations(
   compare: (at?: Moment) => AsyncIterable<Compared>,

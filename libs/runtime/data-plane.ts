@@ -21,12 +21,12 @@ import {
 import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
 interface ClusterVerification extends Comparison {
-  /** Whether readers use the new generation since. */
+  /** Whether readers have been moved to the new generation. */
   readonly repaired: boolean;
 }
 
 const firstGeneration = 1;
-/** Servers that start at the same time take less. */
+/** How long to wait for servers, milliseconds: more than they take when all start at the same time. */
 const serversMs = 120_000;
 
 /**
@@ -43,7 +43,7 @@ export function initDataPlane(
   const work = async (adapters: Adapters): Promise<string | undefined> => {
     const { kafka, stores } = adapters;
     const known = await recorded(adapters);
-    // Which tables readers use stands in a record that cannot be read.
+    // Perhaps a record says which tables readers use, but cannot be read.
     if (!known) refuseUnreadable(kafka.views);
     const { live, building } = known ?? { live: generation, building: null };
     for (const needed of [live, building]) if (needed !== null) await ensureStore(stores, needed, report, patienceMs);
@@ -77,13 +77,13 @@ async function ensureStore(stores: GenerationStore, generation: number, report: 
 }
 
 interface Remaking {
-  /** Whether a generation that lacks what Kafka has deleted of the log may replace one that has it. */
+  /** Whether the new generation may lack records that Kafka has deleted and that the live one still has. */
   readonly withoutDeleted?: boolean;
 }
 
 /**
  * Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. Rejects StartError
- * when Kafka has deleted records that it would lack, unless told otherwise.
+ * when Kafka has deleted records that the new one would lack, unless `withoutDeleted` allows it.
  */
 export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { withoutDeleted = false }: Remaking = {}): Promise<number> {
   return withAdapters(config, watcher.told, async (adapters) => {
@@ -98,10 +98,11 @@ export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { w
 }
 
 /**
- * Makes the next generation beside the live one, as `rebuildDataPlane` does, names what differs, and gives it up again. Cut off in the
- * middle, the processors go on with it, and the next call of either goes on from there. Of what Kafka has deleted nothing is said.
+ * Makes the next generation beside the live one, as `rebuildDataPlane` does, names what differs, and discards it again. If this is cut off
+ * in the middle, the processors go on with that generation, and the next call of either function continues with it. Records that Kafka has
+ * deleted are not verified.
  *
- * @param repair ends as `rebuildDataPlane` does instead when something differs, and rejects as it does.
+ * @param repair moves readers to the next generation when something differs, and rejects as `rebuildDataPlane` does.
  */
 export function verifyDataPlane(
   config: Config,
@@ -122,7 +123,7 @@ export function verifyDataPlane(
   });
 }
 
-/** Rejects RecordsDeleted with what is gone, or tells it. */
+/** Rejects RecordsDeleted when Kafka has deleted records, or only reports them when that is allowed. */
 async function agreedDeletions({ kafka }: Adapters, { told }: GenerationWatcher, withoutDeleted: boolean): Promise<DeletionWatch> {
   const start = await logStart(kafka);
   const gone = await deletedInWords(kafka, start);
@@ -138,7 +139,7 @@ async function agreedDeletions({ kafka }: Adapters, { told }: GenerationWatcher,
 async function compared(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<Comparison> {
   const { kafka, stores } = adapters;
   const { live, next } = beside;
-  // Now that the next generation has read the log: what is deleted from now on is in both.
+  // The next generation has read the log now, so records that are deleted from here on are in both generations.
   const start = await logStart(kafka);
   const gone = await deletedInWords(kafka, start);
   for (const sentence of await stores.shortcomings(live)) watcher.told(sentence);
@@ -149,13 +150,13 @@ async function compared(adapters: Adapters, beside: Beside, watcher: GenerationW
     () => taken(adapters, beside, [live, next], watcher),
     (difference) => mayBeDeletion(start, difference),
   ).catch(async (cause: unknown) => {
-    // Tables that another command has dropped meanwhile cannot be read.
+    // If another command has dropped the tables meanwhile, say that instead.
     await checkBeside(adapters, beside);
     throw cause;
   });
 }
 
-/** Gives the next generation up when Kafka deletes records before it has them. */
+/** Discards the next generation when Kafka deletes records before that generation has read them. */
 async function orGivenUp<T>(adapters: Adapters, beside: Beside, watcher: GenerationWatcher, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -4,7 +4,7 @@ import { events, groupsPerGeneration, points, sourceKey } from '#topics';
 import type { Adapters, Kafka } from './adapters.js';
 import { StartError } from './config.js';
 
-/** Kafka has deleted records that a new generation would lack, or the generation did not get them in time. */
+/** Kafka has deleted records that a new generation would lack, or deleted them before the generation had read them. */
 export class RecordsDeleted extends StartError {}
 
 /** Of each projected topic, the offset with which each partition begins. Above 0 Kafka has deleted the records before it. */
@@ -50,14 +50,14 @@ export function mayBeDeletion(start: LogStart, { what, orgId = '', sourceId = ''
 
 /** Sees whether Kafka deletes records before the groups of a generation have committed them. */
 export class DeletionWatch {
-  /** Of each partition, the offset up to which records are in the generation, or were gone before it was begun. */
+  /** For each partition, the offset up to which records are in the generation, or were deleted before it was begun. */
   readonly #reached: Map<string, number[]>;
 
   constructor(start: LogStart) {
     this.#reached = new Map(Array.from(start, ([topic, lows]) => [topic, [...lows]]));
   }
 
-  /** Takes what the groups have committed. */
+  /** Notes what the groups have committed. */
   saw(topic: string, partition: number, offset: number): void {
     const reached = this.#reached.get(topic)!;
     reached[partition] = Math.max(reached[partition]!, offset);

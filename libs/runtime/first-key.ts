@@ -2,7 +2,7 @@ import { newKey, type Keyring, type Organizations } from '#edge';
 import { TelemetryError, type ApiKey } from '#model';
 import { StartError } from './config.js';
 
-/** The same wherever it is made, so that two who make it at the same time make one. */
+/** Always the same, so that two processes that make the first organization at the same time make only one. */
 const firstOrgId = 'org_0000000000000001';
 /** While a group gives its partition to another member, or Kafka is slow, nobody decides in time: another command may be. */
 const maxAttempts = 6;

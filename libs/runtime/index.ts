@@ -11,7 +11,6 @@ export * from './health.controller.js';
 export * from './logger.js';
 export * from './roles.js';
 export * from './router.js';
-export * from './routes.js';
 export * from './run.js';
 export * from './config.js';
 export * from './start.js';

@@ -17,7 +17,7 @@ export async function createLogger(level: Config['logLevel']): Promise<Logger> {
   return pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss.l', singleLine: true }));
 }
 
-/** Parts of Nest that tell each step of an ordinary start, and an error that comes back to us anyway. */
+/** Parts of Nest that log each step of an ordinary start, and errors that they also throw. */
 const chatty = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
 /** Our log as Nest's own. */

@@ -8,9 +8,9 @@ import { generationOf, groupsOf, moveGenerations, telemetry } from './live-gener
 
 export interface GenerationWatcher {
   readonly told: Report;
-  /** Records that a generation has still to take, now and then. */
+  /** Called now and then with how many records a generation has still to process. */
   readonly lags: (records: number) => void;
-  /** How long readers of a generation may take after they were moved, milliseconds. */
+  /** How long reads of the old generation may still take after readers were moved, milliseconds. */
   readonly leaveMs?: number;
 }
 
@@ -18,14 +18,14 @@ export interface GenerationWatcher {
 export interface Beside {
   readonly live: number;
   readonly next: number;
-  /** Undefined where the generation is only compared: it never gets readers. */
+  /** Undefined when the generation is only compared and never gets readers. */
   readonly deletions: DeletionWatch | undefined;
 }
 
-/** A group that commits what was there so shortly ago lags by about nothing. */
+/** A group that catches up within this time lags so little that readers can be moved. */
 const freshMs = 120_000;
 const lookMs = 500;
-/** Longer than any read takes. */
+/** No read takes longer. */
 const maxLeaveMs = 30_000;
 
 /** The generations that the log names now; undefined before there are any. */
@@ -37,7 +37,7 @@ export async function recorded({ kafka }: Adapters): Promise<Projection | undefi
 }
 
 /**
- * Has the processors make the next generation beside the live one. A call after one that was cut off goes on with the same generation.
+ * Tells the processors to make the next generation beside the live one. A call after one that was cut off continues with the same one.
  * Rejects StartError when there are no projections.
  */
 export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, deletions: DeletionWatch | undefined): Promise<Beside> {
@@ -52,7 +52,7 @@ export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, 
   return { live, next, deletions };
 }
 
-/** Resolves once the next generation lags by about nothing. Rejects StartError when another command ends it. */
+/** Resolves once the next generation has nearly caught up. Rejects StartError when another command ends it. */
 export async function fresh(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
   for (let tookMs = Infinity; tookMs >= freshMs;) {
     const beganMs = performance.now();
@@ -61,7 +61,7 @@ export async function fresh(adapters: Adapters, beside: Beside, watcher: Generat
   }
 }
 
-/** Resolves when the groups of these generations have committed all that is in the log at the call: readers of them see it then. */
+/** Resolves when the groups of these generations have committed, and so made visible, all records that are in the log at the call. */
 export async function taken(
   adapters: Adapters,
   beside: Beside,
@@ -104,7 +104,7 @@ export async function moveReaders(adapters: Adapters, beside: Beside, watcher: G
   await dropUnused(adapters, beside.live);
 }
 
-/** Has the processors leave the next generation and drops it. Readers do not notice. */
+/** Tells the processors to leave the next generation, and drops it. Readers do not notice. */
 export async function giveUp(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
   await checkBeside(adapters, beside);
   await moveGenerations(adapters.kafka.log, { live: beside.live, building: null, highest: beside.next });
@@ -120,7 +120,7 @@ export async function checkBeside(adapters: Adapters, { live, next }: Beside): P
     throw new StartError(`Another command has ended generation ${next} meanwhile: run this one again.`);
 }
 
-/** Resolves when no processor writes into a generation any more; one that is stuck is not waited for. */
+/** Resolves when no processor writes into a generation any more, or after half a minute: a processor may be stuck. */
 async function writersGone({ kafka }: Adapters, generation: number): Promise<void> {
   for (const endMs = performance.now() + maxLeaveMs; performance.now() < endMs; await pause(lookMs)) {
     const members = await Promise.all(groupsOf(generation).map(({ name }) => kafka.groups.members(name)));
@@ -129,23 +129,24 @@ async function writersGone({ kafka }: Adapters, generation: number): Promise<voi
 }
 
 /**
- * Drops the tables and the groups of a generation that was left, and of earlier ones whose command was cut off before this or of which a
- * processor that was stuck has made something again. What the log names by now stays: another command may have gone on with it.
+ * Drops the tables and groups of a generation that nobody uses any more. Also drops those of earlier generations: their command may have been
+ * cut off before this step, or a stuck processor may have made them again. Generations that the log names stay, because another command
+ * may be using them.
  */
 async function dropUnused(adapters: Adapters, left: number): Promise<void> {
   const { kafka, stores } = adapters;
   const numbers = new Set([left, ...(await numbersUsed(adapters))]);
-  // Afterwards: a generation has a group only once it is named.
+  // Read this after the names of groups: a generation has groups only once the log names it.
   const known = await recorded(adapters);
   for (const number of numbers) {
     if (number === known?.live || number === known?.building) continue;
     await stores.drop(number);
-    // Last: it is by their groups that the next command finds tables that are left.
+    // Delete groups last: the next command finds tables that are left over by their groups.
     await Promise.all(groupsOf(number).map(({ name }) => kafka.groups.delete(name)));
   }
 }
 
-/** The generations that have groups. A record of a version that did not know `highest` names only two. */
+/** The generations that have groups. Records that older versions wrote have no `highest`, so groups may show higher numbers. */
 async function numbersUsed({ kafka }: Adapters): Promise<readonly number[]> {
   return [...new Set((await kafka.groups.names()).flatMap((name) => generationOf(name) ?? []))];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Histogram, type Metric } from '#model';
-import { openMetrics } from './open-metrics.js';
+import { openMetrics } from './admin-server.js';
 
 const latency = new Histogram([0.1, 1]);
 for (const value of [0.05, 0.1, 0.5, 7]) latency.add(value);

@@ -1,10 +1,10 @@
 import type { Answered } from '#edge';
 import type { Logger } from './logger.js';
 
-/** Routes that are asked so often that their lines are only for who debugs: a line costs a third of a small ingest. */
+/** Frequent routes are logged at level debug only: a line costs a third of the CPU of a small ingest. */
 const frequent = /^\/(ingest|health.*)$/;
 
-/** One line a request, with never a word of what the client sent. */
+/** One line for each request, without anything that the client sent. */
 export class RequestLog {
   #warnedMs = -Infinity;
 
@@ -28,7 +28,7 @@ export class RequestLog {
     this.logger[level](fields, `${method} ${route || '(no route)'} ${status}`);
   }
 
-  /** An outage fails every request: one warning a second tells of it. */
+  /** An outage fails every request, so at most one warning a second is written. */
   #level({ failure, route }: Answered): 'error' | 'warn' | 'info' | 'debug' {
     if (failure?.kind === 'internal') return 'error';
     if (failure?.kind === 'unavailable' && performance.now() - this.#warnedMs > 1000) {

@@ -4,19 +4,19 @@ import { apiKeys, gateways, keyDecisions, organizations, presence, sources } fro
 /** One role: what runs as a process of its own in a cluster, as many times as there are replicas. */
 interface RoleRow {
   /**
-   * The paths that it answers to requests from outside; probes are answered by every role. `*` is one segment, and at the end it is
-   * everything below. Where paths of two roles fit a request, the role that stands first in the table answers.
+   * The paths that the role answers to requests from outside. Every role answers probes. `*` stands for one segment, and at the end of a
+   * path for everything below. When the paths of two roles fit a request, the role that comes first in the table answers.
    */
   readonly paths: readonly string[];
   /** The compacted topics that it keeps in memory. */
   readonly views: readonly AnyTopic[];
   /** Whether it opens the stores: series, events, and which generation of them is live. */
   readonly stores: boolean;
-  /** The most that its container may take, where that is more than a container of a role takes by default. */
+  /** What its container may use; for other roles, the default of the compose file. */
   readonly limits?: { readonly cpus: number; readonly memory: string };
 }
 
-/** From these every role knows who calls. */
+/** Every role needs these to authenticate callers. */
 const callers = [organizations, apiKeys];
 
 /**
@@ -40,3 +40,37 @@ export const roles = Object.keys(roleTable) as readonly Role[];
 
 /** The file that starts a role, below the folder that the compiler writes to. */
 export const entryOf = (role: Role): string => `apps/${role}/main.js`;
+
+export interface Route {
+  /** As a row of the table of roles says it. */
+  readonly path: string;
+  readonly role: Role;
+}
+
+/** Which role answers which path, the first that fits. The last one fits every path. */
+export const routes: readonly Route[] = roles.flatMap((role) => roleTable[role].paths.map((path) => ({ path, role })));
+
+/**
+ * A path of the table as a regular expression for decoded paths, in words that nginx and JavaScript both understand. No part of it can
+ * match in two ways, so that a long path costs no more than its length.
+ */
+export function patternOf(path: string): string {
+  const begins = path.endsWith('/*');
+  return `^${(begins ? path.slice(0, -1) : path).replaceAll('*', '[^/]+')}${begins ? '' : '$'}`;
+}
+
+const patterns = routes.map(({ path, role }) => ({ pattern: new RegExp(patternOf(path)), role }));
+
+/** The role that answers a request target as it was sent: perhaps with a host before its path, or with its letters percent-encoded. */
+export function roleOf(target: string): Role {
+  const path = decoded(target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0]!);
+  return (patterns.find(({ pattern }) => pattern.test(path)) ?? routes.at(-1)!).role;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}

@@ -11,16 +11,15 @@ import {
   type ParserError,
 } from '#edge';
 import { TelemetryError } from '#model';
-import type { Role } from './roles.js';
-import { roleOf } from './routes.js';
+import { roleOf, type Role } from './roles.js';
 
 export interface RouterOptions {
-  /** Where the replicas of a role listen, for example `http://127.0.0.1:9001`. They are used in turn. */
+  /** Where the replicas of a role listen, for example `http://127.0.0.1:9001`. They take turns. */
   readonly targets: (role: Role) => readonly string[];
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** How many WebSockets pass at the same time. */
+  /** How many WebSockets may be open at the same time. */
   readonly maxSockets?: number;
   /** A WebSocket on which neither side sends a byte for this long is cut off: both sides send pings more often. */
   readonly quietMs?: number;
@@ -32,19 +31,22 @@ export interface Router {
   close(): Promise<void>;
 }
 
-/** A slow body is for its role to refuse, which takes 30 s and a moment. */
+/** A role itself refuses a body that takes longer than 30 s, so the router must wait a little longer. */
 const headersTimeout = 30_000;
 const requestTimeout = 35_000;
-/** As the roles: longer than the minute for which proxies and clients keep a connection, or they lose a request now and then. */
+/**
+ * As in the roles: longer than the minute for which proxies and clients keep a connection. Otherwise the router could close a connection
+ * just as a client sends a request over it.
+ */
 const keepAliveTimeout = 72_000;
-/** How many WebSockets pass at the same time, unless said otherwise. */
+/** The default of `maxSockets`. */
 export const maxWebSockets = 10_000;
 const ofThisConnection = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade']);
 
 /**
- * Puts the roles behind one address. Target, headers and bodies pass as they were sent, but for `x-forwarded-for`, which is the client's
- * address whatever the client says, so that a client sees what it would see at the role itself. A WebSocket passes once its role has
- * accepted the upgrade.
+ * Puts the roles behind one address. Request target, headers and bodies pass as they were sent, so that a client gets the same answers as
+ * from the role itself. Only `x-forwarded-for` is replaced, by the client's true address. A WebSocket passes once its role has accepted the
+ * upgrade.
  */
 export async function startRouter({ targets, host, port, maxSockets = maxWebSockets, quietMs = 75_000 }: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
@@ -89,14 +91,14 @@ export async function startRouter({ targets, host, port, maxSockets = maxWebSock
   };
 }
 
-/** Only these upgrades are passed on: a request that asks for another protocol, or has a body, is answered as if it had not asked. */
+/** Only these upgrades are passed on. A request for another protocol, or with a body, is treated as one without an upgrade. */
 const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.upgrade?.toLowerCase() === 'websocket' &&
   headers['content-length'] === undefined &&
   headers['transfer-encoding'] === undefined;
 
-/** What Node leaves out for a request that asks for an upgrade: the way to answer it with anything else, which ends the connection. */
+/** The response to a request for an upgrade, which Node does not make: for any answer but 101, after which the connection ends. */
 function responseTo(incoming: IncomingMessage, socket: Socket): ServerResponse {
   const response = new ServerResponse(incoming);
   response.shouldKeepAlive = false;
@@ -106,12 +108,12 @@ function responseTo(incoming: IncomingMessage, socket: Socket): ServerResponse {
 
 /** A request for a WebSocket. */
 interface Upgrade {
-  /** What the client has sent after its request. */
+  /** The first bytes that the client has sent after its request. */
   readonly head: Buffer;
   readonly quietMs: number;
 }
 
-/** Asks the first target. Where nobody listens nothing was sent, so that the next one can be asked. */
+/** Asks the first target. When nobody listens there, nothing was sent, so the next target can be asked. */
 function forward(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -129,7 +131,7 @@ function forward(
       values.map(([, value]) => value),
     );
   outgoing.setHeader('x-forwarded-for', incoming.socket.remoteAddress ?? 'unknown');
-  // Without a length there is no body, and none is made up.
+  // A request without a length has no body: do not let Node send an empty one in chunks.
   outgoing.useChunkedEncodingByDefault = false;
   outgoing.once('response', (answer) => {
     if (answer.headers.connection === 'close') response.shouldKeepAlive = false;
@@ -144,7 +146,7 @@ function forward(
     else refuse(response, new TelemetryError('not_ready', away, { cause }));
   });
   response.once('close', () => {
-    // A body that was refused is read to its end, so that the client gets to see the answer.
+    // Read a refused body to its end: many clients read the answer only when they have sent all of it.
     incoming.unpipe(outgoing).resume();
     outgoing.destroy();
   });
@@ -156,7 +158,7 @@ function forward(
   outgoing.once('socket', (socket) => (socket.connecting ? socket.once('connect', send) : send()));
 }
 
-/** Asks the role for the upgrade. Once the role has said yes, the two connections are one. */
+/** Asks the role for the upgrade. Once the role has accepted, bytes pass between the two connections both ways. */
 function ask(outgoing: ClientRequest, response: ServerResponse, { head, quietMs }: Upgrade): void {
   outgoing.setHeader('connection', 'Upgrade').setHeader('upgrade', 'websocket');
   outgoing.setTimeout(quietMs, () => outgoing.destroy(new Error('no answer')));
@@ -179,7 +181,7 @@ function ask(outgoing: ClientRequest, response: ServerResponse, { head, quietMs 
   outgoing.end();
 }
 
-/** The headers that are not about one connection, as they were sent. */
+/** The headers as they were sent, without those that concern only one connection. */
 function pairs({ rawHeaders }: IncomingMessage): [name: string, value: string][] {
   const all = Array.from({ length: rawHeaders.length / 2 }, (_, at): [string, string] => [rawHeaders[2 * at]!, rawHeaders[2 * at + 1]!]);
   return all.filter(([name]) => !ofThisConnection.has(name.toLowerCase()));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { patternOf, roleOf, routes } from './routes.js';
+import { patternOf, roleOf, routes } from './roles.js';
 
 describe('a path of the table', () => {
   it.each([

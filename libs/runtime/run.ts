@@ -6,7 +6,7 @@ import { anotherKey, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
 
-/** npm passes a terminal's Ctrl-C on to us, who got it already: that is one wish, not two. */
+/** The terminal sends Ctrl-C to this process and to npm, which passes it on: signals so close together count as one. */
 const echoMs = 500;
 
 /** Starts a role on a backend, as the process's own work: from its environment until SIGTERM or SIGINT. */
@@ -32,7 +32,7 @@ export async function run(role: Type, backend: Backend): Promise<void> {
         },
       );
     };
-    // What never opens because it was told to stop is no failure.
+    // A role that was told to stop before it had opened has not failed.
     running.opened.catch((error: unknown) => askedMs === undefined && fail(error));
     process.on('SIGTERM', stop).on('SIGINT', stop);
 
@@ -56,7 +56,7 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-/** Why there was no start: sentences where somebody can do something about it. */
+/** Why the start failed: sentences where somebody can mend the cause, else a stack. */
 function reason(error: unknown): string | undefined {
   if (error instanceof StartError) return error.message;
   if (error instanceof TelemetryError) return `${error.message.replace(/\.?$/, '.')} ${errorCases[error.code].remedy}`;

@@ -5,8 +5,8 @@ import type { LiveGenerations } from './live-generations.js';
 const againMs = 1000;
 
 /**
- * Reports what the generation that readers use has to do without: at the start, and again when readers are moved. The store may be away
- * meanwhile. Returns how to end that.
+ * Reports what the tables of the live generation lack: at the start, and again when readers are moved. Tries again while the store is away.
+ * Returns a function that ends this.
  */
 export function tellShortcomings(
   generations: Pick<LiveGenerations, 'ready' | 'current' | 'changes'>,

@@ -40,7 +40,7 @@ export interface Running {
   readonly adminUrl: string;
   /** The secret of the first key, when this start made one. */
   readonly firstKey: string | undefined;
-  /** Resolves when it can answer. Rejects when it never will: with a StartError where the operator can mend it. */
+  /** Resolves when the role can answer. Rejects when it never will, with a StartError where the operator can mend the cause. */
   readonly opened: Promise<void>;
   /** Stops without losing a request; afterwards everything is durable and closed. */
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export interface Running {
   crash(): Promise<void>;
 }
 
-/** Starts a role on a backend. Rejects with a StartError where the operator can mend it; nothing stays open then. */
+/** Starts a role on a backend. Rejects with a StartError where the operator can mend the cause. Nothing stays open then. */
 export async function start(
   role: Type,
   backend: Backend,
@@ -118,7 +118,7 @@ async function listen(
   readiness.need(organizations.ready);
   await app.init();
   const opened = open.opened.then(() => readiness.opened());
-  // Whoever waits for it hears of it.
+  // Callers that await `opened` get the rejection; nobody else should crash on it.
   opened.catch(() => undefined);
   if (!backend.listensAtOnce) await opened;
 
@@ -136,7 +136,7 @@ async function listen(
     const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));
     await bound('HEADWATER', config.port, app.listen(config.port, config.host));
     const url = reachable(await app.getUrl());
-    // Only now: a start that fails for want of a port would have made a key that nobody has seen.
+    // Make the key only now: a start that fails because a port is taken would leave a key that nobody has seen.
     const show = (made: string): Promise<void> => showFirstKey(url, made);
     const secret = backend.makesFirstKey
       ? await firstKey(organizations, keyring, async (key) => app.get(KeyCommands, { strict: false }).createFirst(key), show)
@@ -165,7 +165,7 @@ async function listen(
   }
 }
 
-/** What the operator can mend, given how the variables of a host and a port begin. */
+/** What the operator can do, by the code of the error. @param of how the names of the two variables, for host and port, begin. */
 const listenErrors: Readonly<Record<string, (variables: string, port: number) => string>> = {
   EADDRINUSE: (of, port) => `Port ${port} is taken by another program. Set ${of}_PORT to another one, or end that program.`,
   EACCES: (of, port) => `Port ${port} needs more rights than this user has. Set ${of}_PORT to another one.`,

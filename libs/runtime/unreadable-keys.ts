@@ -16,8 +16,8 @@ export async function unreadableKeys({ views }: ViewPorts): Promise<readonly Unr
 }
 
 /**
- * Ends such keys with tombstones. Resolves to those that are still there: where another writer has put a record into a partition that its
- * key does not belong to, our tombstone would end the key's own record instead.
+ * Deletes such keys with tombstones. Resolves to those that are still there: another writer may have put a record into a partition that its
+ * key does not belong to, and our tombstone would go to the key's own partition and delete the wrong record.
  */
 export async function removeKeys(ports: ViewPorts, unreadable: readonly UnreadableKey[]): Promise<readonly UnreadableKey[]> {
   const own = unreadable.filter((it) => isAtHome(it, topicOf(it)));
@@ -38,7 +38,7 @@ export function warningsOf(views: Views): readonly string[] {
   });
 }
 
-/** Reports those sentences as they change, while a role runs. */
+/** Reports the sentences of `warningsOf` as they change, while a role runs. */
 export class UnreadableWatch {
   #told = '';
   readonly #timer: NodeJS.Timeout;

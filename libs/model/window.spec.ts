@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { automaticInterval, parseInterval } from './interval.js';
+import { automaticInterval, parseInterval } from './window.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
