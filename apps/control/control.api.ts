@@ -23,6 +23,7 @@ export const controlOperations: readonly Operation[] = [
     method: 'post',
     path: '/api/api-keys',
     summary: 'Make a key',
+    description: 'Answers 503 when that takes longer than 5 seconds. Then nobody has the key, and you may ask again.',
     body: newKey,
     answers: { 201: { description: 'The key, which works from now on and is shown this once.', schema: createdKey } },
     errors: ['invalid_body'],
@@ -34,7 +35,7 @@ export const controlOperations: readonly Operation[] = [
     path: '/api/api-keys/{id}',
     summary: 'Delete a key',
     description:
-      'It stops working everywhere within 10 seconds. To change keys without a gap make the new one first. The last key with the scope `admin` can be deleted too: then `headwater keys create --scopes read,write,admin --data` on the folder of the stopped server makes another.',
+      'It stops working everywhere within 10 seconds. Answers 503 when the deletion takes longer than 5 seconds: ask again. To change keys without a gap make the new one first. The last key with the scope `admin` can be deleted too: then `headwater keys create --scopes read,write,admin --data` on the folder of the stopped server makes another.',
     params: z.object({ id: z.string().meta({ description: 'The `id` of the key in the list.' }) }),
     answers: { 204: { description: 'The key is deleted.' } },
     errors: ['unknown_api_key'],

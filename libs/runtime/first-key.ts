@@ -1,11 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { newKey, type Keyring, type Organizations } from '#edge';
 import { TelemetryError, type ApiKey } from '#model';
 import { StartError } from './config.js';
 
 /** Always the same, so that two processes that make the first organization at the same time make only one. */
 const firstOrgId = 'org_0000000000000001';
-/** While a group gives its partition to another member, or Kafka is slow, nobody decides in time: another command may be. */
-const maxAttempts = 6;
+/** While the group gives its partition to another member, or Kafka is slow, nobody decides in time: how long to ask again. */
+const patienceMs = 30_000;
+const pauseMs = 500;
 
 /**
  * Makes an organization with a payment method on file and its first key, where there is none yet; gives the secret to whoever shows it:
@@ -41,11 +43,11 @@ export async function firstKey(
 const startAgain = 'Start again: where another key is shown, use that one.';
 
 async function again<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  for (const endMs = performance.now() + patienceMs; ; await pause(pauseMs)) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === maxAttempts || !(error instanceof TelemetryError && error.retryable)) throw error;
+      if (performance.now() > endMs || !(error instanceof TelemetryError && error.retryable)) throw error;
     }
   }
 }

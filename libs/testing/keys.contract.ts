@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { KeyCommands, KeyDecider, Keyring, newKey } from '#edge';
-import { entry, Runner, tombstone, type RecordLog } from '#log';
-import { maxCommandMs, scopes, TelemetryError, type ApiKey, type KeyCommand, type Lease } from '#model';
+import { deliver, entry, LogViews, Runner, tombstone, type RecordLog } from '#log';
+import { forever, maxCommandMs, scopes, TelemetryError, type ApiKey, type KeyCommand, type Lease } from '#model';
 import { apiKeys, keyCommands, keyDecisions } from '#topics';
 import { makeKey } from './make-keys.js';
 import type { LogUnderTest } from './record-log.contract.js';
@@ -36,8 +36,8 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     await subject.close();
   });
 
-  const decide = async (log = subject.log): Promise<Runner> => {
-    const runner = new Runner(log, new KeyDecider(log, keyring, Date.now), { checkpointMs: 1e6, tickMs: 50, report: () => {} });
+  const decide = async (log = subject.log, its = keyring): Promise<Runner> => {
+    const runner = new Runner(log, new KeyDecider(log, its, Date.now), { checkpointMs: 1e6, tickMs: 50, report: () => {} });
     runners.push(runner);
     await runner.start();
     return runner;
@@ -74,8 +74,10 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
   });
 
   it('many callers at once are all served', async () => {
-    await decide();
-    const made = await Promise.all(Array.from({ length: 100 }, () => commands.create('o', 'k'.repeat(100), scopes)));
+    const asked = Promise.all(Array.from({ length: 200 }, () => commands.create('o', 'k'.repeat(100), scopes)));
+    const decider = await decide();
+    const made = await asked;
+    expect(decider.figures()).toMatchObject({ failures: 0, parked: 0 });
     expect(listed().toSorted()).toEqual(made.map(({ key }) => key.keyId).toSorted());
   });
 
@@ -95,6 +97,23 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     expect(await commands.createFirst(first())).toBe(true);
     const { key: other } = await makeKey(subject.log, 'o');
     expect(await commands.delete('o', other.keyId)).toBe(true);
+  });
+
+  it('nothing is decided on keys that are not all known yet', async () => {
+    let gate = Promise.resolve();
+    const follow: RecordLog['follow'] = ({ take, ...options }) =>
+      subject.log.follow({ ...options, take: (records) => gate.then(() => take(records)) });
+    const behind = new Keyring(new LogViews({ follow }, [apiKeys]));
+    await behind.ready;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    await makeKey(subject.log, 'o');
+    const caughtUp = (): Promise<void> => {
+      resolve();
+      return behind.caughtUp();
+    };
+    await decide(subject.log, withMethods(behind, { caughtUp }));
+    expect(await commands.createFirst(first()).finally(resolve)).toBe(false);
   });
 
   it('while nobody decides callers are told so in time, and nothing is made or deleted of it later', async () => {
@@ -135,6 +154,17 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
     expect(listed()).toEqual(what === 'made' ? [] : [key.keyId]);
     await decide();
     await until('it has its effect', () => listed().length === (what === 'made' ? 1 : 0));
+  });
+
+  it('what was given under a lease that is lost is left to who has the next', async () => {
+    const decider = new KeyDecider(subject.log, keyring, Date.now);
+    await decider.table.begin(forever, [0]);
+    const value = asking(newKey('o', 'k', scopes, 1).key, 'c1');
+    const record = { topic: keyCommands, partition: 0, offset: 0, key: 'o', value, appendedMs: 1, headers: {}, bytes: 1 };
+    await deliver(decider, [record], { held: () => false });
+    expect(decider.table.get('o')).toBeUndefined();
+    await deliver(decider, [record], forever);
+    expect(decider.table.get('o')).toMatchObject({ decided: [{ id: 'c1', outcome: 'created' }] });
   });
 
   it('what is decided under a lost lease has no effect, and is decided by who has the next', async () => {

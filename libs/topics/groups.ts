@@ -25,8 +25,8 @@ export const sourcesGroup: Group = {
   perGeneration: false,
 };
 
-/** To read its commands again would make nothing: all of them have waited for too long. */
-export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys], mayReplay: false };
+/** It may be moved back, and makes nothing of what it reads again: those commands have waited for too long. */
+export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys] };
 
 /** Every consumer group that processes records, each once however many generations there are. */
 export const groups: readonly Group[] = [seriesGroup, eventsGroup, sourcesGroup, keysGroup];
