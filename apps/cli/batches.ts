@@ -4,7 +4,7 @@ import type { CsvRow } from './csv.js';
 import { BadFile } from './failure.js';
 
 const maxPoints = 10_000;
-/** Below the server's 5 MiB, with room for what stands around the points. */
+/** Below the server's limit of 5 MiB, with room for the text around the points. */
 const maxBytes = 4_500_000;
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -16,12 +16,12 @@ export interface Batch {
   readonly lastMs: number;
 }
 
-/** How often a time comes again among the points of one metric. */
+/** Counts points of a metric that repeat the time of the point before. */
 export class Repeats {
   readonly #lastMs = new Map<string, number>();
-  /** Points with the time of the one before. */
+  /** Points with the same time as the one before. */
   points = 0;
-  /** Whether each time is at or after the one before: what repeats is known exactly then. */
+  /** Whether times never go back. Only then are repeated times counted exactly. */
   ascends = true;
 
   add(metric: string, timestampMs: number): void {
@@ -67,7 +67,7 @@ export class Batches {
     return done;
   }
 
-  /** What was gathered and not yet given: one batch or none. */
+  /** The points that no batch has yet: one batch or none. */
   end(): Batch[] {
     const points = this.#points;
     if (points.length === 0) return [];

@@ -29,7 +29,7 @@ export interface CommandBody<F extends Flags = Flags> {
   readonly about: string;
   readonly argument?: { readonly name: string; readonly about: string };
   readonly flags: F;
-  /** It waits for a person or runs until it is stopped: nobody needs to be told that it goes on. */
+  /** The command waits for a person, or runs until it is stopped: it shows no progress. */
   readonly interactive?: true;
   /** Lines to type, the most ordinary first. */
   readonly examples: readonly string[];

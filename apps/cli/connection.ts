@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { Values } from './command.js';
 import { Failure, usage } from './failure.js';
 
-/** Where a server is and how we prove who we are. */
+/** The address of a server and the key for it. */
 export interface Connection {
   readonly url: string;
   readonly apiKey: string;
@@ -18,7 +18,7 @@ export const connectionFlags = {
   apiKey: { value: 'KEY', about: 'API key; others on this machine see it in `ps`, so prefer HEADWATER_API_KEY or `init`' },
 } as const;
 
-/** What was given, each by itself: a flag, else a variable, else the file that `init` wrote. */
+/** Address and key, each from a flag, else a variable, else the file that `init` wrote. */
 export async function findConnection(flags: Values<typeof connectionFlags>): Promise<Connection> {
   const stored = await readConnection();
   const apiKey = flags.apiKey || process.env['HEADWATER_API_KEY'] || stored.apiKey;

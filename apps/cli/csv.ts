@@ -7,7 +7,7 @@ export interface CsvRow {
   readonly cells: readonly string[];
 }
 
-/** A record longer than this is a quote that was never closed. */
+/** A longer record means that a quote was never closed. */
 const maxRecordChars = 1024 * 1024;
 
 /** Cells of CSV text (RFC 4180; lines end in LF or CRLF) that comes in pieces. Empty lines are left out. */

@@ -31,7 +31,7 @@ export function readTopicName(given: string): AnyTopic {
   throw usage(`There is no topic "${given}": use one of ${topics.map((it) => it.name).join(', ')}.`);
 }
 
-/** As JSON: `offset` is its own, `from` is the place of the record. */
+/** As JSON: `offset` is the offset of the letter, `from` the place of its record. */
 export function asJson({ offset, key, bytes, value, headers, parkedMs }: DeadLetter): object {
   return {
     offset,
@@ -76,7 +76,7 @@ const shortened = (text: string): string => (text.length > valueLength ? `${text
 const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).subarray(0, hexBytes).toString('hex');
 
-/** Columns as arrays. */
+/** The value with typed arrays as plain arrays, for JSON. */
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Array.from(value as Float64Array);
   if (Array.isArray(value)) return value.map(plain);

@@ -3,7 +3,7 @@ import { asJson, asText, readTopicName } from './dead-letter.js';
 import { usage } from './failure.js';
 import { dataFlag, withLog } from './target.js';
 
-const most = 10_000;
+const maxLetters = 10_000;
 
 export const body = command({
   about:
@@ -12,7 +12,7 @@ export const body = command({
   argument: { name: 'TOPIC', about: 'name of the topic that they came from, with or without .dlq' },
   flags: {
     data: dataFlag,
-    limit: { value: 'N', about: `how many, up to ${most}`, default: '10' },
+    limit: { value: 'N', about: `how many, up to ${maxLetters}`, default: '10' },
     json: { about: 'print them as JSON' },
   },
   examples: [
@@ -21,8 +21,8 @@ export const body = command({
   ],
   async run({ data, limit, json }, io, name) {
     const topic = readTopicName(name);
-    if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > most)
-      throw usage(`--limit "${limit}" is no number from 1 to ${most}.`);
+    if (!/^\d{1,5}$/.test(limit) || Number(limit) < 1 || Number(limit) > maxLetters)
+      throw usage(`--limit "${limit}" is no number from 1 to ${maxLetters}.`);
     const { newest: letters } = await withLog(data, ({ deadLetters }) => deadLetters.newest(topic, Number(limit)));
     if (json) return io.data(`${JSON.stringify({ letters: letters.map(asJson) }, null, 2)}\n`);
     if (letters.length === 0) io.note(`There are no dead letters of ${topic.name}.`);

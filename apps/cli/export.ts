@@ -111,7 +111,7 @@ interface WireAnswer {
 /** Rows by metric and column, ascending in time; raw points that differ in tags only have the same time. */
 interface Page {
   readonly series: Readonly<Record<string, WireSeries>>;
-  /** Rows at this time or later are not whole: they come again with the next page. */
+  /** Rows at this time or later are incomplete: they come again with the next page. */
   readonly beforeMs: number;
 }
 
@@ -138,7 +138,7 @@ const isProgress = (series: Page['series'], beforeMs: number): boolean =>
   Object.values(series).some(({ timestamp_ms: times }) => times[0]! < beforeMs);
 
 function path({ sourceId, metrics, interval, window: { endMs } }: PageQuery, startMs: number): string {
-  // Names that no list can hold are picked out of all.
+  // When a name cannot stand in a list, ask for all metrics: the columns pick what they need.
   const list = encodeURIComponent(formatMetricsList(metrics) ?? '');
   const span = `start=${new Date(startMs).toISOString()}&end=${new Date(endMs).toISOString()}`;
   return `/v1/sources/${encodeURIComponent(sourceId)}/metrics/query?${span}&interval=${interval}${list && `&metrics=${list}`}`;

@@ -82,7 +82,7 @@ function progress({ name, sizeBytes, readBytes }: Input, storedPoints: number): 
   return `${name}  [${'#'.repeat(Math.round(part * 20)).padEnd(20, '.')}] ${Math.floor(part * 100)} %  ${points}`;
 }
 
-/** The points of a file. What stands before a bad line is given before the line is refused. */
+/** The batches of a file. The points before a bad line are yielded before the line is refused. */
 async function* batchesOf(input: Input, sourceId: string, wishes: ColumnWishes, repeats: Repeats): AsyncGenerator<Batch> {
   const reader = new CsvReader();
   let batches: Batches | undefined;

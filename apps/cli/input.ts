@@ -4,10 +4,10 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Failure } from './failure.js';
 
-/** A text that comes in pieces, and how far we are in it. */
+/** A text that comes in pieces, and how much of it has been read. */
 export interface Input {
   readonly name: string;
-  /** Bytes of the file as it lies there; undefined when nobody knows. */
+  /** Size of the file on disk; undefined when it is unknown. */
   readonly sizeBytes: number | undefined;
   /** Bytes read until now, before inflating. */
   readonly readBytes: () => number;

@@ -4,9 +4,9 @@ import { exitCodes, Failure } from './failure.js';
 import { harmless } from './text.js';
 
 const eraseLine = '\r\u001b[K';
-/** A command that is done sooner says nothing of how far it is. */
+/** A command that ends sooner shows no progress. */
 const quietMs = 2_000;
-/** Between two lines of progress that stay, where there is no terminal that could overwrite them. */
+/** Time between two lines of progress where there is no terminal on which the next line could overwrite the last. */
 const plainEveryMs = 10_000;
 
 /** What a command says, and where: data to stdout, talk to stderr. */
@@ -28,7 +28,7 @@ export class Io {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
   }
 
-  /** Says something to the person, on a line of its own. What others wrote, in a file or a server's answer, cannot steer the terminal. */
+  /** Says something to the person, on a line of its own. Control characters in it, from a file or a server's answer, are replaced. */
   note(line: string): void {
     this.#erase();
     process.stderr.write(`${harmless(line)}\n`);
@@ -44,7 +44,7 @@ export class Io {
     this.#show(line, hasTerminal() ? 100 : plainEveryMs);
   }
 
-  /** As `work`; while it says nothing itself, this says every so often that the command of this name goes on. */
+  /** Waits for `work`. While it says nothing itself, this shows every so often that the command of this name is still running. */
   async during<T>(name: string, work: Promise<T>): Promise<T> {
     const timer = setInterval(() => {
       if (Date.now() >= this.#startMs + quietMs) this.#show(this.#doing ?? (() => name), hasTerminal() ? 1_000 : plainEveryMs);
@@ -91,7 +91,7 @@ function endWithReader(error: NodeJS.ErrnoException): void {
   process.exit(exitCodes.readerGone);
 }
 
-/** Nobody reads what we say; what we do still counts. */
+/** Nobody reads stderr any more, but the work of the command still counts. */
 function goOnUnheard(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
@@ -111,7 +111,7 @@ export function finish(io: Io, error: unknown): void {
   process.exitCode = io.interruptionCode ?? exitCodeOf(error);
 }
 
-/** The message says what to do, but for what is wrong with the files that the command itself has opened. */
+/** Most messages say what to do. For damage in files that the command itself has opened, the advice is added here. */
 function told({ kind, message }: TelemetryError): string {
   return kind === 'internal' ? `${message}. Restore the data folder from a copy.` : message;
 }

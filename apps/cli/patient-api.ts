@@ -7,7 +7,10 @@ const firstPauseMs = 500;
 const maxPauseMs = 30_000;
 const busyStatuses: readonly number[] = [429, 502, 503, 504];
 
-/** An API whose requests are sent again while the server is busy or away. Until it has answered once, one try must do: the address may be wrong. */
+/**
+ * An API whose requests are sent again while the server is busy or away. Until the server has answered once there is only one try, because
+ * the address may be wrong.
+ */
 export class PatientApi {
   #answered = false;
 
@@ -21,7 +24,7 @@ export class PatientApi {
     return this.#answered;
   }
 
-  /** As `Api.request`; only for requests that change nothing when they are sent again. An interruption ends it. */
+  /** As `Api.request`, but only for requests that may be sent again. An interruption ends the waiting. */
   async request(path: string, request: Omit<ApiRequest, 'signal'> = {}): Promise<unknown> {
     const signal = this.io.interrupted;
     const endMs = performance.now() + patienceMs;

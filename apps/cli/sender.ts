@@ -26,7 +26,7 @@ export class Sender {
     return this.#storedPoints;
   }
 
-  /** Resolves when the next batch may come. Rejects with what ended this or an earlier batch. */
+  /** Resolves when the next batch may come. Rejects with the error of this or an earlier batch. */
   async send(batch: Batch): Promise<void> {
     while (this.#blocks(batch)) await Promise.race(this.#landings());
     const flight: Flight = { batch, landed: this.#deliver(batch).then(() => void this.#flying.delete(flight)) };
@@ -39,7 +39,7 @@ export class Sender {
     await Promise.all(this.#landings());
   }
 
-  /** Resolves when nothing is under way any more, however it ended. */
+  /** Resolves when no request is in flight any more, whether it succeeded or not. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#landings());
   }

@@ -1,9 +1,9 @@
 /** Control characters other than a newline. */
 const steering = /[^\P{Cc}\n]/gu;
-/** What others wrote, in a file, a record or a server's answer, without what steers a terminal. */
+/** Text from a file, a record or a server's answer, without characters that control a terminal. */
 export const harmless = (text: string): string => text.replaceAll(steering, '?');
 
-/** What others wrote, as a part of a line. */
+/** Text from elsewhere as a part of a line. */
 export const oneLine = (text: string): string => harmless(text).replaceAll('\n', ' ');
 
 /** A number with its noun, for a person: `1 row`, `22,695 rows`. */

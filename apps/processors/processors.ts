@@ -18,7 +18,7 @@ const toldMs = 5000;
 @Injectable()
 export class Processors implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #runners = new Map<string, Runner>();
-  /** Groups of what readers see that have not caught up with the log of their start. */
+  /** Groups of the live generation that have not caught up with the end that the log had when they started. */
   readonly #behind = new Set<string>();
   readonly #logger = new Logger('processors');
   #last: Promise<void> = Promise.resolve();
@@ -47,7 +47,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     void this.#tellProgress();
   }
 
-  /** The last checkpoints are taken here: the log and the stores are closed later. */
+  /** Takes the last checkpoints. The log and the stores are closed later. */
   async onApplicationShutdown(): Promise<void> {
     this.#stopping = true;
     this.#stopped.resolve();
@@ -55,14 +55,14 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     await Promise.all(Array.from(this.#runners.values(), (runner) => runner.stop()));
   }
 
-  /** The log may be away for long, and a stop does not wait for it. */
+  /** The log may be away for long; a stop does not wait for it. */
   async #begin(): Promise<void> {
     await Promise.race([this.generations.ready, this.#stopped.promise]);
     this.generations.changes(() => this.#follow());
     await this.#run();
   }
 
-  /** Brings what runs in line with what is wanted, however often it takes; one change after the other. */
+  /** Starts and stops groups until those that run are those that are wanted. Changes are made one after the other. */
   #follow(): void {
     this.#last = this.#last
       .then(() => this.#run())
@@ -83,7 +83,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     await Promise.all(fresh.map(([group, processor]) => this.#start(group, processor)));
   }
 
-  /** By group: of so many generations, and what has none. */
+  /** The processors by group: those of the first so many generations, and those that belong to no generation. */
   #wanted(generations = Infinity): ReadonlyMap<string, Processor> {
     const projectors = this.generations.wanted().slice(0, generations).flatMap(projectorsOf);
     return new Map([...projectors, this.sources, this.keys].map((processor) => [processor.group.name, processor]));
@@ -91,14 +91,14 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
 
   async #start(group: string, processor: Processor): Promise<void> {
     const runner = new Runner(this.log, processor, { checkpointMs: this.checkpointMs, report: (...what) => this.#report(...what) });
-    // Where Kafka is away, a group joins only when the log is closed, which waits for this.
+    // While Kafka is away, `start` resolves only when the log is closed, and closing the log waits for this method.
     await Promise.race([runner.start(), this.#stopped.promise]);
     if (this.#stopping) return runner.stop();
     this.#runners.set(group, runner);
     void this.#tellCaughtUp(group, runner);
   }
 
-  /** However often the log is away meanwhile. */
+  /** Removes the group from those that are behind once it has caught up. Tries again while the log is away. */
   async #tellCaughtUp(group: string, runner: Runner): Promise<void> {
     while (this.#runners.get(group) === runner && !this.#stopping) {
       const isCaughtUp = await runner.caughtUp().then(
@@ -109,7 +109,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** For as long as what readers see has not caught up. */
+  /** Logs how much is left to read, for as long as a group is behind. */
   async #tellProgress(): Promise<void> {
     await this.#last.catch(() => undefined);
     while (this.#behind.size > 0 && !this.#stopping) {

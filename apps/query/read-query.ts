@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TelemetryError, type ErrorCode } from '#model';
 
-/** What is wrong with a parameter before anybody looks at what it says. */
+/** The code of an error in a parameter, whatever is wrong with it. */
 const codeOf: Readonly<Record<string, ErrorCode>> = {
   metric: 'invalid_metric',
   name: 'invalid_metric',
@@ -15,7 +15,7 @@ const codeOf: Readonly<Record<string, ErrorCode>> = {
 
 const refuse = (name: string, detail: string): TelemetryError => new TelemetryError(codeOf[name] ?? 'invalid_parameter', detail);
 
-/** In an offset a plus is a plus, in all other texts it is a space. */
+/** In these parameters a plus is a plus, because a time may have an offset. In all others it is a space. */
 const plusIsPlus: ReadonlySet<string> = new Set(['start', 'end']);
 
 /**

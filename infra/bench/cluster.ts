@@ -7,15 +7,15 @@ import type { Charged } from './ingest-figures.js';
 import { cpuSOf, peakMemoryMbOf } from './processes.js';
 import { ownFolder, removeFolder, until } from './server-process.js';
 
-/** Seconds; the rows of open windows are written so often. */
+/** Seconds between checkpoints, at which the rows of open windows are written. */
 export const checkpointS = 10;
 const settledMs = 180_000;
-/** Each look costs what is measured a little. */
+/** Not too often: each look adds a little to what is measured. */
 const lookMs = 500;
 
 interface ClusterOptions {
   readonly roles: readonly Role[];
-  /** What the roles shall take for QuestDB, if not its own address. */
+  /** Puts something between the roles and QuestDB: resolves to the address that the roles use. */
   readonly before?: (questDbUrl: string) => Promise<string>;
 }
 
@@ -23,7 +23,7 @@ interface ClusterOptions {
 export class Cluster {
   private constructor(
     readonly folder: string,
-    /** What the roles are told. */
+    /** The settings of the roles. */
     readonly environment: Readonly<Record<string, string>>,
     readonly key: string,
     readonly servers: JarServers,

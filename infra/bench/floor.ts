@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 /**
- * The least that any server written in Node must do. `parse`: collect the body, JSON.parse, append, fsync once for all who wait, answer.
+ * The least work that any server written in Node has to do. `parse`: collect the body, JSON.parse, append, fsync once for all who wait, answer.
  * `collect`: collect the body and answer. `GET /<bytes>` answers a body of that size made before.
  */
 const [folder, mode, port] = process.argv.slice(2) as [string, 'parse' | 'collect', string];

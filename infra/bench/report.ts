@@ -1,8 +1,8 @@
 /** A figure, or figures that come from the same runs. */
 export interface Figure {
-  /** What it is asked for by. */
+  /** The words that ask for it on the command line. */
   readonly names: readonly string[];
-  /** What the servers are: the cluster needs Java and Maven. */
+  /** Which servers it measures: those of the cluster need Java and Maven. */
   readonly shape: 'embedded' | 'cluster';
   run(asked: Asked): Promise<void>;
 }

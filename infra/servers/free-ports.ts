@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A server that is down keeps its port. */
+/** Ports that were given out: a server that is down keeps its port. */
 const given = new Set<number>();
 
 /**

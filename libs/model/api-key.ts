@@ -6,7 +6,7 @@ const randomLength = 32;
 const checksumLength = 6;
 const pattern = new RegExp(`^${keyPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
-/** Random bytes that `formatKey` wants: twice what it keeps, since some are thrown away to keep all characters equally likely. */
+/** Random bytes that `formatKey` needs: twice as many as it keeps, because it discards some so that all characters are equally likely. */
 export const keyRandomBytes = 2 * randomLength;
 
 /**

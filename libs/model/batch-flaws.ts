@@ -5,7 +5,7 @@ import { maxTagBytes, maxTags, noTags } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
 import { fitsUtf8 } from './utf8.js';
 
-/** What breaks the rules of ingest in a batch that may not have come through it, in words for the operator; undefined if nothing does. */
+/** How a batch, perhaps of another producer, breaks the rules of ingest, in words for the operator; undefined if it does not. */
 export function flawOfPoints({ orgId, sourceId, series }: PointBatch): string | undefined {
   return flawOfSource({ orgId, sourceId }) ?? firstFlaw(series, flawOfRun);
 }

@@ -43,7 +43,7 @@ const maxKeptRows = 128 * 1024;
  * time, and it holds only a few times as many as it keeps.
  */
 export class FirstRows {
-  /** Rows with a later time are not among the first: there is no need to bring them. */
+  /** Rows with a later time are not among the first, so callers need not add them. */
   lastMs = Infinity;
   #columns: Float64Array[];
   #length = 0;
@@ -52,10 +52,10 @@ export class FirstRows {
   /** Where the rows of each series begin and end. */
   #from = new Uint32Array(0);
   #to = new Uint32Array(0);
-  /** The series in the order in which they came, and how many came. */
+  /** The series in the order in which their rows were added, and how many there are. */
   #came = new Uint32Array(0);
   #comers = 0;
-  /** A series of which a row was dropped: all that it brings after that is dropped too. */
+  /** The series of which a row was dropped: its later rows are dropped too. */
   #cutOff = -1;
 
   /** @param width columns of a row, the time included. */
@@ -63,7 +63,7 @@ export class FirstRows {
     this.#columns = this.#allocate(1024);
   }
 
-  /** Forgets all rows and keeps the first `limit` of those that come now, in the memory that it has unless that is very much. */
+  /** Forgets all rows and begins a new selection of the first `limit` rows. Memory is used again unless it is very large. */
   begin(limit: number, seriesCount: number): this {
     this.lastMs = Infinity;
     this.#length = 0;
@@ -132,7 +132,7 @@ export class FirstRows {
     return lastMs;
   }
 
-  /** Drops all but one row more than it keeps: that one says that rows are left out. */
+  /** Keeps one row more than the limit: enough to know that rows were left out. */
   #prune(): void {
     const coming = this.#came[this.#comers - 1]!;
     const end = this.#to[coming]!;

@@ -1,19 +1,19 @@
 /**
- * The right of a consumer group's member to make effects of what it was given, from one assignment of partitions to the next. What was
- * given under a lease that is lost, and is not committed, comes again under another lease: here or elsewhere.
+ * The right of a member of a consumer group to apply the records that it was given, from one assignment of partitions to the next. When
+ * the lease is lost, records that are not committed are delivered again under another lease, here or elsewhere.
  */
 export interface Lease {
-  /** Whether the right surely stands; once false, false for ever. Cheap, and to be asked in the same tick as the effect. */
+  /** Whether the lease certainly holds; once false, it stays false. Cheap. Ask in the same tick in which the effect begins. */
   held(): boolean;
   /**
-   * Runs an effect that takes a while, such as a request, which began while the right stood. `goesOn` tells it whether it may go on: once
-   * the group wants the partitions back nothing new begins, but what is under way has a few seconds to end, and others get nothing before.
-   * Left out where nobody else ever gets the partitions.
+   * Runs an effect that takes a while, such as a request, which began while the lease held. `goesOn` tells the effect whether it may go on:
+   * once the group wants the partitions back nothing new begins, but an effect in flight has a few seconds to end before others get the
+   * partitions. Left out where nobody else ever gets the partitions.
    */
   during?<T>(effect: (goesOn: () => boolean) => Promise<T>): Promise<T>;
   /**
-   * Gives the right back at once, because what was given under this lease can no longer become an effect: what is not committed comes again
-   * under another lease, here or elsewhere. Left out where nobody else ever gets the partitions.
+   * Gives the lease back at once, because records that were delivered under it can no longer be applied. Those that are not committed are
+   * delivered again under another lease. Left out where nobody else ever gets the partitions.
    */
   giveUp?(): void;
 }

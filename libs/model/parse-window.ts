@@ -43,7 +43,7 @@ function instant(name: string, text: string): number {
   return ms;
 }
 
-/** A form writes a blank as a plus and reads a plus as a blank: behind the date stands the one, before an offset the other. */
+/** URLs of forms exchange blanks and pluses: mend a plus behind the date and a blank before the offset. */
 const withoutForm = (text: string): string => text.replace(/^([^Tt +]+)[ +](?=\d)/, '$1T').replace(/ (?=\d{2}:?(?:\d{2})?$)/, '+');
 
 const invalid = (detail: string): TelemetryError => new TelemetryError('invalid_window', detail);

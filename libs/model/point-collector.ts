@@ -11,7 +11,7 @@ interface Run {
 
 interface SourceRuns {
   readonly sourceId: string;
-  /** Positions of its runs in the order in which they began. */
+  /** Its runs, by their position among all runs, in the order in which they began. */
   readonly runs: number[];
   /** The run of each metric and its tags. */
   readonly byName: Map<string, number>;

@@ -26,7 +26,7 @@ export class RollupRows {
     this.#begun = 0;
   }
 
-  /** What comes next is of another series: it starts a new row, whatever its bucket. */
+  /** Begins another series: what is added next starts a new row, whatever its bucket. */
   begin(): void {
     this.#begun = this.length;
   }
@@ -44,7 +44,7 @@ export class RollupRows {
 
   /**
    * Folds points [from, to) in, which ascend in time and come after all folded before; a point goes into the last row when that is of its
-   * bucket. `scale`, a power of two, is put to the values before they are summed: sums of huge values then stay finite.
+   * bucket. Values are multiplied by `scale`, a power of two, before they are summed, so that sums of huge values stay finite.
    */
   fold(sizeMs: number, timestampMs: Float64Array, value: Float64Array, from: number, to: number, scale = 1): void {
     let at = from;
@@ -121,7 +121,7 @@ export class RollupRows {
   }
 }
 
-/** Put to values before they are summed, so that any sum of doubles stays in range; a power of two, so that no digit is lost. */
+/** Values are multiplied by this before they are summed, so that any sum of doubles stays in range. A power of two loses no digit. */
 export const downscale = 2 ** -64;
 
 /** The average of values whose sum may lie beyond the largest double, from the sum of the values times `downscale`. */

@@ -8,7 +8,7 @@ class Column extends avsc.types.LogicalType {
   protected override _toValue(value: Float64Array): number[] {
     return Array.from(value);
   }
-  /** How to read what a writer with this type wrote; nothing when its numbers are not ours. */
+  /** How to read what a writer with this type wrote; undefined when its items cannot be read as our numbers. */
   protected override _resolve(type: avsc.Type): ((value: unknown) => unknown) | undefined {
     const writer = type instanceof Column ? type.underlyingType : type;
     try {

@@ -85,7 +85,7 @@ function whole<V>(body: Buffer, read: (from: AvroReader) => V): V {
   return value;
 }
 
-/** The hot paths, written by hand for one version each; a newer version goes through the general coder until its own is added here. */
+/** Coders of the hot paths, written by hand for one version each. A newer version uses the general coder until it has its own here. */
 export const batchCoders: Readonly<Record<string, BodyCoder<unknown>>> = {
   'point-batch.v1': pointBatchV1,
   'event-batch.v1': eventBatchV1,

@@ -26,7 +26,7 @@ export class UnknownSchema extends Error {
   }
 }
 
-/** There is no schema with that id, or our type cannot read what was written with it: so it will stay. */
+/** There is no schema with that id, or our type cannot read what was written with it. Permanent: do not retry. */
 export class UnreadableSchema extends Error {}
 
 /** Records as bytes: Confluent framing (0x00, schema id as 4 bytes, big-endian) and the Avro body. */
@@ -75,7 +75,7 @@ export class AvroCodec {
     return value;
   }
 
-  /** As `decode`, whatever rules the value breaks and whatever key it stands under: for people who look for what is wrong. */
+  /** As `decode`, without checking the rules of the topic or the key: for people who look for what is wrong. */
   read<V>(topic: Topic<V>, bytes: Uint8Array): V {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (buffer.length < headBytes || buffer[0] !== magic) throw new Error('the record does not begin with 0x00 and a schema id');
@@ -85,7 +85,7 @@ export class AvroCodec {
     return read(buffer.subarray(headBytes)) as V;
   }
 
-  /** As `read`, asking the registry where that is needed; undefined when the bytes are not a record of this topic. */
+  /** As `read`, but asks the registry for unknown schemas; undefined when the bytes are not a record of this topic. */
   async valueOf<V>(topic: Topic<V>, bytes: Uint8Array): Promise<V | undefined> {
     try {
       return this.read(topic, bytes);

@@ -54,7 +54,7 @@ export const presence: Topic<Presence> = {
   key: (of) => `${sourceKey(of)}/${of.connectionId}`,
   flaw: flawOfSource,
   cleanup: 'compact',
-  // A connection that is told of once lives as long as its gateway is heard.
+  // What is known of a connection holds for as long as its gateway is heard.
   unreadable: 'skipped',
   partitions: 24,
 };
