@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
-/** What the files of a folder look like. A greater number means that this version must not touch them. */
+/** The format of the files in a folder. This version must not touch a folder with a greater number. */
 const formatVersion = 1;
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
@@ -11,14 +11,14 @@ export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
-/** A data folder that is ours until it is released or the process ends, however it ends. */
+/** A data folder that nobody else can open until it is released or this process ends, even by a crash. */
 export interface DataFolder {
   readonly path: string;
   release(): void;
 }
 
 /**
- * Opens a data folder, made if need be.
+ * Opens a data folder, and makes it if there is none.
  * @throws DataFolderError when a newer version wrote it, before anything in it is touched, or when another storage has it open.
  */
 export function openDataFolder(dir: string): DataFolder {

@@ -10,9 +10,9 @@ import { relationOf, type Relation } from './store-origin.js';
 export const storeFileName = 'store.db';
 
 /**
- * Sees to it that the store of a data folder may be opened with the folder's log: one that this version cannot use is removed, so that
- * it is made again from the log. Answers a sentence for the operator when that is so.
- * @throws DataFolderError when the store has records that the log lacks: what is appended from now on would be dropped as known.
+ * Makes sure that the store of a data folder can be opened with the folder's log. A store that this version cannot use is removed, so that the
+ * processors make it again from the log; then this returns a sentence for the operator.
+ * @throws DataFolderError when the store has records that the log lacks: new records at their offsets would be dropped as known.
  * @throws TelemetryError `store_corrupt` and `store_unavailable`.
  */
 export function fitStore(folder: string, { epochs, head }: Pick<SqliteLog, 'epochs' | 'head'>): string | undefined {

@@ -4,13 +4,13 @@ import { makePrivate } from './durable-file.js';
 /** What SQLite answers when another connection holds the lock. */
 const busy = 5;
 
-/** A file that is locked until it is released or the process ends, however it ends. */
+/** A file that is locked until it is released or the process ends, even by a crash. */
 export interface LockFile {
   release(): void;
 }
 
 /**
- * Takes the lock of a file, which is made if need be; undefined when another process has it, or this one. Throws when the file cannot be used.
+ * Takes the lock of a file, and makes the file if there is none. Undefined when this process or another has the lock. Throws when the file cannot be used.
  */
 export function takeLock(file: string): LockFile | undefined {
   makePrivate(file);

@@ -4,7 +4,7 @@ import type { AnyTopic } from '#log';
 import { DataFolderError } from './data-folder.js';
 import { writeDurably } from './durable-file.js';
 
-/** Beside the log: into how many partitions each topic was cut when it was made. */
+/** The file beside the log with the number of partitions that each topic was made with. */
 const fileName = 'partitions.json';
 
 type Counts = Readonly<Record<string, number>>;
@@ -35,7 +35,7 @@ function parse(folder: string, text: string): Counts {
     const counts = JSON.parse(text) as unknown;
     if (typeof counts === 'object' && counts !== null && Object.values(counts).every(Number.isInteger)) return counts as Counts;
   } catch {
-    // What is not JSON is as damaged as what is no count.
+    // A file that is not JSON is damaged, as is one with anything but counts.
   }
   throw new DataFolderError(`The file ${fileName} of the data folder ${folder} is damaged: restore it from a copy of the folder.`);
 }

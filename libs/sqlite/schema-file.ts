@@ -55,7 +55,7 @@ function parse(text: string): Schemas {
     const { crc32: sum, schemas, subjects } = JSON.parse(text) as Schemas & { crc32: number };
     if (sum === checksum({ schemas, subjects })) return { schemas, subjects };
   } catch {
-    // Falls through: what is not JSON is as damaged as what fails its checksum.
+    // A file that is not JSON is damaged, as is one that fails its checksum.
   }
   throw new TelemetryError('log_corrupt', `${schemaFileName} fails its checksum: restore it from a copy of the data folder`);
 }

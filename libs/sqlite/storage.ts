@@ -23,7 +23,7 @@ export interface Storage {
   readonly events: EventStore;
   /** What the operator should know of the folder, as sentences. */
   readonly warnings: readonly string[];
-  /** Writes what waits and closes the files. Consumers are stopped before. */
+  /** Writes what waits and closes the files. Stop the consumers first. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
   crash(): Promise<void>;
@@ -86,7 +86,7 @@ const lostSchemas = (folder: string): string =>
   `The data folder ${folder} has ${logFileName} and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
   'a copy of the folder. Where there is none, a new folder of the version that made this one has the same file.';
 
-/** Groups whose only effects are in the store have their positions there too: the two cannot be apart. */
+/** Has the positions of projectors kept in the store: they change in the same file as what the projectors write, so that both are lost or neither. */
 export function keepPositions(log: SqliteLog, { positions }: Stores): void {
   const projectors = groups.filter(({ kind }) => kind === 'projector');
   log.keepWith(

@@ -3,12 +3,12 @@ import type { Handlers } from './worker.js';
 
 /** SQLite's primary result codes for a file that is not what SQLite wrote. */
 const damage = new Set([11, 26]);
-/** For what may pass: busy, locked, no memory, read-only, I/O error, full, cannot open, protocol. */
+/** Result codes for what may be over soon: busy, locked, no memory, read-only, I/O error, full, cannot open, protocol. */
 const trouble = new Set([5, 6, 7, 8, 10, 13, 14, 15]);
 
 /**
- * The handlers that `open` makes; when SQLite fails, their error says whether the store is damaged or only cannot be had now. When `open`
- * itself fails, `ready` says why.
+ * The handlers that `open` makes. When SQLite fails in one of them, the error says whether the store is damaged or only unavailable now. When
+ * `open` itself fails, the call `ready` rejects with the reason.
  */
 export function withStoreFailures(open: () => Handlers): Handlers {
   try {
@@ -31,7 +31,7 @@ function translating(handler: (argument: never) => unknown): (argument: never) =
   };
 }
 
-/** What to throw for something that was thrown while the store was used. */
+/** The error to throw in place of one that was thrown while the store was used. */
 export function storeFailure(cause: unknown): unknown {
   const { errcode = 0, code } = cause as { errcode?: number; code?: string };
   const primary = errcode & 0xff;

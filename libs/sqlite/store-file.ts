@@ -2,29 +2,21 @@ import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import { makePrivate, sync } from './durable-file.js';
-import type { Epoch } from './log/epochs.js';
 
-/** What the writing thread is told of the file. */
-export interface StoreFile {
-  readonly file: string;
-  /** Of the log that the store is made from, oldest first; none for a store without a log. */
-  readonly epochs: readonly Epoch[];
-}
-
-/** What the tables of the store look like: raise it when they change. A store of any other format is made again from the log at the start. */
+/** The format of the store's tables: raise it when they change. A store of any other format is made again from the log at the start. */
 export const storeFormat = 2;
 
 /**
- * Pages in the write-ahead file before they go to their places (32 MiB). An event touches a page of each index, and pages that many
- * events touch are moved once: a fifth less cpu than with SQLite's 1,000.
+ * Pages that the write-ahead file may hold before they are moved into the store (32 MiB). An event touches a page of each index, and a page that
+ * many events touch is moved once: that takes a fifth less CPU than SQLite's default of 1,000.
  */
 const walPages = 8_000;
-/** What stays of the write-ahead file once its pages are at their places. */
+/** Size to which the write-ahead file is cut once its pages are moved. */
 const keptWalBytes = 8 * 1024 * 1024;
 
 /**
  * Opens the file that the stores share, for its one writer. A commit is durable once it returns (FULL syncs the write-ahead file at each
- * commit): a group's offset moves only behind what the store really holds.
+ * commit), so a group's offset never moves past what the store holds.
  */
 export function openStoreForWriting(file: string): DatabaseSync {
   makePrivate(file);

@@ -2,8 +2,15 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { checkRow, columnsChecksum } from './checksum.js';
 import type { Epoch } from './log/epochs.js';
 
-/** From which log a store was made, and how much of it. */
-interface Row {
+/** What the writing thread is told of the file. */
+export interface StoreFile {
+  readonly file: string;
+  /** Of the log that the store is made from, oldest first; none for a store without a log. */
+  readonly epochs: readonly Epoch[];
+}
+
+/** The log that a store was made from, and how much of that log is in it. */
+interface Origin {
   /** Id of the log's oldest epoch. */
   readonly log: string;
   /** Id of the epoch of the newest record that is in the store. */
@@ -13,12 +20,12 @@ interface Row {
 }
 
 /**
- * How a store and a log belong together: `ahead` when the store has records that the log lacks, `foreign` when it is of another log,
- * `unknown` when it does not say what it was made from, as older versions wrote it.
+ * Whether a store belongs to a log: `ahead` when the store has records that the log lacks, `foreign` when it was made from another log,
+ * `unknown` when the store does not say what it was made from, as stores of older versions.
  */
 export type Relation = 'fits' | 'foreign' | 'ahead' | 'unknown';
 
-/** Keeps the store's origin. It changes in the same transaction as what the store holds, so that the one is never without the other. */
+/** Keeps the store's origin. It changes in the same transaction as the content of the store, so that both always agree. */
 export class StoreOrigin {
   readonly #put: StatementSync;
   #next: number;
@@ -62,8 +69,8 @@ function tablesOf(db: DatabaseSync): string[] {
 
 const isEmpty = (db: DatabaseSync, table: string): boolean => db.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).get() === undefined;
 
-function read(db: DatabaseSync): Row | undefined {
-  const row = db.prepare('SELECT log, epoch, next, crc FROM origin').get() as (Row & { readonly crc: number }) | undefined;
+function read(db: DatabaseSync): Origin | undefined {
+  const row = db.prepare('SELECT log, epoch, next, crc FROM origin').get() as (Origin & { readonly crc: number }) | undefined;
   if (row) checkRow('where it was made from', row.crc, row.log, row.epoch, row.next);
   return row;
 }

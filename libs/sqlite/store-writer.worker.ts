@@ -3,9 +3,9 @@ import { TelemetryError } from '#model';
 import { eventWriter } from './events/event-writer.js';
 import { Positions, type GroupPosition } from './log/positions.js';
 import { seriesWriter } from './series/writer.js';
-import { openStoreForWriting, writeFormat, type StoreFile } from './store-file.js';
+import { openStoreForWriting, writeFormat } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
-import { StoreOrigin } from './store-origin.js';
+import { StoreOrigin, type StoreFile } from './store-origin.js';
 import { unsynced } from './transaction.js';
 import { serve } from './worker.js';
 

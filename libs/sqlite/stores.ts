@@ -3,7 +3,7 @@ import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
 import { SqliteSeriesStore } from './series/series-store.js';
-import type { StoreFile } from './store-file.js';
+import type { StoreFile } from './store-origin.js';
 import { WorkerThread } from './worker.js';
 
 /** The projections in one file. */
@@ -11,7 +11,7 @@ export interface Stores {
   readonly series: SeriesStore;
   readonly events: EventStore;
   readonly positions: Keeper;
-  /** Closes the file, with nothing left in its write-ahead file. What was not checkpointed may be only in the log. */
+  /** Closes the file and empties its write-ahead file. Records that were not checkpointed may be only in the log. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would. */
   crash(): Promise<void>;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Runs `work` in a transaction; what it throws undoes it all. */
+/** Runs `work` in a transaction, which is rolled back when `work` throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -13,7 +13,7 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Runs `work` in a transaction whose commit does not wait for the disk; `makeDurable` waits for all of them at once. */
+/** Runs `work` in a transaction whose commit does not wait for the disk; `makeDurable` waits for all such commits at once. */
 export function unsynced<T>(db: DatabaseSync, work: () => T): T {
   db.exec('PRAGMA synchronous = NORMAL');
   try {

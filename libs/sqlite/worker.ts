@@ -27,7 +27,7 @@ export class Moved {
   ) {}
 }
 
-/** A thread of ours that answers calls one after the other, in the order in which they came. */
+/** A thread that answers calls one after the other, in the order in which they came. */
 export class WorkerThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();

@@ -3,7 +3,7 @@ import { TelemetryError } from '#model';
 import type { Handlers } from '../worker.js';
 import { eventCheck } from './event-identity.js';
 
-/** The entries that a caller wants, as one thread asks the other. */
+/** A question to the reader thread. */
 export interface EventQuery {
   readonly orgId: string;
   readonly sourceId: string;
@@ -23,7 +23,7 @@ export interface EventColumns {
   readonly tags: string[];
 }
 
-type Row = [id: number, time: number, received: number, place: number, metric: string, checksum: number, tags: string, value: string];
+type EntryRow = [id: number, time: number, received: number, place: number, metric: string, checksum: number, tags: string, value: string];
 
 /** What the store's reading thread does for events. */
 export function eventReader(db: DatabaseSync): Handlers {
@@ -57,7 +57,7 @@ export class EventReader {
     return columns;
   }
 
-  #rows({ orgId, sourceId, metric, startMs, endMs, limit, last }: EventQuery): Iterable<Row> {
+  #rows({ orgId, sourceId, metric, startMs, endMs, limit, last }: EventQuery): Iterable<EntryRow> {
     const source = this.#source.get(orgId, sourceId) as { id: number } | undefined;
     if (!source) return [];
     const statements = this.#statements[last ? 'last' : 'first'];
@@ -71,51 +71,46 @@ export class EventReader {
 interface Statements {
   /** Entries of a window. */
   readonly all: StatementSync;
-  /** Entries of a window and a name: few, for they are sorted. */
+  /** Entries of a window and a name, which SQLite sorts: to be asked for few. */
   readonly named: StatementSync;
-  /** The time of the entry after so many of them. */
+  /** The time of the entry of a name that comes after so many others. */
   readonly timeAfter: StatementSync;
   /** Entries of a name in one millisecond, which may hold any number. */
   readonly namedAt: StatementSync;
 }
 
-/** Finds the millisecond in which the limit is reached: what lies before it is fewer than the limit, and it alone may be crowded. */
+/** Finds the millisecond in which the limit is reached: fewer entries than the limit come before it, and only that millisecond may hold very many. */
 function* namedRows(
   { named, timeAfter, namedAt }: Statements,
   [source, metric]: readonly [number, number],
   { startMs, endMs, limit, last }: Pick<EventQuery, 'startMs' | 'endMs' | 'limit' | 'last'>,
-): Iterable<Row> {
-  const reached = timeAfter.get(source, metric, startMs, endMs, limit - 1) as { time: number } | undefined;
-  const [fromMs, toMs] = reached === undefined ? [startMs, endMs] : last ? [reached.time + 1, endMs] : [startMs, reached.time];
+): Iterable<EntryRow> {
+  const [reachedMs] = (timeAfter.get(source, metric, startMs, endMs, limit - 1) ?? []) as unknown as [timeMs?: number];
+  const [fromMs, toMs] = reachedMs === undefined ? [startMs, endMs] : last ? [reachedMs + 1, endMs] : [startMs, reachedMs];
   let room = limit;
   for (const row of rowsOf(named, source, metric, fromMs, toMs)) {
     room--;
     yield row;
   }
-  if (reached) yield* rowsOf(namedAt, source, reached.time, metric, room);
+  if (reachedMs !== undefined) yield* rowsOf(namedAt, source, reachedMs, metric, room);
 }
 
-const rowsOf = (statement: StatementSync, ...parameters: readonly number[]): Iterable<Row> =>
-  statement.iterate(...parameters) as Iterable<unknown> as Iterable<Row>;
+const rowsOf = (statement: StatementSync, ...parameters: readonly number[]): Iterable<EntryRow> =>
+  statement.iterate(...parameters) as Iterable<unknown> as Iterable<EntryRow>;
 
 function prepare(db: DatabaseSync, direction: Direction): Statements {
-  const statement = (sql: string, asArrays: boolean): StatementSync => {
+  const statement = (sql: string): StatementSync => {
     const prepared = db.prepare(sql);
-    prepared.setReturnArrays(asArrays);
+    prepared.setReturnArrays(true);
     return prepared;
   };
   const { all, named, timeAfter, namedAt } = eventSql(direction);
-  return {
-    all: statement(all, true),
-    named: statement(named, true),
-    timeAfter: statement(timeAfter, false),
-    namedAt: statement(namedAt, true),
-  };
+  return { all: statement(all), named: statement(named), timeAfter: statement(timeAfter), namedAt: statement(namedAt) };
 }
 
 type Direction = 'ASC' | 'DESC';
 
-/** What is asked of the tables. The rows themselves are only touched once an index has said which ones. */
+/** The statements, by name. Each finds the rows in an index first, and reads only the rows that it answers with. */
 export function eventSql(direction: Direction): Readonly<Record<keyof Statements, string>> {
   const order = `ORDER BY ${['time', 'received', 'place', 'name', 'digest'].map((column) => `${column} ${direction}`).join(', ')}`;
   const name = '(SELECT name FROM event_metric WHERE event_metric.id = event.metric) AS name';

@@ -62,7 +62,7 @@ export class EventWriter {
       WHERE (excluded.received, excluded.place) < (received, place)`);
   }
 
-  /** All of the batches or, when it throws, none. They survive the end of the process at once, a power cut after `makeDurable`. */
+  /** Writes all batches or, when it throws, none. They survive the end of the process at once, and a power cut after `makeDurable`. */
   write({ batches, next }: EventWrite): void {
     try {
       unsynced(this.db, () => {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AnyTopic, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
-import { draft, writeFrame, type Draft, type Frame } from './frame.js';
+import { writeFrame, type Draft } from './frame.js';
 import type { Group } from './log-file.js';
 import { LogRecord } from './log-record.js';
 import type { GroupPosition } from './positions.js';
@@ -9,16 +9,13 @@ import type { GroupPosition } from './positions.js';
 /** A record on its way into the log. */
 export interface Item {
   readonly draft: Draft;
-  /** Undefined for bytes that nobody looked into. */
+  /** Undefined for bytes that are appended without a look inside. */
   readonly topic: AnyTopic | undefined;
   readonly compacted: boolean;
   readonly value: unknown;
 }
 
-/** A record to write. `keyBytes` is the size of its key. */
-export function item(frame: Frame, keyBytes: number, topic: AnyTopic | undefined, compacted: boolean, value: unknown): Item {
-  return { draft: draft(frame, keyBytes), topic, compacted, value };
-}
+const bytesOf = (items: readonly Item[]): number => items.reduce((sum, { draft }) => sum + draft.bytes, 0);
 
 interface Call {
   readonly items: readonly Item[];
@@ -31,7 +28,7 @@ interface Call {
 /** A group that has been written. */
 export interface Written {
   readonly end: number;
-  /** In offset order; undefined when some of them are bytes that nobody looked into. */
+  /** In offset order; undefined when some of them are bytes that were appended without a look inside. */
   readonly records: readonly StreamRecord[] | undefined;
 }
 
@@ -40,16 +37,16 @@ export interface AppenderOptions {
   readonly commit: (group: Group) => Promise<number>;
   /** Called when a group is durable, before its calls resolve. */
   readonly written: (written: Written) => void;
-  /** Positions to write with a group that is due anyway. */
+  /** Positions that are worth writing with a group, though not by themselves. */
   readonly drift: () => readonly GroupPosition[];
 }
 
-const groupBytes = 8 << 20;
-const waitingBytes = 64 << 20;
+const maxGroupBytes = 8 << 20;
+const maxWaitingBytes = 64 << 20;
 
 /**
- * Group commit: what comes in one turn of the event loop is a group, and while one is being written, what waits becomes the next. A lone
- * record waits for nobody.
+ * Group commit: the calls of one turn of the event loop are written together, and so are the calls that come while a group is being written. A
+ * lone record waits for nothing.
  */
 export class Appender {
   #waiting: Call[] = [];
@@ -62,8 +59,8 @@ export class Appender {
   /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
   add(items: readonly Item[], positions: readonly GroupPosition[] = []): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
-    const bytes = items.reduce((sum, it) => sum + it.draft.bytes, 0);
-    if (this.#bytes > 0 && this.#bytes + bytes > waitingBytes) {
+    const bytes = bytesOf(items);
+    if (this.#bytes > 0 && this.#bytes + bytes > maxWaitingBytes) {
       return Promise.reject(new TelemetryError('overloaded', 'The log has more to write than it can take.', { retryAfterS: 1 }));
     }
     this.#bytes += bytes;
@@ -73,7 +70,7 @@ export class Appender {
     });
   }
 
-  /** Takes nothing more and resolves when what waits is written. */
+  /** Takes no more calls; resolves when those that wait are written. */
   async close(error: TelemetryError): Promise<void> {
     this.#closed = error;
     await this.#writing;
@@ -83,7 +80,7 @@ export class Appender {
     await setImmediate();
     while (this.#waiting.length > 0) {
       await this.#write(this.#nextCalls());
-      // Those who were waiting for this group may have more.
+      // Callers that waited for this group may append more in this turn.
       await setImmediate();
     }
     this.#writing = undefined;
@@ -91,7 +88,7 @@ export class Appender {
 
   #nextCalls(): readonly Call[] {
     let [n, bytes] = [0, 0];
-    while (n < this.#waiting.length && bytes < groupBytes) bytes += this.#waiting[n++]!.bytes;
+    while (n < this.#waiting.length && bytes < maxGroupBytes) bytes += this.#waiting[n++]!.bytes;
     const calls = this.#waiting.slice(0, n);
     this.#waiting = this.#waiting.slice(n);
     return calls;
@@ -99,9 +96,17 @@ export class Appender {
 
   async #write(calls: readonly Call[]): Promise<void> {
     const items = calls.flatMap((call) => call.items);
-    const ordered = [...items.filter((it) => !it.compacted), ...items.filter((it) => it.compacted)];
+    const kept = items.filter((it) => !it.compacted);
+    const ordered = [...kept, ...items.filter((it) => it.compacted)];
     try {
-      const group = this.#group(ordered, calls);
+      const group: Group = {
+        ms: Date.now(),
+        frames: framesOf(ordered),
+        kept: kept.length,
+        keptBytes: bytesOf(kept),
+        compacted: ordered.length - kept.length,
+        positions: [...calls.flatMap((call) => call.positions), ...this.options.drift()],
+      };
       const first = await this.options.commit(group);
       this.options.written({ end: first + ordered.length, records: records(ordered, first, group.ms) });
       for (const call of calls) call.resolve();
@@ -111,23 +116,14 @@ export class Appender {
       for (const call of calls) this.#bytes -= call.bytes;
     }
   }
+}
 
-  #group(ordered: readonly Item[], calls: readonly Call[]): Group {
-    const kept = ordered.filter((it) => !it.compacted);
-    const bytes = (of: readonly Item[]): number => of.reduce((sum, it) => sum + it.draft.bytes, 0);
-    const frames = new ArrayBuffer(bytes(ordered));
-    const into = Buffer.from(frames);
-    let at = 0;
-    for (const it of ordered) at = writeFrame(into, at, it.draft);
-    return {
-      ms: Date.now(),
-      frames,
-      kept: kept.length,
-      keptBytes: bytes(kept),
-      compacted: ordered.length - kept.length,
-      positions: [...calls.flatMap((call) => call.positions), ...this.options.drift()],
-    };
-  }
+function framesOf(items: readonly Item[]): ArrayBuffer {
+  const frames = new ArrayBuffer(bytesOf(items));
+  const into = Buffer.from(frames);
+  let at = 0;
+  for (const { draft } of items) at = writeFrame(into, at, draft);
+  return frames;
 }
 
 function records(items: readonly Item[], first: number, ms: number): StreamRecord[] | undefined {
@@ -138,7 +134,7 @@ function records(items: readonly Item[], first: number, ms: number): StreamRecor
   });
 }
 
-/** Whatever went wrong, for the caller it is one thing: the log did not take the entries. */
+/** For a caller every failure is the same: the log did not take the entries. */
 function unavailable(cause: Error): TelemetryError {
   return new TelemetryError('log_unavailable', 'The log cannot be written now.', { cause, retryAfterS: 1 });
 }

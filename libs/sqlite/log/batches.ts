@@ -5,8 +5,8 @@ import { damaged } from './fault.js';
 import { frameBytes, frameTopic } from './frame.js';
 import type { ReadAnswer, Stored } from './chunk.js';
 
-/** A group of records: offsets first .. first + n - 1. `prev` is the first of the row before, so that a lost row is missed. */
-interface Row {
+/** A group of records, with offsets from `first` to `first + n - 1`. `prev` is the `first` of the row before, so that a lost row is noticed. */
+interface BatchRow {
   readonly first: number;
   readonly prev: number;
   readonly n: number;
@@ -17,9 +17,9 @@ interface Row {
   readonly body: Uint8Array;
 }
 
-/** Compressing fewer bytes costs more than writing them: a commit writes a page at least. */
+/** Bytes from which on a group is compressed. A commit writes at least a page, so compressing less saves nothing. */
 const compressFromBytes = 1024;
-/** Level 1 passes over the short repeats between runs of few points, for a byte a point; levels above 2 cost more than they save. */
+/** Level 1 misses the short repeats between runs of few points, which costs a byte a point; levels above 2 cost more than they save. */
 const level2 = { params: { [constants.ZSTD_c_compressionLevel]: 2 } };
 
 /** A read stops after the group that reaches one of these. */
@@ -49,12 +49,12 @@ export class Batches {
 
   /** Offset of the first record that was appended at a time or later; undefined when there is none. */
   since(ms: number): number | undefined {
-    return (this.#since.get(ms) as Pick<Row, 'first'> | undefined)?.first;
+    return (this.#since.get(ms) as Pick<BatchRow, 'first'> | undefined)?.first;
   }
 
   /** The offset after the newest row's. */
   end(): number {
-    const row = this.#newest.get() as Row | undefined;
+    const row = this.#newest.get() as BatchRow | undefined;
     if (row) check(row);
     this.#last = row?.first ?? none;
     return row ? row.first + row.n : 0;
@@ -69,7 +69,7 @@ export class Batches {
     this.#last = first;
   }
 
-  /** What `add` knew of the newest row may have been rolled back. */
+  /** To be called after a rollback, which may have removed the newest row. */
   forget(): void {
     this.#last = undefined;
   }
@@ -81,7 +81,7 @@ export class Batches {
     let prev = this.#before(from);
     let next = from;
     while (read < readBytes && scanned < scanBytes) {
-      const row = this.#next.get(prev) as Row | undefined;
+      const row = this.#next.get(prev) as BatchRow | undefined;
       if (!row) return { records, next: head };
       if (row.prev !== prev) throw damaged(`the row after offset ${prev} is missing, found row ${row.first}`);
       const frames = unpack(row);
@@ -95,26 +95,26 @@ export class Batches {
 
   /** The `first` of the row before the one that holds `from`. */
   #before(from: number): number {
-    const row = this.#holding.get(from) as Pick<Row, 'first' | 'n'> | undefined;
+    const row = this.#holding.get(from) as Pick<BatchRow, 'first' | 'n'> | undefined;
     if (!row) return none;
     if (row.first + row.n <= from) return row.first;
-    return (this.#holding.get(row.first - 1) as Pick<Row, 'first'> | undefined)?.first ?? none;
+    return (this.#holding.get(row.first - 1) as Pick<BatchRow, 'first'> | undefined)?.first ?? none;
   }
 }
 
-function check(row: Row): void {
+function check(row: BatchRow): void {
   const { first, prev, n, ms, z, crc, body } = row;
   if (!ArrayBuffer.isView(body) || crc !== rowChecksum(body, first, prev, n, ms, z)) throw damaged(`row ${first} fails its checksum`);
 }
 
-function unpack(row: Row): Buffer {
+function unpack(row: BatchRow): Buffer {
   check(row);
   if (row.z === 1) return zstdDecompressSync(row.body);
   return Buffer.from(row.body.buffer, row.body.byteOffset, row.body.byteLength);
 }
 
 /** Collects the wanted records of a group and returns their bytes. */
-function pick(row: Row, frames: Buffer, from: number, wanted: ReadonlySet<string>, into: Stored[]): number {
+function pick(row: BatchRow, frames: Buffer, from: number, wanted: ReadonlySet<string>, into: Stored[]): number {
   let [at, bytes] = [0, 0];
   for (let offset = row.first; offset < row.first + row.n; offset++) {
     const end = at + frameBytes(frames, at);

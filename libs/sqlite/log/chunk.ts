@@ -26,15 +26,13 @@ export function pack({ records, next }: ReadAnswer): Chunk {
   const bytes = new ArrayBuffer(records.reduce((sum, { frame }) => sum + headBytes + frame.length, 0));
   const into = Buffer.from(bytes);
   let at = 0;
-  for (const { offset, ms, frame } of records) at = writeRecord(into, at, offset, ms, frame);
+  for (const { offset, ms, frame } of records) {
+    into.writeDoubleLE(offset, at);
+    into.writeDoubleLE(ms, at + 8);
+    into.set(frame, at + headBytes);
+    at += headBytes + frame.length;
+  }
   return { bytes, next };
-}
-
-function writeRecord(into: Buffer, at: number, offset: number, ms: number, frame: Uint8Array): number {
-  into.writeDoubleLE(offset, at);
-  into.writeDoubleLE(ms, at + 8);
-  into.set(frame, at + headBytes);
-  return at + headBytes + frame.length;
 }
 
 /** A record that has not been decoded. */

@@ -7,11 +7,11 @@ import { damaged } from './fault.js';
 export interface Epoch {
   /** Offset of its first record. */
   readonly start: number;
-  /** Random, so that no two histories share one: what was made from a log can be told from what was made from another. */
+  /** Random, so that no two logs share one: it tells whether a store was made from this log. */
   readonly id: string;
 }
 
-/** The log's history: who has the epochs of a record has the same log up to that record. An opening that appends nothing leaves no epoch. */
+/** The history of a log. Two logs that share the epoch of a record are the same log up to that record. An opening that appends nothing leaves no epoch. */
 export class Epochs {
   readonly #insert: StatementSync;
   readonly #saved: readonly Epoch[];
@@ -40,7 +40,7 @@ export class Epochs {
     this.#isSaved = true;
   }
 
-  /** What was appended last may have been rolled back. */
+  /** To be called after a rollback, with the head that the log has again. */
   forget(head: number): void {
     this.#isSaved &&= head > this.#current.start;
   }

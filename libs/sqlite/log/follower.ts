@@ -187,7 +187,8 @@ export class Follower {
       const raw = this.#chunk[records.length]!;
       try {
         const topic = this.#topics.get(raw.topic)!;
-        records.push(this.receiver.asBytes ? LogRecord.raw(topic, raw) : LogRecord.decode(this.log.codec, topic, raw));
+        const { key, value } = raw;
+        records.push(LogRecord.read(topic, raw, this.receiver.asBytes ? value : value && this.log.codec.decode(topic, key, value)));
       } catch (cause) {
         // The records before it are handed over first; then it comes again, as the first one.
         if (records.length === 0) return this.#refuse(raw, cause as Error);
@@ -217,20 +218,13 @@ export class Follower {
 
   async #refuse(raw: Raw, reason: Error): Promise<void> {
     const topic = this.#topics.get(raw.topic)!;
-    const why = reason instanceof UnknownSchema ? await this.#learn(topic, reason) : reason;
+    const unlearned = (error: Error): Error => error;
+    const why = reason instanceof UnknownSchema ? await this.log.codec.learn(topic, reason.schemaId).catch(unlearned) : reason;
+    // The record is decoded again with the schema that was learned.
     if (!why) return;
     const { partition, offset, key, headers, value } = raw;
     this.#advance(1);
     await this.#untilDone(() => this.receiver.unreadable({ topic, partition, offset, key, bytes: value!, headers, reason: why.message }));
-  }
-
-  async #learn(topic: AnyTopic, unknown: UnknownSchema): Promise<Error | undefined> {
-    try {
-      await this.log.codec.learn(topic, unknown.schemaId);
-      return undefined;
-    } catch (cause) {
-      return cause as Error;
-    }
   }
 
   /** Tries `work`, and then `again` after ever longer pauses, until it succeeds or the follower is stopped. */

@@ -4,7 +4,7 @@ import { damaged } from './fault.js';
 import { frameBytes, frameTopic, readFrame } from './frame.js';
 import type { ReadAnswer, Stored } from './chunk.js';
 
-interface Row {
+interface LatestRow {
   readonly at: number;
   readonly ms: number;
   /** 1 for a tombstone. */
@@ -13,7 +13,7 @@ interface Row {
   readonly frame: Uint8Array;
 }
 
-/** How many rows there are and the sum of their checksums, modulo 2^32: a row that is lost shows. */
+/** How many rows there are and the sum of their checksums, modulo 2^32, so that a lost row is noticed. */
 interface Tally {
   readonly rows: number;
   readonly sum: number;
@@ -32,7 +32,7 @@ export class Latest {
       CREATE TABLE IF NOT EXISTS latest(at INTEGER PRIMARY KEY, topic TEXT, key TEXT, ms INT, gone INT, crc INT, frame BLOB, UNIQUE(topic, key));
       CREATE TABLE IF NOT EXISTS tally(id INTEGER PRIMARY KEY, rows INT, sum INT);
       INSERT OR IGNORE INTO tally VALUES(1, 0, 0)`);
-    // Which row a search finds depends on the tree of pages too, which no checksum of ours covers.
+    // Which row a search finds depends on SQLite's tree of pages too, which the checksums of the rows do not cover.
     const [{ quick_check: tree }] = db.prepare("PRAGMA quick_check('latest')").all() as unknown as [{ quick_check: string }];
     if (tree !== 'ok') throw damaged(`the compacted topics: ${tree}`);
     this.#statements = prepare(db);
@@ -52,7 +52,7 @@ export class Latest {
 
   /** Offset of the first record that is there and was appended at a time or later; undefined when there is none. */
   since(ms: number): number | undefined {
-    return (this.#statements.since.get(ms) as Pick<Row, 'at'> | undefined)?.at;
+    return (this.#statements.since.get(ms) as Pick<LatestRow, 'at'> | undefined)?.at;
   }
 
   add(first: number, n: number, ms: number, frames: Buffer): void {
@@ -76,7 +76,7 @@ export class Latest {
     const records: Stored[] = [];
     let bytes = 0;
     for (const it of this.#statements.from.iterate(from)) {
-      const { at, ms, frame } = check(it as unknown as Row);
+      const { at, ms, frame } = check(it as unknown as LatestRow);
       if (at >= end) break;
       if (!wanted.has(frameTopic(frame, 0))) continue;
       records.push({ offset: at, ms, frame });
@@ -86,7 +86,7 @@ export class Latest {
     return { records, next: end };
   }
 
-  /** What it knew of the tally may have been rolled back. */
+  /** To be called after a rollback, which may have changed the tally. */
   forget(): void {
     this.#tally = undefined;
   }
@@ -131,7 +131,7 @@ function prepare(
 const more = ({ rows, sum }: Tally, crc: number): Tally => ({ rows: rows + 1, sum: (sum + crc) % 2 ** 32 });
 const less = ({ rows, sum }: Tally, crc: number): Tally => ({ rows: rows - 1, sum: (sum - crc + 2 ** 32) % 2 ** 32 });
 
-function check({ at, ms, gone, crc, frame }: Row): { at: number; ms: number; frame: Buffer } {
+function check({ at, ms, gone, crc, frame }: LatestRow): { at: number; ms: number; frame: Buffer } {
   if (!ArrayBuffer.isView(frame) || crc !== rowChecksum(frame, at, ms, gone)) throw damaged(`compacted row ${at} fails its checksum`);
   return { at, ms, frame: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength) };
 }

@@ -23,7 +23,7 @@ export interface Group {
   readonly positions: readonly GroupPosition[];
 }
 
-/** Tells which records a reader wants, in offset order. */
+/** Which records a reader wants, in offset order. */
 export interface ReadRequest {
   readonly from: number;
   /** Names of topics that keep all records. */
@@ -32,7 +32,7 @@ export interface ReadRequest {
   readonly compacted: readonly string[];
 }
 
-/** What an opened log is like. */
+/** The state of a log when it was opened. */
 export interface Opened {
   /** Offset of the next record. */
   readonly head: number;
@@ -122,7 +122,7 @@ export class LogFile {
     this.#witness.close();
   }
 
-  /** @throws TelemetryError `log_corrupt` when acknowledged records are missing. Where that is not known the log is taken as it is. */
+  /** @throws TelemetryError `log_corrupt` when acknowledged records are missing. When the witness is missing, the log is taken as it is. */
   #hearWitness(): string | undefined {
     const seen = this.#witness.head();
     if (seen === undefined && this.#head > 0) {

@@ -2,7 +2,7 @@ import type { AnyTopic, Headers, StreamRecord } from '#log';
 import type { AvroCodec } from '#topics';
 import type { Raw } from './chunk.js';
 
-/** A record as consumers get it. One that came from the file still has its bytes. */
+/** A record as consumers get it. A record that was read from the file keeps its encoded bytes. */
 export class LogRecord implements StreamRecord {
   readonly #raw: Uint8Array | undefined;
 
@@ -20,18 +20,12 @@ export class LogRecord implements StreamRecord {
     this.#raw = raw;
   }
 
-  /** @throws Error when the bytes are not a record of the topic. */
-  static decode(codec: AvroCodec, topic: AnyTopic, { partition, offset, key, value, ms, headers }: Raw): LogRecord {
-    const decoded = value && codec.decode(topic, key, value);
-    return new LogRecord(topic, partition, offset, key, decoded, ms, headers, value?.length ?? 0, value ?? undefined);
+  /** A record that was read from the file, with its value decoded, or with its bytes as its value. */
+  static read(topic: AnyTopic, { partition, offset, key, value: bytes, ms, headers }: Raw, value: unknown): LogRecord {
+    return new LogRecord(topic, partition, offset, key, value, ms, headers, bytes?.length ?? 0, bytes ?? undefined);
   }
 
-  /** The record with its bytes as its value. */
-  static raw(topic: AnyTopic, { partition, offset, key, value, ms, headers }: Raw): LogRecord {
-    return new LogRecord(topic, partition, offset, key, value, ms, headers, value?.length ?? 0, value ?? undefined);
-  }
-
-  /** As `raw`, of a record whose value is known. */
+  /** A record that is in memory, with its bytes as its value. */
   static asBytes({ topic, partition, offset, key, value, appendedMs, headers, bytes }: StreamRecord, codec: AvroCodec): LogRecord {
     const encoded = value === null ? null : codec.encode(topic, value);
     return new LogRecord(topic, partition, offset, key, encoded, appendedMs, headers, bytes, encoded ?? undefined);

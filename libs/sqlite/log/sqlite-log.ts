@@ -15,8 +15,9 @@ import {
 import { forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
-import { Appender, item, type Item, type Written } from './appender.js';
+import { Appender, type Item, type Written } from './appender.js';
 import type { Chunk } from './chunk.js';
+import { draft } from './frame.js';
 import type { Followed, Reading } from './follower.js';
 import type { Opened, ReadRequest } from './log-file.js';
 import { LogFollowing } from './log-following.js';
@@ -93,7 +94,8 @@ export class SqliteLog implements RecordLog, Followed {
     const keyBytes = keyBuffer.write(key);
     const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
     const compacted = known?.cleanup === 'compact';
-    await this.#appender.add([item({ topic, partition, key, headers, value: bytes }, keyBytes, undefined, compacted, undefined)]);
+    const frame = { topic, partition, key, headers, value: bytes };
+    await this.#appender.add([{ draft: draft(frame, keyBytes), topic: undefined, compacted, value: undefined }]);
     if (isLetter) this.#parked.add(topic, headers);
   }
 
@@ -209,7 +211,7 @@ export class SqliteLog implements RecordLog, Followed {
       headers,
       value: value === null ? null : this.codec.encode(topic, value),
     };
-    return item(frame, keyBytes, topic, topic.cleanup === 'compact', value);
+    return { draft: draft(frame, keyBytes), topic, compacted: topic.cleanup === 'compact', value };
   }
 
   #written({ end, records }: Written): void {

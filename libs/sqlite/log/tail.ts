@@ -1,15 +1,15 @@
 import type { StreamRecord } from '#log';
 
-/** More than this is read from the file again by those who are behind. */
-const boundBytes = 16 << 20;
+/** Readers that are further behind read from the file. */
+const maxBytes = 16 << 20;
 
-/** What an entry takes beside its value. */
+/** Memory that a record takes beside its value. */
 const overheadBytes = 200;
 
 /** The newest records, with the very values that were appended, for consumers that keep up. */
 export class Tail {
   #records: StreamRecord[] = [];
-  /** Index of the oldest one that still counts. */
+  /** Index of the oldest record that is not dropped. */
   #start = 0;
   #bytes = 0;
   #from: number;
@@ -29,7 +29,7 @@ export class Tail {
       this.#records.push(record);
       this.#bytes += record.bytes + overheadBytes;
     }
-    while (this.#bytes > boundBytes) this.#drop();
+    while (this.#bytes > maxBytes) this.#drop();
   }
 
   /** Lets go of everything before an offset. */
@@ -38,7 +38,7 @@ export class Tail {
     this.#from = Math.max(this.#from, offset);
   }
 
-  /** Those that it holds from an offset on, in order. */
+  /** The records that it holds from an offset on, in order. */
   *since(offset: number): Iterable<StreamRecord> {
     for (let at = this.#indexOf(offset); at < this.#records.length; at++) yield this.#records[at]!;
   }

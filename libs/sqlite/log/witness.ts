@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } f
 import { ownerOnly } from '../durable-file.js';
 import { rowChecksum } from '../checksum.js';
 
-/** The file beside the log that a witness writes, as sentences name it. */
+/** The name of the file beside the log that a witness writes. */
 export const witnessFileName = 'log.head';
 
 const none = new Uint8Array();
@@ -17,7 +17,7 @@ export class Witness {
 
   constructor(private readonly path: string) {}
 
-  /** The least head that the log must have; undefined when the file is missing or damaged, so that nobody knows. */
+  /** The least head that the log must have; undefined when the file is missing or damaged. */
   head(): number | undefined {
     if (!existsSync(this.path)) return undefined;
     const bytes = readFileSync(this.path);
@@ -26,15 +26,15 @@ export class Witness {
     return sum === rowChecksum(none, head) ? head : undefined;
   }
 
-  /** Never fails: what it could not write it may also have been too late for. */
+  /** Never throws: a head that could not be written is as one that a crash came before. */
   saw(head: number): void {
     this.#row.set([head, rowChecksum(none, head)]);
     try {
-      // Never emptied: until it is written again it says what it said.
+      // The file is opened without truncating it, so that it keeps the last head until the next is written.
       this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, ownerOnly);
       writeSync(this.#file, this.#row, 0, this.#row.byteLength, 0);
     } catch {
-      // It stays behind until the next commit.
+      // The file lags behind the log until the next commit.
     }
   }
 

@@ -1,5 +1,5 @@
 import { rollupIntervals, TelemetryError, type Interval } from '#model';
-import type { BucketColumns, SeriesQuery, SeriesStore } from '#stores';
+import type { SeriesQuery, SeriesStore } from '#stores';
 import type { SourceCensus } from './census.js';
 import type { Findings } from './findings.js';
 import type { Rows, SeriesFold } from './series-fold.js';
@@ -26,7 +26,7 @@ export async function compareSeries(
   return rows;
 }
 
-/** Reads them together and, when that meets damage, one by one, so that each undamaged series is compared. */
+/** Reads the series together and, when one of them is damaged, one by one, so that each undamaged series is compared. */
 async function readAll(
   store: SeriesStore,
   source: SourceCensus,
@@ -54,32 +54,16 @@ async function* pages(
   let limit = Math.max(pageRows, 2 * metrics.length);
   for (let startMs = 0, more = true; more;) {
     const query: SeriesQuery = { orgId, sourceId, metrics, window: { startMs, endMs: 1e16 }, limit };
-    const { series, truncated } = await ask(store, query, interval);
+    const { series, truncated } = await (interval === 'raw' ? store.raw(query) : store.buckets({ ...query, interval }));
     more = truncated;
-    // At its last time a page that was cut may lack some series: the next one begins there.
-    const endMs = truncated ? Math.max(...series.map(([, { timestampMs }]) => timestampMs[timestampMs.length - 1]!)) : Infinity;
-    for (const [metric, rows] of series) yield [metric, before(rows, endMs)];
-    // More points than a page holds may have one time.
+    // A page that was cut may lack some series at its last time: the next page begins there.
+    const endMs = truncated ? Math.max(...series.map(({ timestampMs }) => timestampMs.at(-1)!)) : Infinity;
+    for (const { metric, timestampMs, ...columns } of series) yield [metric, before({ timestampMs, columns }, endMs)];
+    // One time may have more points than a page holds.
     if (endMs === startMs) limit *= 2;
     startMs = endMs;
   }
 }
-
-interface Page {
-  readonly series: readonly (readonly [metric: string, rows: Rows])[];
-  readonly truncated: boolean;
-}
-
-async function ask(store: SeriesStore, query: SeriesQuery, interval: Interval): Promise<Page> {
-  if (interval === 'raw') {
-    const { series, truncated } = await store.raw(query);
-    return { truncated, series: series.map(({ metric, timestampMs, value }) => [metric, { timestampMs, columns: { value } }]) };
-  }
-  const { series, truncated } = await store.buckets({ ...query, interval });
-  return { truncated, series: series.map((one) => [one.metric, bucketRows(one)]) };
-}
-
-const bucketRows = ({ timestampMs, count, min, max, avg }: BucketColumns): Rows => ({ timestampMs, columns: { count, min, max, avg } });
 
 function before({ timestampMs, columns }: Rows, endMs: number): Rows {
   let length = timestampMs.length;
@@ -87,7 +71,7 @@ function before({ timestampMs, columns }: Rows, endMs: number): Rows {
   return { timestampMs: Array.prototype.slice.call(timestampMs, 0, length), columns };
 }
 
-/** Holds the rows of one series at one interval against those that it should have, as they come. */
+/** Compares the rows of one series at one interval with those that it should have, as they come. */
 class Comparison {
   #at = 0;
   #damaged = false;
@@ -119,7 +103,7 @@ class Comparison {
     this.findings.add({ what: 'damage', orgId, sourceId, metric: this.metric, expected: `${this.interval} rows`, found: message });
   }
 
-  /** Nothing more comes. Returns how many rows there should be. */
+  /** To be called after the last row. Returns how many rows there should be. */
   end(): number {
     if (!this.#damaged) this.#missing(Infinity);
     return this.expected.timestampMs.length;
@@ -149,8 +133,9 @@ class Comparison {
   }
 }
 
+const columnNames = ['value', 'count', 'min', 'max', 'avg'];
+
 function rowText({ columns }: Rows, at: number): string {
-  return Object.entries(columns)
-    .map(([name, column]) => `${name} ${column[at]}`)
-    .join(', ');
+  const named = columnNames.filter((name) => columns[name]);
+  return named.map((name) => `${name} ${columns[name]![at]}`).join(', ');
 }

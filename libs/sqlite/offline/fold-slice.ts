@@ -1,7 +1,7 @@
 import { events, points } from '#topics';
 import type { SqliteLog } from '../log/sqlite-log.js';
 import { isEvents, isPoints, type Slice, type SourceCensus } from './census.js';
-import { EventFold } from './event-fold.js';
+import { EventFold } from './compare-events.js';
 import { readRecords } from './read-records.js';
 import { SeriesFold } from './series-fold.js';
 

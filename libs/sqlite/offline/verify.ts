@@ -43,6 +43,8 @@ export interface VerifyOptions {
 
 /** Differences that are named; all are counted. */
 const maxNamed = 100;
+/** What is compared of a store that cannot be opened. */
+const nothing = { sources: 0, series: 0, rows: 0, events: 0, warnings: [], unreadable: 0, inSources: 0 };
 
 /**
  * Compares everything that the store of a stopped server answers with a plain fold of its log: raw points, every rollup, names of metrics,
@@ -63,17 +65,7 @@ export async function verify(dir: string, projectorsOf: ProjectorsOf, options: V
   } catch (cause) {
     if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
     findings.add({ what: 'damage', expected: 'a store that can be opened', found: cause.message });
-    return {
-      sources: 0,
-      series: 0,
-      rows: 0,
-      events: 0,
-      warnings: [],
-      unreadable: 0,
-      differences: findings.count,
-      inSources: 0,
-      first: findings.first,
-    };
+    return { ...nothing, differences: findings.count, first: findings.first };
   }
 }
 

@@ -8,11 +8,11 @@ import { inOrder, TagSets } from './tag-sets.js';
 /** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
 export interface LentArena {
   readonly number: number;
-  /** Undefined when the read before this one was lent the same arena: giving it away once more costs as much as a small read. */
+  /** Undefined when the read before this one was lent the same arena: sending the buffer again would cost as much as a small read. */
   readonly buffer: SharedArrayBuffer | undefined;
   readonly size: ArenaSize;
   readonly heads: Int32Array;
-  /** Those that the read before this one was not lent. */
+  /** Tag sets that the reader does not have from the read before this one. */
   readonly newTagSets: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export interface OpenArena {
   readonly tagSets: string[];
 }
 
-/** What a thread was lent last. */
+/** The arenas that the reader thread was lent last. */
 export class LentArenas {
   #last = new Map<number, Omit<OpenArena, 'heads'>>();
 
@@ -78,7 +78,7 @@ export class ArenaReader {
     private readonly scratch: ArenaScratch,
   ) {}
 
-  /** The points of a series with times in [fromMs, toMs). The next call takes the memory of this one's. */
+  /** The points of a series with times in [fromMs, toMs). The next call reuses their memory. */
   points(position: number, fromMs: number, toMs: number): PointStream {
     const points = this.#collect(position, fromMs, toMs);
     let given = points.length === 0;

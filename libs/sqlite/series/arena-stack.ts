@@ -15,7 +15,7 @@ const maxSpare = 2;
 interface Sealed {
   readonly arena: Arena;
   readonly request: SealedArena;
-  /** Settles with the attempt to write it that is under way, or comes next. */
+  /** Settles with the attempt to write the arena that is in progress, or with the next one. */
   attempt: PromiseWithResolvers<void>;
 }
 
@@ -59,7 +59,7 @@ export class ArenaStack {
     this.#next = Math.max(this.#next, offset + 1);
   }
 
-  /** All of the record at a place was taken. */
+  /** All points of the record at a place were taken. */
   took(partition: number, offset: number): void {
     this.#offsets.set(partition, offset);
   }
@@ -150,7 +150,7 @@ export class ArenaStack {
     try {
       while (!this.#ended && (await this.writer.call<boolean>('series.tidy')));
     } catch {
-      // Reads of a damaged run say so; a full disk fails the flushes too.
+      // A damaged run is reported by the reads that meet it, and a full disk by the flushes.
     }
   }
 
@@ -160,7 +160,7 @@ export class ArenaStack {
   }
 }
 
-/** Whoever waits for it hears of a failure; the next attempt comes by itself. */
+/** A failure reaches those who wait for the attempt, and is ignored when nobody does: the arena is tried again anyway. */
 function anAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>();
   attempt.promise.catch(() => undefined);

@@ -56,7 +56,7 @@ export class ArenaColumns {
 export class Arena {
   points = 0;
   pieces = 0;
-  /** Reads under way that may look into it: its memory must stay as it is. */
+  /** Reads in progress that may use this arena: its memory must not change. */
   readers = 0;
   /** The newest piece of each series, -1 for none. */
   #heads = new Int32Array(0);

@@ -1,7 +1,7 @@
 import { Block, damaged, isBefore } from './block.js';
 import type { BlockSearch, Extent } from './run.js';
 
-/** Walks the entries of one kind of a run in order. Keeps its block, so that going on or staying near costs no look-up. */
+/** Walks the entries of one kind of a run in order. It keeps its block, so that a move within the block needs no look-up. */
 export class BlockCursor {
   #block: Block | undefined;
 
@@ -12,13 +12,13 @@ export class BlockCursor {
     private readonly extent: Extent,
   ) {}
 
-  /** The entry where it stands. */
+  /** The current entry. */
   get entry(): Block {
     return this.#block!;
   }
 
   /**
-   * Goes to the first entry that ends at or after a place, and is false when that is of another key or there is none.
+   * Goes to the first entry that ends at or after a place; false when that entry has another key, or there is none.
    * @throws TelemetryError `store_corrupt` when the block is damaged or is not where it must be.
    */
   seek(key: number, timeMs: number): boolean {

@@ -6,7 +6,7 @@ import { ByteReader, ByteWriter } from './bytes.js';
 /** What a block holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
 export type Kind = number;
 
-/** Where in a run's order something stands: entries ascend by key, and by time within a key. */
+/** A place in the order of a run: entries ascend by key, and by time within a key. */
 export interface Place {
   readonly key: number;
   readonly timeMs: number;
@@ -15,8 +15,8 @@ export interface Place {
 export const isBefore = (a: Place, key: number, timeMs: number): boolean => a.key < key || (a.key === key && a.timeMs < timeMs);
 
 /**
- * One block as its row in the table. It is found by `last`, and of several that end at one place (points of one time and many tag sets may
- * fill more than one) by `number`: the blocks of a kind are numbered from 0 on.
+ * One block as a row of the table. It is found by `last`. Points of one time and many tag sets may fill several blocks that end at one place;
+ * those are told apart by `number`: the blocks of a kind are numbered from 0 on.
  */
 export interface BlockRow {
   readonly run: number;
@@ -30,7 +30,7 @@ const headBytes = 48;
 const fullBytes = 24 * 1024;
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** The checksum covers the row's other columns too, so that a block which was moved or renamed is as damaged as one with a flipped bit. */
+/** Covers the other columns of the row too, so that a block in the wrong row is noticed as a flipped bit is. */
 function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
   return rowChecksum(rest, run, kind, number, last.key, last.timeMs);
 }
@@ -38,7 +38,7 @@ function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uin
 /** Packs entries, which come in ascending order, into blocks of some kilobytes. */
 export class BlockWriter {
   blocks = 0;
-  /** Where the last block written so far ends; the next one repeats it, so that a reader sees when one between is missing. */
+  /** Where the last written block ends. The next block repeats it, so that readers notice when a block is missing. */
   last: Place = { key: -1, timeMs: 0 };
   /** Takes the columns of the entry that the next `entry` closes. */
   readonly columns = new ByteWriter();
@@ -56,7 +56,7 @@ export class BlockWriter {
     private readonly insert: (row: BlockRow) => void,
   ) {}
 
-  /** Closes an entry: `count` rows of one key from `firstMs` to `lastMs`, whose columns were written to `columns`; `flags` read them. */
+  /** Closes an entry: `count` rows of one key from `firstMs` to `lastMs`, whose columns were written to `columns`; the reader of the entry gets `flags`. */
   entry(key: number, count: number, flags: number, firstMs: number, lastMs: number): void {
     if (this.#entries === 0) {
       this.#first = { key, timeMs: firstMs };
@@ -146,7 +146,7 @@ export class Block {
     return this.#bytes;
   }
 
-  /** Reads the columns of the entry where the block stands; the next call takes the reader. */
+  /** A reader of the current entry's columns; valid until the next call. */
   get columns(): ByteReader {
     this.#columns.bytes = this.bytes;
     this.#columns.at = this.columnsAt;
@@ -198,7 +198,7 @@ export class Block {
   }
 }
 
-/** What to throw when a block is not as it was written or not where it must be. */
+/** The error for a block that is not as it was written, or not where it must be. */
 export function damaged({ run, kind, last }: Pick<BlockRow, 'run' | 'kind' | 'last'>): TelemetryError {
   return new TelemetryError('store_corrupt', `Block (${last.key}, ${last.timeMs}) of kind ${kind} in run ${run} of the store is damaged.`);
 }

@@ -1,7 +1,7 @@
 const none = new Uint8Array(0);
 const decoder = new TextDecoder();
 
-/** Bytes that grow at the end. */
+/** A buffer that grows as bytes are appended. */
 export class ByteWriter {
   bytes = none;
   length = 0;
@@ -46,7 +46,7 @@ export class ByteWriter {
     this.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
   }
 
-  /** A text as its UTF-8 behind the number of its bytes. */
+  /** A text as the number of its UTF-8 bytes, followed by those bytes. */
   text(text: string): void {
     const bytes = Buffer.from(text);
     this.varint(bytes.length);

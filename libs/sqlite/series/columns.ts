@@ -4,15 +4,15 @@ import { untagged } from './tag-sets.js';
 const powers = Array.from({ length: 10 }, (_, decimals) => 10 ** decimals);
 const largest = 2 ** 51;
 
-/** The mode of a column whose doubles are kept as they are; a smaller mode is the number of decimals of a column of decimal numbers. */
+/** The mode of a column of plain doubles. Any smaller mode is the number of decimals of a column of decimal numbers. */
 export const asDoubles = 15;
 
 /** The values of the column that is being written, as whole numbers of its last decimal; kept from one column to the next. */
 let wholes = new Float64Array(4096);
 
 /**
- * Fills `wholes` with values [from, to) with as few decimals as write each of them to within `slack` of itself; returns how many, or
- * `asDoubles` when nine are too few.
+ * Fills `wholes` with values [from, to), with the fewest decimals that keep each value within `slack` of itself. Returns the number of decimals,
+ * or `asDoubles` when nine are too few.
  */
 function toWholes(value: Float64Array, from: number, to: number, fewest: number, slack: number): number {
   if (wholes.length < to - from) wholes = new Float64Array(to - from);
@@ -39,8 +39,8 @@ export function writeValues(out: ByteWriter, value: Float64Array, from: number, 
 }
 
 /**
- * Writes sums of numbers with that many decimals. Such a sum has no more decimals than its terms; what a double adds to it is moved by at
- * most a few units in its last place.
+ * Writes sums of numbers with that many decimals. Such a sum has no more decimals than its terms. Rounding to them moves a double by at most a
+ * few units in its last place.
  */
 export function writeSums(out: ByteWriter, sum: Float64Array, from: number, to: number, decimals: number): number {
   const mode = toWholes(sum, from, to, decimals, 2 ** -49);
@@ -154,7 +154,7 @@ function spreadTimes(firstMs: number, lastMs: number, count: number, into: Float
   for (let row = 0; row < count; row++) into[from + row] = firstMs + row * stepMs;
 }
 
-/** Writes tag sets, the first of which is none, and which of them each of the rows [from, to) has: how often, and which. */
+/** Writes tag sets, without the empty first one, and the tag sets of rows [from, to) as pairs: how many rows, and the number of their tag set. */
 export function writeTags(out: ByteWriter, tagSets: readonly string[], tag: Uint32Array, from: number, to: number): void {
   out.varint(tagSets.length - 1);
   for (let at = 1; at < tagSets.length; at++) out.text(tagSets[at]!);

@@ -44,15 +44,15 @@ export class KnownSource {
   }
 }
 
-/** One metric of all sources of an organization, ordered by source id: parallel, and never changed. */
+/** One metric of all sources of an organization, as parallel columns ordered by source id; never changed. */
 export interface Fleet {
   readonly sourceIds: readonly string[];
   readonly series: Uint32Array;
-  /** Positions, by series. */
+  /** Positions in the other columns, in the order of the series numbers. */
   readonly order: Uint32Array;
 }
 
-/** The sources of a fleet, and the fleet once it is read. */
+/** The sources of a fleet, and the fleet once somebody has asked for it. */
 interface FleetSources {
   readonly sources: KnownSource[];
   fleet: Fleet | undefined;

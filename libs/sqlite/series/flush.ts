@@ -9,18 +9,18 @@ import { RunWriter } from './run-writer.js';
 import { positionsByNumber, sortPoints } from './sort-points.js';
 import { inOrder } from './tag-sets.js';
 
-/** An arena that takes no more, and what became known while it was filled. */
+/** An arena that takes no more points, and the names that became known while it was filled. */
 export interface SealedArena {
   readonly number: number;
   readonly buffer: SharedArrayBuffer;
   readonly size: ArenaSize;
   readonly points: number;
   readonly pieces: number;
-  /** As its columns number them, none first. */
+  /** As its columns number them, the empty one first. */
   readonly tagSets: readonly string[];
   readonly directory: DirectoryRows;
   readonly offsets: Readonly<Record<number, number>>;
-  /** The offset after the last record of which it holds points, perhaps not yet all of them. */
+  /** The offset after the last record that it has points of; the next arena may have the rest of them. */
   readonly next: number;
 }
 

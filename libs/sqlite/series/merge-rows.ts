@@ -1,9 +1,4 @@
-import { RollupRows } from '#model';
-
-/** Kept from call to call: the rows of runs that have some, and where in each the merge stands. */
-const live: RollupRows[] = [];
-const at: number[] = [];
-const none: readonly Stale[] = [];
+import type { RollupRows } from '#model';
 
 /** Buckets [fromMs, toMs) whose rows do not add up: they are to be folded again from the raw points. */
 export interface Stale {
@@ -12,22 +7,21 @@ export interface Stale {
 }
 
 /**
- * Appends the rows that several runs have of one series and level as one. Rows of a bucket add up where their spans do not touch, for then
- * no point is in two of them; the other buckets get a row that only says that there is something, and are returned, neighbours together.
+ * Merges the rows that several runs have of one series and level into `into`. The rows of a bucket can be added where their spans do not touch,
+ * because then no point is in two runs. Every other bucket gets a row whose values are not right yet, and is returned; neighbours as one.
  */
 export function mergeRows(runs: readonly RollupRows[], sizeMs: number, into: RollupRows): readonly Stale[] {
-  live.length = 0;
-  for (const rows of runs) if (rows.length > 0) live.push(rows);
+  const live = runs.filter(({ length }) => length > 0);
   if (live.length === 1) into.append(live[0]!);
-  return live.length > 1 ? mergeLive(sizeMs, into) : none;
+  return live.length > 1 ? mergeLive(live, sizeMs, into) : [];
 }
 
-function mergeLive(sizeMs: number, into: RollupRows): Stale[] {
+function mergeLive(live: readonly RollupRows[], sizeMs: number, into: RollupRows): readonly Stale[] {
   const stale: Stale[] = [];
-  at.length = 0;
-  while (at.length < live.length) at.push(0);
-  for (let startMs = firstStart(); startMs < Infinity; startMs = firstStart()) {
-    if (mergeBucket(startMs, into)) continue;
+  /** The next row of each. */
+  const at = live.map(() => 0);
+  for (let startMs = firstStart(live, at); startMs < Infinity; startMs = firstStart(live, at)) {
+    if (mergeBucket(live, at, startMs, into)) continue;
     const last = stale.at(-1);
     if (last?.toMs === startMs) stale[stale.length - 1] = { fromMs: last.fromMs, toMs: startMs + sizeMs };
     else stale.push({ fromMs: startMs, toMs: startMs + sizeMs });
@@ -35,7 +29,7 @@ function mergeLive(sizeMs: number, into: RollupRows): Stale[] {
   return stale;
 }
 
-function firstStart(): number {
+function firstStart(live: readonly RollupRows[], at: readonly number[]): number {
   let startMs = Infinity;
   for (let run = 0; run < live.length; run++) {
     const rows = live[run]!;
@@ -44,8 +38,8 @@ function firstStart(): number {
   return startMs;
 }
 
-/** Moves over the rows of one bucket; false when they do not add up. */
-function mergeBucket(startMs: number, into: RollupRows): boolean {
+/** Adds the rows of one bucket to `into` and moves `at` past them; false when they do not add up. */
+function mergeBucket(live: readonly RollupRows[], at: number[], startMs: number, into: RollupRows): boolean {
   const row = into.length;
   let adds = true;
   into.begin();

@@ -6,12 +6,12 @@ import { entryPoints, Points, readPoints } from './points.js';
 import { blockInsert, type BlockSearch, blockSearch, insertRun, rawKind, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
 
-/** So many neighbouring runs of a level become one. */
+/** How many neighbouring runs of a level become one. */
 const fanIn = 8;
-/** Runs of so many points together stay apart: one more run costs a read little, and merging them costs their size on disk once more. */
+/** Points of a merged run. Larger runs stay apart: one more run costs a read little, and a merge takes the size of its runs on disk once more. */
 const maxPoints = 2 ** 28;
 
-/** Room that stays in the file for what comes next, besides an eighth of it. */
+/** Free space that stays in the file for coming writes, besides an eighth of the file. */
 const spareBytes = 1024 * 1024;
 
 /** The oldest neighbours that should become one run; undefined when there are none. */
@@ -42,7 +42,7 @@ export class Merge {
     this.#writer = new RunWriter(id, metricOf, blockInsert(db));
   }
 
-  /** Goes on for about that long; the run once it is complete and in the place of the others. */
+  /** Merges for about that long. Returns the new run once it is complete and has replaced the others. */
   step(sliceMs: number): Run | undefined {
     const copied = unsynced(this.db, () => this.#copy(performance.now() + sliceMs));
     return copied ? transaction(this.db, () => this.#finish()) : undefined;
@@ -115,13 +115,13 @@ class RunScan implements PointStream {
   }
 }
 
-/** Removes blocks of runs that are no more, at most `max`; true when there may be others. */
+/** Removes at most `max` blocks of a run that was merged; true when it may have more. */
 export function sweep(db: DatabaseSync, run: number, max: number): boolean {
   const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
   return unsynced(db, () => Number(remove.run(run, max).changes) === max);
 }
 
-/** Gives back to the file system what the store has too much of, at most `max` pages at a time; false when there is nothing to give back, or it cannot. */
+/** Gives at most `max` free pages back to the file system; false when there are too few to give back, or SQLite cannot. */
 export function shrink(db: DatabaseSync, max: number): boolean {
   const free = freePages(db);
   const { pages } = db.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number };

@@ -9,7 +9,7 @@ export interface PointStream {
   next(): boolean;
 }
 
-/** Several streams, ordered from the oldest to the newest, as one: of what is in several only the newest stream's. */
+/** Merges streams, which come from the oldest to the newest. Of a point that is in several streams it keeps the newest stream's. */
 export class MergedPoints implements PointStream {
   at = 0;
   end = 0;
@@ -42,7 +42,7 @@ export class MergedPoints implements PointStream {
     return first;
   }
 
-  /** Drops what others have of the point where `newest` stands, and says which of them goes on first. */
+  /** Drops the point where `newest` stands from the other streams. Returns the one of them whose next point comes first. */
   #settle(newest: PointStream): PointStream | undefined {
     let first: PointStream | undefined;
     for (let at = this.#live.length - 1; at >= 0; at--) {
@@ -68,7 +68,7 @@ function order(a: PointStream, b: PointStream): number {
   return a.points.timeMs[a.at]! - b.points.timeMs[b.at]! || compareTags(a.points, a.at, b.points, b.at);
 }
 
-/** Where a stream's piece reaches the point at which another stands. */
+/** The first row of a stream's piece that is not before the point where another stream stands. */
 function firstAtOrAfter({ points, at, end }: PointStream, other: PointStream): number {
   const timeMs = other.points.timeMs[other.at]!;
   let to = at + 1;

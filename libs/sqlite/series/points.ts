@@ -6,14 +6,14 @@ import { untagged } from './tag-sets.js';
 /** The most points in one entry of a block. */
 export const entryPoints = 2048;
 
-/** Points of one series as columns, in the order of time and tags unless something else is said. */
+/** Points of one series as columns, in the order of time and tags unless said otherwise. */
 export class Points {
   length = 0;
   readonly timeMs: Float64Array;
   readonly value: Float64Array;
   /** Positions in `tagSets`. */
   readonly tag: Uint32Array;
-  /** Texts of `tagsKey` in the order of their UTF-8 bytes, none first; `untagged` when no point has tags. */
+  /** Texts of `tagsKey` in the order of their UTF-8 bytes, the empty one first; `untagged` when no point has tags. */
   tagSets: readonly string[] = untagged;
 
   constructor(capacity: number) {

@@ -22,7 +22,7 @@ const moved = (rows: SelectedRows): Moved =>
     rows.columns.map(({ buffer }) => buffer as ArrayBuffer),
   );
 
-/** Reads within what was committed when they begin. */
+/** Each read sees the store as it was committed when the read began. */
 class Snapshots {
   readonly #lent = new LentArenas();
   readonly #begin: StatementSync;
@@ -58,7 +58,7 @@ class Snapshots {
     return readers;
   }
 
-  /** A read looks at the clock before each block. */
+  /** Checks the deadline before each block. */
   #timely(search: BlockSearch): BlockSearch {
     return (...place) => {
       this.#checkDeadline();

@@ -17,14 +17,14 @@ import { MergedPoints, type PointStream } from './point-stream.js';
 import { type Level, levelOf } from './run.js';
 import type { RunReader } from './run-reader.js';
 
-/** What to read: series in the order in which rows of one time are taken. */
+/** A question to the reader thread. Rows of one time are answered in the order of the series here. */
 export interface ReadRequest {
   readonly series: Uint32Array;
-  /** Their positions by number, which is the order in which runs have them. */
+  /** Positions in `series`, in the order of the series numbers, which is their order in the runs. */
   readonly order: Uint32Array;
   /** The metric of each. */
   readonly metrics: Uint32Array;
-  /** What may not be in a run yet, oldest first. */
+  /** Arenas that may not be in a run yet, oldest first. */
   readonly arenas: readonly LentArena[];
   readonly window: Window;
   readonly limit: number;
@@ -39,7 +39,7 @@ export interface ReadRequest {
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
 
-/** Kept per thread: rows of each run and arena, of all of them, at a coarser interval, folded once more, and those of the answer. */
+/** Memory of this thread that every read uses again: rows of each run and arena, of all together, at a coarser interval, folded again, and the answer. */
 const arenaScratch: ArenaScratch[] = [];
 const rowsScratch: RollupRows[] = [];
 const finest = new RollupRows();
@@ -48,7 +48,7 @@ const again = new RollupRows();
 const firstPoints = new FirstRows(2);
 const firstBuckets = new FirstRows(5);
 
-/** Reads what the runs and arenas of one moment hold together. */
+/** Reads the runs and arenas of one moment as one. */
 export class Reads {
   readonly #arenas: readonly ArenaReader[];
   /** Rows of each run and arena. */
@@ -139,7 +139,7 @@ export class Reads {
     return nextMs;
   }
 
-  /** The rows of the buckets of a series in [fromMs, toMs). The next call takes their memory. */
+  /** The rows of the buckets of a series in [fromMs, toMs). The next call reuses their memory. */
   #rows(position: number, interval: RollupInterval, fromMs: number, toMs: number): RollupRows {
     const level = levelOf[interval];
     const levelMs = intervalMs[level];
@@ -151,7 +151,7 @@ export class Reads {
     return coarse;
   }
 
-  /** The rows that each run and arena has by itself, oldest first. The next call takes their memory. */
+  /** The rows that each run and arena has by itself, oldest first. The next call reuses their memory. */
   #gather(position: number, level: Level, fromMs: number, toMs: number): readonly RollupRows[] {
     const series = this.request.series[position]!;
     const metric = this.request.metrics[position]!;
@@ -172,7 +172,7 @@ export class Reads {
     finest.replace(lowerBound(finest.startMs, fromMs, 0, finest.length), again);
   }
 
-  /** The averages of the first `count` rows, in the place of their sums. One whose sum left the range of doubles is made from its points. */
+  /** The averages of the first `count` rows, in place of their sums. Where a sum left the range of doubles, the average is made from the points. */
   #averages(position: number, sizeMs: number, rows: RollupRows, count: number): Float64Array {
     const { startMs, min, max, sum, count: counts } = rows;
     for (let row = 0; row < count; row++) {

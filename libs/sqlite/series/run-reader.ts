@@ -29,7 +29,7 @@ export class RunReader {
 
   /**
    * Appends the rows of a series whose buckets start in [fromMs, toMs), both at edges of buckets of the level. Points that lie in one block
-   * are as quick to find as their rows, and those of a source's other metrics are next to them, but their rows are not.
+   * are folded instead of reading their rows: they are as quick to find, and the points of the source's other metrics are next to them.
    * @param fleet true when the same metric of other sources is read too: its rows lie together.
    */
   rows(metric: number, series: number, level: Level, fromMs: number, toMs: number, fleet: boolean, into: RollupRows): void {
@@ -79,7 +79,7 @@ function firstReaching(segments: readonly Segment[], series: number, fromMs: num
   return low;
 }
 
-/** The points of the entry that was read last: buckets that are folded again one after the other are mostly in one entry. */
+/** The points of the entry that was read last. Neighbouring buckets that are folded again are mostly in one entry, which is then read once. */
 class LoadedEntry {
   readonly points = new Points(entryPoints);
   #bytes: Uint8Array | undefined;

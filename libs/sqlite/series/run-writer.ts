@@ -34,7 +34,7 @@ export class RunWriter {
     }
   }
 
-  /** Writes what is left; what of the run can be known from its points. */
+  /** Writes what is left, and returns what the points say of the run. */
   finish(): Pick<Run, 'id' | 'points' | 'firstMs' | 'lastMs' | 'raw' | 'segments'> {
     this.#flush();
     this.#raw.flush();
@@ -54,10 +54,10 @@ export class RunWriter {
   }
 }
 
-/** With more characters of tag sets than this an entry is full: one of 2,048 points may have as many tag sets of kilobytes each. */
+/** An entry with so many characters of tag sets is full: 2,048 points may have as many tag sets, of kilobytes each. */
 const fullTagLength = 32 * 1024;
 
-/** Points of one series that gather until they fill an entry. Tag sets are numbered in another way in each place they come from. */
+/** Points of one series that gather until they fill an entry. Their tag sets are numbered anew, as each stream that they come from has its own numbers. */
 class PendingPoints {
   readonly #points = new Points(entryPoints);
   readonly #tagSets = new TagSets();
@@ -94,7 +94,7 @@ class PendingPoints {
     return at;
   }
 
-  /** What it holds, its tag sets in order. The next `append` takes the memory. */
+  /** The points, with their tag sets in order. The next `append` reuses their memory. */
   take(): Points {
     const points = this.#points;
     const { tagSets, places } = inOrder(this.#tagSets.texts);

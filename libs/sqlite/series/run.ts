@@ -3,7 +3,7 @@ import { TelemetryError, type RollupInterval } from '#model';
 import { type BlockRow, isBefore, type Place } from './block.js';
 import { checkRow, columnsChecksum } from '../checksum.js';
 
-/** The intervals whose rows are stored; the others fold from them at read. */
+/** The intervals whose rows are stored; reads fold the other intervals from them. */
 export const levels = ['1m', '1h'] as const;
 export type Level = (typeof levels)[number];
 export const levelOf: Readonly<Record<RollupInterval, Level>> = { '1m': '1m', '10m': '1m', '1h': '1h', '1d': '1h' };
@@ -27,7 +27,7 @@ export interface Segment {
 
 /**
  * A run is written once and never changed: all points of a span of the log, sorted by series, time and tags, no point twice. The arenas it was made
- * of are numbered from 1 on, so the runs of a store follow one another without a gap, and the newer run is right where two hold one point.
+ * of are numbered from 1 on, so the runs of a store follow one another without a gap. Where two runs hold one point, the newer run is right.
  */
 export interface Run {
   readonly id: number;
@@ -58,7 +58,7 @@ export function insertRun(db: DatabaseSync, run: Run): void {
   db.prepare('INSERT INTO newest(id, arena) VALUES (1, ?) ON CONFLICT DO UPDATE SET arena = max(arena, excluded.arena)').run(run.lastArena);
 }
 
-/** How the runs are read, oldest first; those in `known` are not parsed again. What it returns throws TelemetryError `store_corrupt`. */
+/** Makes the function that reads the runs, oldest first; it does not parse those in `known` again, and throws TelemetryError `store_corrupt`. */
 export function runsReader(db: DatabaseSync): (known?: ReadonlyMap<number, Run>) => Run[] {
   const all = db.prepare('SELECT id FROM run');
   const one = db.prepare('SELECT info, crc FROM run WHERE id = ?');
@@ -88,15 +88,15 @@ function checkNoneLost(runs: readonly Run[], lastArena: number): void {
 const lost = (arena: number): TelemetryError =>
   new TelemetryError('store_corrupt', `The store has lost the run that begins with arena ${arena}.`);
 
-/** How a block is written to its table. */
+/** Makes the function that writes a block to its table. */
 export function blockInsert(db: DatabaseSync): (row: BlockRow) => void {
   const insert = db.prepare('INSERT INTO block(run, kind, key, time_ms, number, body) VALUES (?, ?, ?, ?, ?, ?)');
   return ({ run, kind, last, number, body }) => void insert.run(run, kind, last.key, last.timeMs, number, body);
 }
 
 /**
- * How the block is found that holds the first place at or after one, and of several that end there the first whose number is at least
- * `number`, 0 when left out; undefined when the run ends before the place.
+ * Finds the block that holds the first place at or after the given one. Of several blocks that end there it is the first whose number is at least
+ * `number`, 0 when left out. Undefined when the run ends before the place.
  */
 export type BlockSearch = (run: number, kind: number, extent: Extent, key: number, timeMs: number, number?: number) => BlockRow | undefined;
 

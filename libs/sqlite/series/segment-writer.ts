@@ -7,9 +7,9 @@ import { positionsByNumber } from './sort-points.js';
 
 /** Rows held before they are sorted and written. */
 const segmentRows = 64 * 1024;
-/** With fewer points to a minute's row, the rows would take more room than the points do. */
+/** Points to a minute's row from which on rows are written: with fewer, the rows would take more room than the points. */
 const pointsPerMinute = 4;
-/** With fewer finer rows, or points, to an hour's row, reading those costs little. */
+/** Minute rows, or points, to an hour's row from which on hour rows are written: fewer are read quickly enough. */
 const rowsPerHour = 8;
 
 /** Memory of writers that have ended. */

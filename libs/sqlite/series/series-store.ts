@@ -104,12 +104,12 @@ export class SqliteSeriesStore implements SeriesStore {
     return { sources, columns: bucketColumns(columns, 0, columns[0]!.length), truncated };
   }
 
-  /** Resolves when what was checkpointed is merged as far as it will be. */
+  /** Resolves when no checkpointed runs are left to merge. */
   settled(): Promise<void> {
     return this.arenas.tidied();
   }
 
-  /** Writes what waits; takes no more. */
+  /** Writes the points that wait, and takes no more. */
   async close(): Promise<void> {
     try {
       await this.checkpoint();
@@ -118,7 +118,7 @@ export class SqliteSeriesStore implements SeriesStore {
     }
   }
 
-  /** Takes no more; what was not checkpointed is only in the log. */
+  /** Takes no more points; those that were not checkpointed are only in the log. */
   end(): void {
     this.arenas.end();
   }
@@ -138,7 +138,7 @@ export class SqliteSeriesStore implements SeriesStore {
     }
   }
 
-  /** The metrics of a source in UTF-8 byte order, with names those of them that it has, and the series of each. */
+  /** The metrics of a source in UTF-8 byte order, and the series of each. With `names` only the named metrics that the source has. */
   #seriesOf(orgId: string, sourceId: string, names?: readonly string[]): { metrics: readonly string[]; pairs: SeriesPairs } {
     const source = this.directory.find(orgId, sourceId);
     const metrics = sortedMetrics(source, names);
@@ -167,7 +167,7 @@ function sortedMetrics(source: KnownSource | undefined, names?: readonly string[
   return metrics.sort(compareUtf8);
 }
 
-/** The rows of each series, in the order of the request, as what `make` makes of the columns of all and of where its rows begin and end. */
+/** Calls `make` for each series, in the order of the request, with the columns of all series and with where its own rows begin and end. */
 function spans<T>({ counts, columns }: SelectedRows, make: (columns: readonly Float64Array[], from: number, to: number) => T): T[] {
   let from = 0;
   return Array.from(counts, (count) => {

@@ -4,7 +4,7 @@ import { Points } from './points.js';
 let order = new Uint32Array(0);
 let merged = new Uint32Array(0);
 
-/** Sorts points by time and tags and keeps the last of those with equal ones: in `points` itself when they ascend already, else in `spare`. */
+/** Sorts points by time and tags and keeps the last of equal ones. Returns `points` itself when they ascend already, otherwise `spare` with the result. */
 export function sortPoints(points: Points, spare: Points): Points {
   const ends = ascents(points);
   if (ends.length === 1 && strictlyAscends(points)) return points;
@@ -29,7 +29,7 @@ function ascents({ timeMs, tag, length }: Points): number[] {
   return ends;
 }
 
-/** True when of points that do not descend no two are equal. */
+/** True when no two neighbours are equal, of points that do not descend. */
 function strictlyAscends({ timeMs, tag, length }: Points): boolean {
   for (let at = 1; at < length; at++) if (timeMs[at] === timeMs[at - 1] && tag[at] === tag[at - 1]) return false;
   return true;
@@ -81,7 +81,7 @@ function gather(points: Points, into: Points): void {
   into.tagSets = points.tagSets;
 }
 
-/** The positions of numbers in the order of the numbers, equal ones as they stand; for numbers given out from 0 or 1 on, as it counts up to the largest. */
+/** Positions of numbers in ascending order of the numbers; equal numbers keep their order. It counts up to the largest number, so use it for small ones. */
 export function positionsByNumber(numbers: Uint32Array): Uint32Array {
   const largest = numbers.reduce((most, number) => Math.max(most, number), 0);
   const next = new Uint32Array(largest + 2);

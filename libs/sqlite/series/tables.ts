@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 /**
  * Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`.
- * `newest` repeats how far the runs reach, so that the last one is missed too when it is lost.
+ * `newest` repeats how far the runs reach, so that the loss of the last run is noticed too.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, info TEXT NOT NULL, crc INT NOT NULL);

@@ -1,9 +1,9 @@
 import { compareUtf8 } from '#model';
 
-/** The tag sets of points without tags: none of them, which has number 0. */
+/** The tag sets of points without tags: only the empty one, which has number 0. */
 export const untagged: readonly string[] = [''];
 
-/** Numbers for tag sets, given out as they come. A tag set is the text that `tagsKey` makes; 0 is none. */
+/** Numbers for tag sets, given out as they come. A tag set is the text that `tagsKey` makes; 0 is the empty one. */
 export class TagSets {
   readonly texts: string[] = [...untagged];
   readonly #numbers = new Map([['', 0]]);
@@ -23,7 +23,7 @@ export class TagSets {
   }
 }
 
-/** Distinct tag sets, none first, in the order of their UTF-8 bytes, and the place in that order of each of them. */
+/** Distinct tag sets in the order of their UTF-8 bytes, the empty one first, and the place of each in that order. */
 export function inOrder(texts: readonly string[]): { readonly tagSets: readonly string[]; readonly places: Uint32Array } {
   if (texts.length === 1) return { tagSets: untagged, places: new Uint32Array(1) };
   const order = Array.from(texts.keys()).sort((a, b) => compareUtf8(texts[a]!, texts[b]!));

@@ -54,14 +54,14 @@ class SeriesWriter {
     return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
   }
 
-  /** An arena that is in a run already is not written again. */
+  /** Does nothing for an arena that is in a run already. */
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
     this.#note(arena.directory.sources);
     this.#runs.push(flushArena(this.db, this.origin, this.#nextRun++, arena, (series) => this.#metrics[series]!));
   }
 
-  /** Merges runs and removes what was merged for some milliseconds, the longer the more runs there are; false when nothing is left to do. */
+  /** Merges runs and removes merged ones, for some milliseconds: the more runs there are, the longer. False when nothing is left to do. */
   tidy(): boolean {
     if (this.#gone.length > 0) {
       if (!sweep(this.db, this.#gone[0]!, sweptBlocks)) this.#gone.shift();
