@@ -1,7 +1,30 @@
+import { z } from 'zod';
 import { problemContentType, statusOf, type Operation } from '#edge';
-import { errorCases, type ErrorCode } from '#model';
+import { errorCases, flawCases, type ErrorCode, type FlawCode } from '#model';
 import type { Components, Json } from './components.js';
-import { problemSchema } from './problem-schema.js';
+
+const flawCodes: readonly (FlawCode | 'invalid_body')[] = [...(Object.keys(flawCases) as FlawCode[]), 'invalid_body'];
+
+const flaw = z.object({
+  pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) into the body.' }),
+  code: z.enum(flawCodes).meta({ description: '`GET /errors/{code}` explains these too.' }),
+  detail: z.string().meta({ description: 'A sentence that says what to change.' }),
+});
+
+/** What every error looks like. */
+const problemSchema = z
+  .object({
+    type: z.string().meta({ description: 'Address of the page about the code.', format: 'uri-reference' }),
+    title: z.string().meta({ description: 'Says the same for every error of this code.' }),
+    status: z.int().min(400).max(599),
+    detail: z.string().meta({ description: 'A sentence that says what to change.' }),
+    code: z.enum(Object.keys(errorCases) as ErrorCode[]),
+    error: z.string().meta({ description: 'The same sentence as `detail`, for older clients.' }),
+    request_id: z.string(),
+    errors: z.array(flaw).max(20).optional().meta({ description: 'The first 20 things that are wrong with the body.' }),
+    reasons: z.array(z.string()).optional().meta({ description: 'With `not_ready`: what the server waits for.' }),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457.' });
 
 /** `not_ready` too: what stands before a role that is away answers for it. */
 const anyRequest: readonly ErrorCode[] = ['invalid_request', 'uri_too_long', 'headers_too_large', 'slow_body', 'not_ready', 'internal'];

@@ -4,7 +4,7 @@ import { cutEvents, cutPoints, Histogram, IngestParser, TelemetryError, type Acc
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
-import { release } from './release.js';
+import { release } from './read-body.js';
 
 /** The answer to a body that is durable in the log. `source_id` only when the body named exactly one. */
 export interface Receipt {

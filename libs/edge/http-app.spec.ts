@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { eventually, makeKey, MemoryLog, MemoryModule, sendThenRead } from '#testing';
 import { CallerParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
-import { maxBodyBytes } from './body-size.js';
+import { maxBodyBytes } from './read-body.js';
 import { createHttpApp } from './http-app.js';
 import { InFlight } from './in-flight.js';
 import { JsonBody } from './json-body.js';

@@ -11,7 +11,7 @@ import { decodableUrl } from './decodable-url.js';
 import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
-import { ProblemFilter, sendProblem } from './problem.filter.js';
+import { ProblemFilter, sendProblem } from './problem.js';
 import { readBody } from './read-body.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';

@@ -4,7 +4,7 @@ import { entry, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from 
 import { maxCommandMs, type ApiKey, type KeyCommand, type KeyDecisions, type KeyOutcome, type Scope } from '#model';
 import { apiKeys, keyCommands, keyDecisions } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
-import { newKey, type NewKey } from './new-key.js';
+import { newKey, type NewKey } from './keyring.js';
 
 /**
  * Makes and deletes keys: appends a command to the log, and waits until the one process that decides (`KeyDecider`) has done so, and what

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { VIEWS, type View, type Views } from '#log';
-import { isWellFormedKey, TelemetryError, type ApiKey, type Caller } from '#model';
+import { formatKey, isWellFormedKey, keyDisplay, keyRandomBytes, TelemetryError, type ApiKey, type Caller, type Scope } from '#model';
 import { apiKeys } from '#topics';
 import { KeysByOrganization } from './keys-by-organization.js';
-import { keyIdOf, sha256 } from './new-key.js';
 import { isStale } from './organizations.js';
 import { Revocations } from './revocations.js';
 
@@ -79,3 +78,19 @@ export class Keyring {
     return Array.from(this.#byOrganization.of(orgId)).toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
   }
 }
+
+/** A key, and its secret, which is kept nowhere: whoever makes it shows it to a person, once. */
+export interface NewKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** A key that nobody has. It works once the log has it. */
+export function newKey(orgId: string, name: string, scopes: readonly Scope[], createdMs: number): NewKey {
+  const secret = formatKey(randomBytes(keyRandomBytes));
+  const digest = sha256(secret);
+  return { key: { keyId: keyIdOf(digest), orgId, name, sha256: digest, ...keyDisplay(secret), scopes, createdMs }, secret };
+}
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
+const keyIdOf = (digest: string): string => `key_${digest.slice(0, 24)}`;

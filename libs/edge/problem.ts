@@ -1,4 +1,5 @@
-import { HttpException } from '@nestjs/common';
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { errorCases, TelemetryError, type ErrorCode, type ErrorKind, type Flaw } from '#model';
 
 /** What every error looks like over HTTP (RFC 9457), as `application/problem+json`. */
@@ -73,4 +74,26 @@ export function problemHeaders(error: TelemetryError): Readonly<Record<string, s
   if (error.code === 'unsupported_content_encoding') return { 'accept-encoding': 'gzip' };
   if (error.kind === 'over_rate' || error.kind === 'unavailable') return { 'retry-after': String(error.retryAfterS ?? 1) };
   return {};
+}
+
+/** Answers every error as a problem. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): void {
+    sendProblem(host.switchToHttp().getResponse<FastifyReply>(), error);
+  }
+}
+
+export function sendProblem(reply: FastifyReply, error: unknown): void {
+  if (reply.sent) return;
+  const ours = telemetryErrorOf(error);
+  const problem = problemOf(ours, reply.request.id);
+  // Fastify asks for the connection's end after a refused body; Node can read the rest of it and keep the connection.
+  if (reply.raw.shouldKeepAlive) reply.removeHeader('connection');
+  reply.request.failure = ours;
+  void reply
+    .status(problem.status)
+    .headers(problemHeaders(ours))
+    .type(problemContentType)
+    .send(Buffer.from(JSON.stringify(problem)));
 }

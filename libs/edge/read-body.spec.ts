@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { release } from './release.js';
+import { release } from './read-body.js';
 
 function released(bytes: Uint8Array): Uint8Array {
   release(bytes);
