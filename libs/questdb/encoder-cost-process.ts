@@ -1,22 +1,13 @@
-/** A process of the bench: answers each message of batches with what it costs to encode them. */
+/**
+ * A process of the bench. It answers each message of batches with what it costs to make lines of them once their series are known, with nothing
+ * sent: by our encoder, and by QuestDB's client a row at a time. CPU of this process, seconds for a million rows.
+ */
 import { Sender } from '@questdb/nodejs-client';
 import type { PointBatch } from '#model';
 import { Lines } from './lines.js';
 import { SeriesNames } from './series-names.js';
 
 const rowsPerBody = 50_000;
-
-/** CPU of this process, seconds for a million rows. */
-interface EncoderCost {
-  readonly ours: number;
-  readonly client: number;
-}
-
-/** What it costs to make lines of these batches once their series are known, with nothing sent: by our encoder, and by QuestDB's client a row at a time. */
-async function encoderCost(batches: readonly PointBatch[]): Promise<EncoderCost> {
-  const names = new SeriesNames(true);
-  return { ours: await cost(() => Promise.resolve(encode(batches, names))), client: await cost(() => encodeWithClient(batches)) };
-}
 
 async function cost(work: () => Promise<number>): Promise<number> {
   await work();
@@ -62,4 +53,10 @@ async function encodeWithClient(batches: readonly PointBatch[]): Promise<number>
   return rows + waiting;
 }
 
-process.on('message', (batches: readonly PointBatch[]) => void encoderCost(batches).then((costs) => process.send!(costs)));
+async function answer(batches: readonly PointBatch[]): Promise<void> {
+  const names = new SeriesNames(true);
+  const ours = await cost(() => Promise.resolve(encode(batches, names)));
+  process.send!({ ours, client: await cost(() => encodeWithClient(batches)) });
+}
+
+process.on('message', (batches: readonly PointBatch[]) => void answer(batches));

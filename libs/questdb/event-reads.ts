@@ -5,15 +5,15 @@ import type { Value } from './sql.js';
 import type { Layout, Tables } from './tables.js';
 import { arrival, arrivalParts } from './views.js';
 
-interface EventRow {
-  readonly timestampMs: number;
-  readonly metric: string;
-  readonly digest: string;
-  readonly received: number;
-  readonly place: number;
-  readonly value: string;
-  readonly tags: string;
-}
+type EventRow = readonly [
+  timestampMs: number,
+  metric: string,
+  digest: string,
+  received: number,
+  place: number,
+  value: string,
+  tags: string,
+];
 
 /** Which entries are meant. */
 export interface EventQuery {
@@ -48,7 +48,7 @@ export class EventReads {
     }
     const entries = found
       .slice(0, query.limit)
-      .map(({ timestampMs, metric, value, tags }) => ({ timestampMs, metric, value, tags: tagsOf(tags) }));
+      .map(([timestampMs, metric, , , , value, tags]) => ({ timestampMs, metric, value, tags: tagsOf(tags) }));
     return query.last ? entries.reverse() : entries;
   }
 
@@ -60,8 +60,8 @@ export class EventReads {
     const rows = await this.#select(query, window, from, `ORDER BY ts ${direction} LIMIT ${pageRows}`);
     if (rows.length < pageRows) return { rows: ordered(rows, query.last), left: undefined };
     // The last time of a full page may have more rows.
-    const cutMs = rows.at(-1)!.timestampMs;
-    const whole = rows.filter(({ timestampMs }) => timestampMs !== cutMs);
+    const [cutMs] = rows.at(-1)!;
+    const whole = rows.filter(([timestampMs]) => timestampMs !== cutMs);
     const atCut = await this.#atOneTime(query, cutMs);
     const left = query.last ? { startMs: window.startMs, endMs: cutMs } : { startMs: cutMs + 1, endMs: window.endMs };
     return { rows: [...ordered(whole, query.last), ...ordered(atCut, query.last)], left };
@@ -87,18 +87,7 @@ export class EventReads {
     const values: Value[] = [orgId, sourceId, ...sqlWindow(window)];
     if (name !== undefined) values.push(name);
     const where = `org = $1 AND source = $2 AND ts >= $3 AND ts < $4${name === undefined ? '' : ' AND name = $5'}`;
-    const rows = await this.sql.rows(`${from} WHERE ${where} ${rest}`, values);
-    return (rows as [number, string, string, number, number, string, string][]).map(
-      ([timestampMs, metric, digest, received, place, value, tags]) => ({
-        timestampMs,
-        metric,
-        digest,
-        received,
-        place,
-        value,
-        tags,
-      }),
-    );
+    return this.sql.rows<EventRow>(`${from} WHERE ${where} ${rest}`, values);
   }
 }
 
@@ -106,7 +95,8 @@ export class EventReads {
 function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
   const once = new Map<string, EventRow>();
   for (const row of rows) {
-    const key = `${row.timestampMs}\0${row.metric}\0${row.digest}`;
+    const [timestampMs, metric, digest] = row;
+    const key = `${timestampMs}\0${metric}\0${digest}`;
     const known = once.get(key);
     if (!known || byArrival(row, known) < 0) once.set(key, row);
   }
@@ -115,8 +105,11 @@ function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
 }
 
 function inOrder(a: EventRow, b: EventRow): number {
-  if (a.timestampMs !== b.timestampMs) return a.timestampMs - b.timestampMs;
-  return byArrival(a, b) || compareUtf8(a.metric, b.metric) || (a.digest < b.digest ? -1 : 1);
+  const [aMs, aMetric, aDigest] = a;
+  const [bMs, bMetric, bDigest] = b;
+  return aMs - bMs || byArrival(a, b) || compareUtf8(aMetric, bMetric) || (aDigest < bDigest ? -1 : 1);
 }
 
-const byArrival = (a: EventRow, b: EventRow): number => a.received - b.received || a.place - b.place;
+function byArrival([, , , aReceived, aPlace]: EventRow, [, , , bReceived, bPlace]: EventRow): number {
+  return aReceived - bReceived || aPlace - bPlace;
+}

@@ -68,30 +68,25 @@ interface Folded {
 class RollupTable implements RollupLevel {
   readonly sizeMs: number;
   readonly maxOpen: number;
-  readonly #sql: Sql;
-  readonly #tables: Tables;
-  readonly #names: SeriesNames;
   readonly #partitionMs: ReturnType<typeof partitionMs>;
+  /** As it stands in a line. */
   readonly #table: Buffer;
 
   constructor(
     private readonly level: Level,
-    { sql, tables, names, partitioning }: RollupParts,
+    private readonly parts: RollupParts,
     private readonly path: LinePath,
     private readonly delivery: Delivery,
   ) {
     this.sizeMs = level.sizeMs;
     this.maxOpen = level.maxOpen;
-    this.#sql = sql;
-    this.#tables = tables;
-    this.#names = names;
-    this.#partitionMs = partitionMs(partitioning);
-    this.#table = Buffer.from(tables[level.table]);
+    this.#partitionMs = partitionMs(parts.partitioning);
+    this.#table = Buffer.from(parts.tables[level.table]);
   }
 
   async keysWithRow(startMs: number): Promise<string[]> {
-    const asked = `SELECT org, source, metric FROM ${this.#tables[this.level.table]} WHERE ts = $1`;
-    const rows = await this.#sql.rows<[string, string, string]>(asked, [`${startMs}000`], patienceMs);
+    const asked = `SELECT org, source, metric FROM ${this.parts.tables[this.level.table]} WHERE ts = $1`;
+    const rows = await this.parts.sql.rows<[string, string, string]>(asked, [`${startMs}000`], patienceMs);
     return rows.map(([org, source, metric]) => seriesKey(org, source, metric));
   }
 
@@ -106,7 +101,7 @@ class RollupTable implements RollupLevel {
   async send(rows: readonly SeriesBucket[]): Promise<void> {
     const lines = new Lines(rows.length * 160);
     for (const { series, bucket } of rows) {
-      lines.bucket(this.#table, this.#names.all[series]!.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
+      lines.bucket(this.#table, this.parts.names.all[series]!.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
     }
     try {
       await this.delivery.send(this.path.sink, lines.bytes, this.#giveUp);
@@ -127,13 +122,13 @@ class RollupTable implements RollupLevel {
 
   /** A question that names a source may overlook it while the table takes in new ones: see `Lookups`. */
   sourceVisible(): Promise<void> {
-    return this.delivery.untilItWorks(() => this.delivery.shows([this.#tables[this.level.from]]), this.#giveUp);
+    return this.delivery.untilItWorks(() => this.delivery.shows([this.parts.tables[this.level.from]]), this.#giveUp);
   }
 
   unanswered(windows: WindowSet): Error {
     this.path.figures.unanswered += windows.size;
     const [[series, starts]] = [...windows.bySeries()] as [[number, ReadonlySet<number>]];
-    const { org, source, metric } = this.#names.all[series]!;
+    const { org, source, metric } = this.parts.names.all[series]!;
     const first = `${metric} of ${source} of ${org} at ${new Date(Math.min(...starts)).toISOString()}`;
     const why = `QuestDB answers nothing for ${windows.size} buckets of ${this.level.interval} that have points, as for ${first}: they are asked for again.`;
     return new TelemetryError('store_unavailable', why, { retryAfterS: 1 });
@@ -147,18 +142,18 @@ class RollupTable implements RollupLevel {
   }
 
   *#named(windows: WindowSet): Generator<readonly [Series, ReadonlySet<number>]> {
-    for (const [series, starts] of windows.bySeries()) yield [this.#names.all[series]!, starts];
+    for (const [series, starts] of windows.bySeries()) yield [this.parts.names.all[series]!, starts];
   }
 
   async #ask({ org, sources, spans }: Question, from: Level['from'], fold: string, windows: WindowSet): Promise<Folded[]> {
-    const rows = await this.#sql.rows<FoldedRow>(
-      `SELECT timestamp_floor('${this.level.interval}', ts)::long / 1000 AS b, source, metric, ${fold} FROM ${this.#tables[from]}
+    const rows = await this.parts.sql.rows<FoldedRow>(
+      `SELECT timestamp_floor('${this.level.interval}', ts)::long / 1000 AS b, source, metric, ${fold} FROM ${this.parts.tables[from]}
        WHERE org = $1 AND ${oneOf('source', 2, sources)} AND (${spans.map(inSpan).join(' OR ')}) GROUP BY b, source, metric`,
       [org, ...sources],
       patienceMs,
     );
     return rows.flatMap((row) => {
-      const series = this.#names.source(org, row[1]).get(row[2])?.id;
+      const series = this.parts.names.source(org, row[1]).get(row[2])?.id;
       return series !== undefined && windows.has(series, row[0]) ? [{ series, row }] : [];
     });
   }

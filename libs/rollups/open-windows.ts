@@ -114,13 +114,7 @@ export class OpenWindows {
       grown.set(this[column]);
       this[column] = grown;
     }
-    this.#state = copied(this.#state, capacity);
-    this.#changed = copied(this.#changed, capacity);
+    this.#state = new Uint8Array(this.#state.buffer.transfer(capacity));
+    this.#changed = new Uint8Array(this.#changed.buffer.transfer(capacity));
   }
-}
-
-function copied(bytes: Uint8Array, capacity: number): Uint8Array<ArrayBuffer> {
-  const grown = new Uint8Array(capacity);
-  grown.set(bytes);
-  return grown;
 }

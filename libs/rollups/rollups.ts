@@ -50,8 +50,8 @@ export class Rollups {
 
   /** Whether so much waits for a checkpoint that one is due. */
   get full(): boolean {
-    const most = maxStale + maxClosed * this.database.seriesCount;
-    return this.#states.some(({ stale, open }) => stale.size >= maxStale || open.closed.length >= most);
+    const maxWaiting = maxStale + maxClosed * this.database.seriesCount;
+    return this.#states.some(({ stale, open }) => stale.size >= maxStale || open.closed.length >= maxWaiting);
   }
 
   /** To be awaited before points of this time are added as live ones. */
