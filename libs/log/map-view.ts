@@ -1,9 +1,8 @@
-import { TelemetryError } from '#model';
 import { LogGap, type Following } from './follow.js';
 import { NewestValues } from './newest-values.js';
 import type { RecordLog } from './record-log.js';
 import type { AnyTopic, StreamRecord, Unreadable } from './topic.js';
-import { untilShown } from './until-shown.js';
+import { inTime, untilShown } from './until-shown.js';
 import type { Change, UnreadableKey, View } from './view.js';
 
 const patienceMs = 15_000;
@@ -62,14 +61,7 @@ export class MapView implements View<unknown> {
   }
 
   caughtUp(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const late = (): void =>
-      reject(new TelemetryError('log_unavailable', 'The log has not been read to its end in time.', { retryAfterS: 1 }));
-    const timer = setTimeout(late, this.maxCatchUpMs);
-    void this.#caughtUp()
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
-    return promise;
+    return inTime(this.#caughtUp(), this.maxCatchUpMs, 'The log has not been read to its end in time.');
   }
 
   ageMs(): number {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { during, type Lease, oneAtATime } from '#model';
 import { NotAccepted, Refused, type LineSink } from './delivery.js';
 
@@ -137,10 +138,4 @@ function failureOf(status: number, said: string): NotAccepted {
   const why = `QuestDB answers ${status}: ${said.slice(0, 500)}`;
   const line = status === 400 ? /"line"\s*:\s*(\d+)/.exec(said)?.[1] : undefined;
   return line === undefined ? new NotAccepted('none', why) : new Refused(Number(line) - 1, why);
-}
-
-async function text(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

@@ -20,7 +20,7 @@ export class Lookups {
     private readonly sql: Pick<Sql, 'rows'>,
     tables: Tables,
   ) {
-    this.#tables = Object.values(tables) as string[];
+    this.#tables = Object.values(tables);
   }
 
   /** As `Sql.rows`, for a question about tables of this generation. */

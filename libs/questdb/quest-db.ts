@@ -114,7 +114,6 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const [trouble] = [...generations.values()].flatMap(({ series, events }) => series.trouble ?? events.trouble ?? []);
     return trouble ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
   };
-  const all = (tables: Tables): string[] => Object.values(tables) as string[];
 
   return {
     open: generationOf,
@@ -124,7 +123,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     },
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
     publish: async (generation) => writing.run(publishing(tablesOf(generation), await generationOf(generation).layout())),
-    drop: (generation) => writing.run(all(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
+    drop: (generation) => writing.run(Object.values(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     async *rows(generation, at) {
       yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
     },

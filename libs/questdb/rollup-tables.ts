@@ -165,7 +165,7 @@ class RollupTable implements RollupLevel {
   async #summed(buckets: SeriesBucket[]): Promise<SeriesBucket[]> {
     const large = new WindowSet();
     for (const { series, bucket } of buckets) {
-      if (mayOverflow(bucket.min, bucket.max, bucket.count)) large.add(series, bucket.startMs);
+      if (mayOverflow(bucket)) large.add(series, bucket.startMs);
     }
     if (large.size === 0) return buckets;
     const sums = new Map<string, number>();

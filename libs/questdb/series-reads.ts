@@ -82,20 +82,15 @@ export class SeriesReads {
 
   async raw(query: SeriesQuery): Promise<RawAnswer> {
     const rows = await firstOf(filtersOf(query), (filter) => this.#rawRows(filter, query));
-    const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
-    const series = [...kept].map(([metric, its]) => ({
-      metric,
+    return answerOf(rows, query.limit, (its) => ({
       timestampMs: Float64Array.from(its, ({ startMs }) => startMs),
       value: Float64Array.from(its, ({ value }) => value),
     }));
-    return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
   }
 
   async buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
     const rows = await firstOf(filtersOf(query), (filter) => this.#rows(filter, query));
-    const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
-    const series = [...kept].map(([metric, its]) => ({ metric, ...columnsOf(its) }));
-    return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > query.limit };
+    return answerOf(rows, query.limit, columnsOf);
   }
 
   async fleet(query: FleetQuery): Promise<FleetAnswer> {
@@ -139,7 +134,7 @@ export class SeriesReads {
       add(rows, await this.#fold(filter, piece, interval, limit + 1));
     }
     const kept = rows.slice(0, limit + 1);
-    await this.#averageAgain(filter, interval, kept.filter(isLarge));
+    await this.#averageAgain(filter, interval, kept.filter(mayOverflow));
     return kept;
   }
 
@@ -250,6 +245,13 @@ async function firstOf<R extends NamedRow>(filters: readonly Filter[], ask: (fil
   return filters.length > 1 ? rows.sort(inOrder) : rows;
 }
 
+/** The first rows as columns of each series. */
+function answerOf<R extends NamedRow, C>(rows: readonly R[], limit: number, columns: (its: readonly R[]) => C) {
+  const kept = Map.groupBy(rows.slice(0, limit), ({ name }) => name);
+  const series = Array.from(kept, ([metric, its]) => ({ metric, ...columns(its) }));
+  return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > limit };
+}
+
 function withWindow({ where, values }: Filter, window: Window): { where: string; values: Value[] } {
   const at = values.length;
   return { where: `${where} AND ts >= $${at + 1} AND ts < $${at + 2}`, values: [...values, ...sqlWindow(window)] };
@@ -279,8 +281,6 @@ function combined(shared: Map<string, NamedBucket>, { name, min, max, sum, count
   row.count += count;
   return true;
 }
-
-const isLarge = ({ min, max, count }: NamedBucket): boolean => mayOverflow(min, max, count);
 
 function columnsOf(rows: readonly NamedBucket[]): BucketColumns {
   return {

@@ -1,4 +1,4 @@
-import type { Window } from '#model';
+import { bucketStartMs, intervalMs, type Window } from '#model';
 import type { Sql } from './sql.js';
 import type { Tables } from './tables.js';
 
@@ -29,7 +29,7 @@ export class Slices {
     return [...cutsMs, to].map((end, at) => ({ startMs: at === 0 ? from : cutsMs[at - 1]!, endMs: end }));
   }
 
-  /** Partitions that have come since only make a slice a little larger. */
+  /** Starts of days, so that no bucket is cut in two. Partitions that have come since only make a slice a little larger. */
   #cutsOf(table: keyof Tables): Promise<number[]> {
     const known = this.#cuts.get(table);
     if (known && performance.now() - known.askedMs < freshMs) return known.cutsMs;
@@ -40,27 +40,12 @@ export class Slices {
   }
 
   async #ask(table: keyof Tables): Promise<number[]> {
-    const rows = await this.sql.rows(
-      `SELECT name, minTimestamp::long / 1000 AS first FROM table_partitions('${this.tables[table]}') ORDER BY first`,
+    const rows = await this.sql.rows<[firstMs: number | null]>(
+      `SELECT minTimestamp::long / 1000 AS first FROM table_partitions('${this.tables[table]}') ORDER BY first`,
     );
-    const starts = rows.filter(([, first]) => first !== null).map(([name]) => startOf(name as string));
+    const starts = rows.flatMap(([firstMs]) => (firstMs === null ? [] : bucketStartMs(firstMs, intervalMs['1d'])));
     return starts.filter((_, at) => at > 0 && at % maxPartitions === 0);
   }
-}
-
-/** Partitions are named by their start, as far as it matters: `2023`, `2023-11`, `2023-11-14`, `2023-11-14T22`, and a week as `2023-W46`. */
-function startOf(name: string): number {
-  const week = /^(\d+)-W(\d+)/.exec(name);
-  if (week) return mondayMs(Number(week[1]), Number(week[2]));
-  const [, year, month = '01', day = '01', hour = '00'] = /^(\d+)(?:-(\d\d))?(?:-(\d\d))?(?:T(\d\d))?/.exec(name)!;
-  return Date.parse(`${year}-${month}-${day}T${hour}:00:00Z`);
-}
-
-function mondayMs(year: number, week: number): number {
-  const dayMs = 86_400_000;
-  const fourth = Date.UTC(year, 0, 4);
-  const weekday = (new Date(fourth).getUTCDay() + 6) % 7;
-  return fourth + ((week - 1) * 7 - weekday) * dayMs;
 }
 
 /** A window as values for `ts >= … AND ts < …`: microseconds, of which a double has too few digits. */

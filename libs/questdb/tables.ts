@@ -4,15 +4,18 @@ import type { Row, Sql } from './sql.js';
 
 const dayMs = intervalMs['1d'];
 
+/** What the names of the tables of every generation begin with. */
+const tableNames = {
+  points: 'points',
+  rollup1m: 'rollup_1m',
+  rollup1h: 'rollup_1h',
+  rollup1d: 'rollup_1d',
+  metrics: 'metrics',
+  events: 'events',
+};
+
 /** The tables of one generation of the projections. */
-export interface Tables {
-  readonly points: string;
-  readonly rollup1m: string;
-  readonly rollup1h: string;
-  readonly rollup1d: string;
-  readonly metrics: string;
-  readonly events: string;
-}
+export type Tables = Readonly<typeof tableNames>;
 
 /** A stored rollup and what its rows are folded from. */
 export interface Level {
@@ -54,15 +57,7 @@ export function partitionMs(by: Partitioning): Readonly<Record<'points' | Level[
 }
 
 export function tablesOf(generation: number): Tables {
-  const name = (table: string): string => `${table}_g${generation}`;
-  return {
-    points: name('points'),
-    rollup1m: name('rollup_1m'),
-    rollup1h: name('rollup_1h'),
-    rollup1d: name('rollup_1d'),
-    metrics: name('metrics'),
-    events: name('events'),
-  };
+  return Object.fromEntries(Object.entries(tableNames).map(([table, name]) => [table, `${name}_g${generation}`])) as Tables;
 }
 
 /**

@@ -15,8 +15,9 @@ export interface SeriesBucket {
   readonly bucket: Bucket;
 }
 
-/** Whether a sum of `count` values in [min, max] may have left the range of doubles, even in the middle of summing. */
-export const mayOverflow = (min: number, max: number, count: number): boolean => Math.max(-min, max) * count > Number.MAX_VALUE;
+/** Whether the sum of the values of a bucket may have left the range of doubles, even in the middle of summing. */
+export const mayOverflow = ({ min, max, count }: Pick<Bucket, 'min' | 'max' | 'count'>): boolean =>
+  Math.max(-min, max) * count > Number.MAX_VALUE;
 
 /** The stored rows of one window size. A row that is written again replaces the one before. */
 export interface RollupLevel {

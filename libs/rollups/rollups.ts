@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { bucketStartMs } from '#model';
 import { KnownRows } from './known-rows.js';
 import { OpenWindows } from './open-windows.js';
-import { mayOverflow, type Bucket, type RollupDatabase, type RollupLevel, type SeriesBucket } from './rollup-database.js';
+import { mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket } from './rollup-database.js';
 import { WindowSet } from './window-set.js';
 
 const maxRowsSent = 20_000;
@@ -100,7 +100,7 @@ export class Rollups {
 
   #begin(): void {
     for (const state of this.#states) {
-      for (const { series, bucket } of state.open.changed()) if (isLarge(bucket)) state.open.spoil(series, bucket.startMs);
+      for (const { series, bucket } of state.open.changed()) if (mayOverflow(bucket)) state.open.spoil(series, bucket.startMs);
       state.settling = state.stale;
       state.stale = new WindowSet();
     }
@@ -144,7 +144,7 @@ export class Rollups {
   /** A window that the checkpoint makes again is left out: its row in memory lacks points. */
   async #sendSome({ level, open, settling }: State, rows: readonly SeriesBucket[]): Promise<void> {
     const folded = rows.filter(({ series, bucket }) => !settling.has(series, bucket.startMs));
-    for (const { series, bucket } of folded) if (isLarge(bucket)) open.spoil(series, bucket.startMs);
+    for (const { series, bucket } of folded) if (mayOverflow(bucket)) open.spoil(series, bucket.startMs);
     if (folded.length === 0) return;
     try {
       await level.send(folded);
@@ -191,5 +191,3 @@ async function remade(level: RollupLevel, windows: WindowSet): Promise<WindowSet
   await level.sendAnywhere(waiting);
   return made.size < windows.size ? windows.without(made) : new WindowSet();
 }
-
-const isLarge = ({ min, max, count }: Bucket): boolean => mayOverflow(min, max, count);
