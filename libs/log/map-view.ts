@@ -31,7 +31,7 @@ export class MapView implements View<unknown> {
     private readonly topic: AnyTopic,
     private readonly maxCatchUpMs = patienceMs,
   ) {
-    // Whoever waits for it hears of a failure; where nobody does, the age tells.
+    // Callers that await it get the failure; for everybody else the age tells of it.
     this.ready.catch(() => undefined);
     this.#read();
   }

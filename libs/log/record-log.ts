@@ -50,7 +50,7 @@ export interface RecordLog {
   /**
    * Appends bytes as they are, without a look inside: for dead letters. Same promises as `append`. Of a dead letter that is larger than the
    * log takes it appends the beginning, with the number of all bytes in the header `bytes`. A dead letter that is there already (`letterId`)
-   * is not appended again; of two that are parked at the same time, or one long ago, both may be.
+   * is not appended again, unless both are parked at the same time or the first was parked long ago.
    */
   appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void>;
 

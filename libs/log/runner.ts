@@ -59,7 +59,7 @@ export class Runner {
     private readonly options: RunnerOptions,
   ) {
     this.#group = processor.group;
-    // Whoever waits for the end hears of it.
+    // Those who wait for it get the rejection; there may be nobody.
     this.#end.promise.catch(() => undefined);
     const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
     if (left) throw new Error(`the processor of group ${this.#group.name} does not take ${left.name}`);

@@ -14,8 +14,8 @@ export interface View<V> {
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
   scan(prefix: string): Iterable<readonly [key: string, value: V]>;
   /**
-   * Calls `listener` for each change after the call, once the view is ready: those of a key in log order, after the view shows it. Returns how
-   * to end that. After a gap in which tombstones may have been lost the view is read again, while it shows what it showed; then it changes over in one step, and
+   * Calls `listener` for each change after the call, once the view is ready: those of a key in log order, after the view shows it. Returns a
+   * function that ends this. After a gap in which tombstones may have been lost the view is read again, while it shows what it showed; then it changes over in one step, and
    * of each key that differs the listener hears once.
    */
   changes(listener: (change: Change<V>) => void): () => void;

@@ -65,7 +65,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What a row of a name says. */
+/** The series whose metric a row names. */
 export type SeriesName = Pick<Series, 'org' | 'source' | 'metric'>;
 
 /** Writes the names of metrics, each series once under a lease, before any point of the series. */

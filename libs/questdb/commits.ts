@@ -24,7 +24,7 @@ export class Commits {
     this.#isSafe = wanted === 'any';
   }
 
-  /** Why nothing may be written, in words for the operator; undefined when something may. While that is not so, to ask here is also to ask QuestDB. */
+  /** Why nothing may be written, in words for the operator; undefined when something may. Until then reading this also asks QuestDB again. */
   get whyNot(): string | undefined {
     if (!this.#isSafe && performance.now() - this.#askedMs > againMs) this.check().catch(() => undefined);
     return this.#isSafe ? undefined : this.#whyNot;

@@ -1,7 +1,7 @@
 import { Histogram, type Lease, TelemetryError } from '#model';
 
 const firstPauseMs = 100;
-const longestPauseMs = 3000;
+const maxPauseMs = 3000;
 /** How long a caller waits for a store that fails before it is told. */
 const patienceMs = 5000;
 
@@ -185,7 +185,7 @@ export class Delivery {
   /** Tries again until it works. Rejects as `send` does. */
   async untilItWorks(attempt: () => Promise<void>, giveUp: () => void = () => undefined): Promise<void> {
     const { outage, figures } = this.path;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       this.check();
       try {
         if (this.#uncertain) await this.shows(this.path.tables);

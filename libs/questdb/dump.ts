@@ -1,11 +1,10 @@
-import type { Window } from '#model';
+import { maxTimestampMs, type Window } from '#model';
 import { compareRows, type Moment, type StoredRow } from '#stores';
 import { sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
 import { type Layout, levels, type Tables } from './tables.js';
 
 const pageRows = 20_000;
-const endMs = 253_402_300_800_000;
 
 /** What the rows of a table are, the column with the name of the metric, and the columns that follow; in the order of a dump. */
 const contents: readonly (readonly [what: StoredRow['what'], table: keyof Tables, metric: 'metric' | 'name', rest: string])[] = [
@@ -17,7 +16,7 @@ const contents: readonly (readonly [what: StoredRow['what'], table: keyof Tables
 
 /** All rows of a generation as `GenerationStore.rows` promises them; the rows of one time are held at once. */
 export async function* dump(sql: Sql, tables: Tables, layout: Layout, at?: Moment): AsyncGenerator<StoredRow> {
-  const window = at ? { startMs: at.timestampMs, endMs: at.timestampMs + 1 } : { startMs: 0, endMs };
+  const window = at ? { startMs: at.timestampMs, endMs: at.timestampMs + 1 } : { startMs: 0, endMs: maxTimestampMs + 1 };
   for (const [what, table, metric, rest] of contents) {
     if (at && at.what !== what) continue;
     const cells = layout.arrivalsAreKeys ? rest : rest.replace('received', 'null');

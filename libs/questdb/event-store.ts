@@ -1,18 +1,17 @@
 import type { Sender } from '@questdb/nodejs-client';
-import { type EventBatch, eventDigest, forever, type LogEntry, tagsKey, type Window } from '#model';
+import { type EventBatch, eventDigest, forever, type LogEntry, maxTimestampMs, tagsKey, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
 import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
 import type { Layout } from './tables.js';
 
-/** Of one commit, unless a single record has more rows. */
+/** Rows of one commit; a single record may have more. */
 const maxRows = 5000;
 const maxBatches = 64;
-/** Of events that wait or are in flight. */
+/** Memory of events that wait or are in flight, about. */
 const maxBytes = 64 << 20;
 const lookMs = 500;
-const lastMs = 253_402_300_799_999;
 const allTime = { startMs: 0, endMs: Infinity };
 
 interface Waiting {
@@ -147,7 +146,7 @@ export class QuestDbEventStore implements EventStore {
   }
 }
 
-/** In memory, about. */
+/** What a batch takes in memory, about. */
 function bytesOf({ events }: EventBatch): number {
   const rowBytes = 200;
   return events.reduce((sum, { metric, value }) => sum + rowBytes + metric.length + value.length, 0);
@@ -157,7 +156,7 @@ function check({ orgId, sourceId, events }: EventBatch): void {
   if (orgId === '' || sourceId === '') throw new Error('a batch of events names no organization or no source');
   for (const { metric, timestampMs } of events) {
     if (metric === '') throw new Error('an event names no metric');
-    if (!Number.isInteger(timestampMs) || timestampMs < 0 || timestampMs > lastMs)
+    if (!Number.isInteger(timestampMs) || timestampMs < 0 || timestampMs > maxTimestampMs)
       throw new Error('an event has a time outside of 1970 to 9999');
   }
 }

@@ -4,14 +4,14 @@ import { Delivery, Refused, RefusedRow, Signal, type LinePath } from './delivery
 import { Lines } from './lines.js';
 import type { Series, TagSet } from './series-names.js';
 
-/** So many live rows are sent before they are due. */
+/** When so many live rows wait, they are sent before they are due. */
 const fullRows = 50_000;
-/** Of rows that wait or are in flight. */
+/** Bytes of rows that wait or are in flight. */
 const maxBytes = 64 << 20;
 const lookMs = 500;
 const firstBytes = 1 << 16;
 const maxSpareBytes = 16 << 20;
-/** Of one commit: QuestDB rewrites each partition that late rows touch, and other commits wait meanwhile. */
+/** Partitions of one commit: QuestDB rewrites each one that late rows touch, and other commits wait meanwhile. */
 const maxPartitions = 50;
 /** From the beginning of one flush to that of the next. */
 const liveMs = { min: 1000, max: 5000 };
@@ -126,7 +126,7 @@ export class PointRows {
     private readonly names: NameRows,
     lease: Lease,
     partitionMs: number,
-    /** Called when what is held can no longer be written though nobody has ended this: at a `RefusedRow`, or want of memory. */
+    /** Called when what is held can no longer be written though `end` was not called: after a `RefusedRow`, or without memory. */
     lost: (cause: unknown) => void,
   ) {
     this.#late = new LateRows(partitionMs);

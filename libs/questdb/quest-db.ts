@@ -23,9 +23,9 @@ export interface QuestDbOptions {
   readonly pgUrl: string;
   /** Server time, Unix milliseconds. */
   readonly clock: () => number;
-  /** How new tables are cut; by day unless told otherwise. */
+  /** How new tables are cut; by day by default. */
   readonly partitioning?: Partitioning;
-  /** What QuestDB must do before it accepts rows; `sync` unless told otherwise. */
+  /** What QuestDB must do before it accepts rows; `sync` by default. */
   readonly commit?: CommitMode;
 }
 
@@ -46,7 +46,7 @@ interface Generation extends Stores {
   readonly layout: () => Promise<Layout>;
 }
 
-/** One that is live, one that is made beside it, and one that is being left: a writer of an earlier one holds memory for nothing. */
+/** The live generation, the one that is made beside it, and the one that readers are leaving. Writers of others hold memory for nothing. */
 const maxGenerations = 3;
 
 /** Opens no connection before the first question, so it works while the server is down. */

@@ -2,10 +2,10 @@ import { bucketStartMs } from '#model';
 import type { Series } from './series-names.js';
 
 const maxSources = 200;
-/** Of a source that is asked for together with others. */
+/** A source with more cells is asked for alone. */
 const maxCells = 64;
-/** A question opens every partition in its spans, at about 8 memory maps each, of which a process has 65,530. */
-const maxPartitions = 200;
+/** Partitions of one question: QuestDB opens each one in its spans, at about 8 memory maps, of which a process has 65,530. */
+export const maxPartitions = 200;
 
 /** A span of time [fromMs, toMs). */
 export interface Span {

@@ -7,7 +7,7 @@ import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
 
 /**
- * Of the series and sets of tags that a writer remembers. Two writers, of the generation that readers use and of one that is made beside
+ * Memory of the series and sets of tags that a writer knows. Two writers, of the generation that readers use and of one that is made beside
  * it, leave a third of the heap to all else.
  */
 const maxSeriesBytes = getHeapStatistics().heap_size_limit / 3;

@@ -1,4 +1,4 @@
-import { bucketStartMs, intervalMs, type Lease, type PointBatch, type SeriesRun, tagsKey } from '#model';
+import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun, tagsKey } from '#model';
 import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
 import { type Client, NameRows } from './client.js';
@@ -10,7 +10,6 @@ import { SeriesNames, type Source, symbolsText } from './series-names.js';
 import type { Sql } from './sql.js';
 import { type Layout, partitionMs, type Partitioning, type Tables } from './tables.js';
 
-const lastTimeMs = 253_402_300_799_999;
 const minuteMs = intervalMs['1m'];
 /** How far a clock may be ahead for its points to be live. */
 const aheadMs = 600_000;
@@ -150,7 +149,7 @@ interface Times {
 }
 
 /**
- * The times of a batch, after a look for what the store would take in silence and change: such a record is refused as a whole.
+ * The first and the last time of a batch. A batch with something that QuestDB would change without an error is refused as a whole.
  * @throws Error in words for the operator.
  */
 function checkedTimes({ orgId, sourceId, series }: PointBatch): Times {
@@ -163,7 +162,7 @@ function checkedTimes({ orgId, sourceId, series }: PointBatch): Times {
     for (let at = 0; at < value.length; at++) {
       const time = timestampMs[at]!;
       if (!Number.isFinite(value[at])) throw new Error('a point has a value that is no finite number');
-      if (!Number.isInteger(time) || time < 0 || time > lastTimeMs) throw new Error('a point has a time outside of 1970 to 9999');
+      if (!Number.isInteger(time) || time < 0 || time > maxTimestampMs) throw new Error('a point has a time outside of 1970 to 9999');
       if (time < first) first = time;
       if (time > last) last = time;
     }

@@ -1,14 +1,13 @@
-import { bucketStartMs, intervalMs, type Window } from '#model';
+import { bucketStartMs, intervalMs, maxTimestampMs, type Window } from '#model';
+import { maxPartitions } from './questions.js';
 import type { Sql } from './sql.js';
 import type { Tables } from './tables.js';
 
-/** A question opens every partition in its window, at about 8 memory maps each, of which a process has 65,530. */
-const maxPartitions = 200;
 const freshMs = 60_000;
 /** A window that cannot hold too many partitions of an hour is not cut. */
 const shortMs = maxPartitions * 3_600_000;
 
-const latestMs = 253_402_300_800_000;
+const endOfTimeMs = maxTimestampMs + 1;
 
 /** Cuts windows so that no question opens too many partitions at once. */
 export class Slices {
@@ -22,7 +21,7 @@ export class Slices {
   /** In order of time, without a gap. */
   async of(table: keyof Tables, { startMs, endMs }: Window): Promise<Window[]> {
     const from = Math.max(0, Math.ceil(startMs));
-    const to = Math.min(latestMs, Math.ceil(endMs));
+    const to = Math.min(endOfTimeMs, Math.ceil(endMs));
     if (from >= to) return [];
     if (to - from <= shortMs) return [{ startMs: from, endMs: to }];
     const cutsMs = (await this.#cutsOf(table)).filter((cutMs) => cutMs > from && cutMs < to);
@@ -50,5 +49,5 @@ export class Slices {
 
 /** A window as values for `ts >= … AND ts < …`: microseconds, of which a double has too few digits. */
 export function sqlWindow({ startMs, endMs }: Window): [string, string] {
-  return [`${Math.max(0, Math.ceil(startMs))}000`, `${Math.min(latestMs, Math.ceil(endMs))}000`];
+  return [`${Math.max(0, Math.ceil(startMs))}000`, `${Math.min(endOfTimeMs, Math.ceil(endMs))}000`];
 }

@@ -7,7 +7,7 @@ export type Value = string | number | null;
 export type Row = readonly unknown[];
 
 const connectMs = 900;
-const longestMs = 5000;
+const maxMs = 5000;
 /** How long nobody asks after an attempt that got no answer. */
 const restMs = 1000;
 const endMs = 1000;
@@ -21,7 +21,7 @@ const slowMs = 60_000;
 
 const patience: Patience = { ms: 10_000, silent: () => undefined };
 
-/** Answers come as text: numbers are made of all types that are numbers; `::long` fits as times are milliseconds. */
+/** The types whose text becomes a number; a `::long` fits into a double because times are milliseconds. */
 const int8 = 20;
 const float8 = 701;
 const numbers = new Set([int8, 21, 23, 700, float8]);
@@ -52,7 +52,7 @@ export class Sql {
       connectionString: url,
       max: Math.min(connections, maxConnections),
       connectionTimeoutMillis: connectMs,
-      query_timeout: longestMs,
+      query_timeout: maxMs,
       idleTimeoutMillis: keptMs,
       keepAlive: true,
       allowExitOnIdle: true,
@@ -64,7 +64,7 @@ export class Sql {
   }
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
-  async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = longestMs): Promise<R[]> {
+  async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = maxMs): Promise<R[]> {
     if (this.#closed || this.#waiting >= maxWaiting || performance.now() < this.#restUntilMs) throw unavailable();
     this.#waiting++;
     const askedMs = performance.now();
@@ -85,7 +85,7 @@ export class Sql {
     }
   }
 
-  /** Whether the last question was answered. When it was not, to ask here is also to ask there once more. */
+  /** Whether the last question was answered. When it was not, reading this also asks QuestDB again. */
   get answers(): boolean {
     if (!this.#answers) this.rows('SELECT 1').catch(() => undefined);
     return this.#answers;
@@ -107,8 +107,8 @@ export class Sql {
   }
 
   /**
-   * Statements one after the other, each of which may be done twice. What somebody else is just making is tried again, and silence
-   * for some seconds does not end what an operator waits for.
+   * Runs statements one after the other, each of which may run twice. A statement is tried again while another process makes the same thing,
+   * and through some seconds without an answer.
    */
   async run(statements: readonly string[], patient = patience): Promise<void> {
     for (const statement of statements) await this.patientRows(statement, [], patient);
@@ -134,7 +134,7 @@ export class Sql {
   }
 }
 
-/** No answer, or the one that somebody else is at it: not that the statement is wrong. To replace a view may be told that it is there. */
+/** Whether another attempt may work: there was no answer, or another process is making the same thing, such as a view that is replaced. */
 const mayPass = (error: unknown): boolean =>
   error instanceof TelemetryError && (!(error.cause instanceof DatabaseError) || /busy|already exists/.test(error.cause.message));
 

@@ -54,7 +54,7 @@ export class Rollups {
     return this.#states.some(({ stale, open }) => stale.size >= maxStale || open.closed.length >= maxWaiting);
   }
 
-  /** To be awaited before points of this time are added as live ones. */
+  /** Await this before adding live points of these times. */
   async know(fromMs: number, toMs: number): Promise<void> {
     for (const { level, known } of this.#states) {
       const { sizeMs } = level;

@@ -2,14 +2,14 @@ import type { Metric } from '#model';
 import type { Moment, StoredRow } from './compare.js';
 import type { Stores } from './generations.js';
 
-/** How long a command of an operator's goes on asking a store that does not answer. */
+/** How long an operator's command keeps asking a store that does not answer. */
 export interface Patience {
   readonly ms: number;
   /** Called after each attempt without an answer. */
   readonly silent: () => void;
 }
 
-/** A store that cannot be used as it is set up or as its tables are made: sentences that say what the operator can do. */
+/** A store that cannot be used because of its settings or its tables. The message says what the operator can do. */
 export class UnfitStore extends Error {}
 
 /**
@@ -25,7 +25,7 @@ export interface GenerationStore {
   open(generation: number): Stores;
   /**
    * Makes what the generation lacks; what an earlier version has made stays as it is. Rejects `store_unavailable`, at once when the database
-   * refuses, and after `patience` of silence (some seconds unless told otherwise); UnfitStore when the operator has to change something.
+   * refuses, and after `patience` of silence (some seconds by default); UnfitStore when the operator has to change something.
    */
   ensure(generation: number, patience?: Patience): Promise<void>;
   /** What readers and writers of a generation lack because an earlier version made it, as sentences. Rejects `store_unavailable`. */
@@ -48,6 +48,6 @@ export interface GenerationStore {
   readonly metrics: readonly Metric[];
   /** Takes no more. What was not checkpointed is only in the log. */
   close(): Promise<void>;
-  /** Ends where it stands, as the death of the process would. For tests. */
+  /** Ends at once, as if the process died. For tests. */
   crash(): Promise<void>;
 }

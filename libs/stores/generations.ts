@@ -25,7 +25,7 @@ export interface Generations {
   wanted(): readonly Generation[];
   /** Why writers of these generations have to wait, in words for the operator; undefined when they need not. */
   whyNotWritten(): string | undefined;
-  /** Calls `listener` after what is wanted has changed. Returns how to end that. */
+  /** Calls `listener` after what is wanted has changed. Returns a function that ends this. */
   changes(listener: () => void): () => void;
 }
 
