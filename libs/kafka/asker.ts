@@ -3,6 +3,15 @@ import type { Admin } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { answered, logUnavailable, reasonOf } from './trouble.js';
 
+/** Where a partition begins, and the offset of its next record. */
+export interface Extent {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The extents of the partitions of each topic, by topic as Kafka calls it and partition. */
+export type Extents = ReadonlyMap<string, readonly Extent[]>;
+
 interface Connected {
   readonly client: Client;
   readonly admin: Admin;
@@ -15,7 +24,7 @@ const answerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, longest: 1_000 };
 
-/** Asks the brokers, over one connection that is made again after each failure: what a client knows of them may be wrong by then. */
+/** Asks the brokers, over one client that is replaced after each failure: what it knows of the brokers may be wrong by then. */
 export class Asker {
   #connected: Promise<Connected> | undefined;
   #closed = false;
@@ -29,11 +38,26 @@ export class Asker {
       try {
         return await this.#askOnce(question);
       } catch (cause) {
-        // A broker that freezes has others beside it, and one that is asked for what has just moved knows better a moment later.
+        // Another broker may answer where one is frozen, and metadata may be stale for a moment after a leader change.
         if (this.#closed || performance.now() + ms > deadline) throw logUnavailable(`Kafka does not answer: ${reasonOf(cause)}.`, cause);
         await setTimeout(ms);
       }
     }
+  }
+
+  /** @param topics as Kafka calls them. */
+  async extentsOf(topics: readonly string[]): Promise<Extents> {
+    const found = topics.map(async (topic) => {
+      const partitions = await this.ask((admin) => admin.fetchTopicOffsets(topic));
+      return [topic, byPartition(partitions, ({ low, high }) => ({ low: Number(low), high: Number(high) }))] as const;
+    });
+    return new Map(await Promise.all(found));
+  }
+
+  /** The offsets that a group has committed, by topic and partition; -1 where it has none. Of all its topics when these are left out. */
+  async committedBy(group: string, topics?: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    const found = await this.ask((admin) => admin.fetchOffsets({ groupId: group, ...(topics && { topics: [...topics] }) }));
+    return new Map(found.map(({ topic, partitions }) => [topic, byPartition(partitions, ({ offset }) => Number(offset))]));
   }
 
   async close(): Promise<void> {
@@ -72,4 +96,10 @@ export class Asker {
       throw cause;
     }
   }
+}
+
+function byPartition<P extends { readonly partition: number }, T>(found: readonly P[], valueOf: (partition: P) => T): readonly T[] {
+  const values: T[] = [];
+  for (const one of found) values[one.partition] = valueOf(one);
+  return values;
 }

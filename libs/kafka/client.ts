@@ -1,9 +1,8 @@
+import { connect, type Socket } from 'node:net';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { Kafka, KafkaConfig } from 'kafkajs';
-import { lz4Decompress } from './compression/lz4.js';
-import { snappyDecompress } from './compression/snappy.js';
+import type { ISocketFactory, Kafka, KafkaConfig } from 'kafkajs';
+import { lz4Decompress, snappyDecompress } from './compression.js';
 import { kafkajs } from './kafkajs.js';
-import { Line } from './line.js';
 
 /** Where Kafka is and how to get in. */
 export interface KafkaAddress {
@@ -32,6 +31,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
 });
 
+const keepAliveMs = 60_000;
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
 /** @param retries after each failure; about ten seconds of them when left out. Whoever needs more begins anew, with a new client. */
@@ -59,3 +59,40 @@ function shuffled(brokers: readonly string[]): string[] {
     .sort(([a], [b]) => a - b)
     .map(([, broker]) => broker);
 }
+
+/** The connections of one client. Once the line is cut, nothing that the client still tries leaves this machine. */
+export class Line {
+  readonly #sockets = new Set<Socket>();
+  #isCut = false;
+
+  readonly open: ISocketFactory = ({ host, port, onConnect }) => {
+    const socket = connect({ host, port }, onConnect);
+    socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (this.#isCut) cut(socket);
+    return socket;
+  };
+
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) cut(socket);
+  }
+}
+
+function cut(socket: Socket): void {
+  const error = new Error('the line is cut');
+  if (socket.connecting) socket.destroy(error);
+  // Node cannot reset a socket that is just ending, and would never close it; the end takes only a moment.
+  else if (isEnding(socket)) socket.once('finish', () => cut(socket));
+  else {
+    // After an ordinary end the kernel would go on sending what is in its buffers, for minutes where the network is away.
+    socket.resetAndDestroy();
+    // kafkajs does not hear of a reset and would wait for answers.
+    socket.emit('error', error);
+  }
+}
+
+/** Whether the kernel has everything but the end of the stream. */
+const isEnding = ({ writableEnded, writableFinished, writableLength }: Socket): boolean =>
+  writableEnded && !writableFinished && writableLength === 0;

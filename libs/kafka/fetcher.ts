@@ -1,8 +1,8 @@
 import type { KafkaMessage } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
-import { placeName, type Place } from './group/assignment.js';
 import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from './kafkajs.js';
 import { Moment } from './moment.js';
+import { partitionName, type TopicPartition } from './topic-partition.js';
 import { answered, kafkaErrorOf, pause, within } from './trouble.js';
 
 /** What a fetch has brought of one partition. */
@@ -18,7 +18,7 @@ export interface Fetched {
 }
 
 /** A partition that somebody reads. */
-export interface Wanted extends Place {
+export interface Wanted extends TopicPartition {
   /** Offset of the next record to fetch. */
   readonly next: number;
   /** What was fetched and not yet taken. */
@@ -161,16 +161,16 @@ export class Fetcher {
    */
   async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
     const asked = new Moment();
-    const readers = Map.groupBy(due, placeName);
+    const readers = Map.groupBy(due, partitionName);
     const turns = Array.from(readers.values(), ([first]) => first!);
     const from = new Map(due.map((one) => [one, one.next]));
-    const isShared = due.some((one) => one.next !== readers.get(placeName(one))![0]!.next);
+    const isShared = due.some((one) => one.next !== readers.get(partitionName(one))![0]!.next);
     const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetchMs);
     let isNew = false;
     for (const { topicName, partitions } of responses) {
       for (const partition of partitions) {
         isNew ||= partition.messages.length > 0;
-        const [turn, ...others] = readers.get(placeName({ topic: topicName, partition: partition.partition }))!;
+        const [turn, ...others] = readers.get(partitionName({ topic: topicName, partition: partition.partition }))!;
         if (isShared && this.#wanted.delete(turn!)) this.#wanted.add(turn!);
         for (const one of [turn!, ...others.filter((it) => from.get(it) === from.get(turn!))])
           if (this.#wanted.has(one)) await one.fetched(this.#read(one, from.get(one)!, partition, asked, turns.length === 1));
@@ -190,7 +190,7 @@ export class Fetcher {
       const request = { maxWaitTime, minBytes: 1, maxBytes: fetchBytes, isolationLevel: readCommitted, topics };
       return await answered(answerMs, broker.fetch(request));
     } catch (error) {
-      const { name, topic, partition } = error as Error & Partial<Place>;
+      const { name, topic, partition } = error as Error & Partial<TopicPartition>;
       const one = name === 'KafkaJSOffsetOutOfRange' && wanted.find((it) => it.topic === topic && it.partition === partition);
       if (one && this.#wanted.has(one)) await one.outOfRange();
       throw error;
@@ -219,7 +219,7 @@ function behindAll({ messages }: FetchedPartition): number {
   return last ? Number(last.batchContext.firstOffset) + last.batchContext.lastOffsetDelta + 1 : 0;
 }
 
-function leaderOf(cluster: Cluster, { topic, partition }: Place): string | undefined {
+function leaderOf(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
   return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
 }
 

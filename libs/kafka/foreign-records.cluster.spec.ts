@@ -8,7 +8,7 @@ import { newClient, type Client } from './client.js';
 import { kafkajs } from './kafkajs.js';
 import { openKafka, type KafkaStorage } from './open-kafka.js';
 import { testOptions } from './open-test-log.js';
-import { setOffsets } from './set-offsets.js';
+import { setOffsets } from './groups.js';
 
 const seen = (sourceId: string): Entry<Source> => entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs: 1 });
 

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, ConsumerGroupJoinEvent } from 'kafkajs';
 import {
   letterTopicOf,
   MoveRefused,
@@ -10,16 +10,15 @@ import {
   type Progress,
   type Start,
 } from '#log';
-import type { Asker } from './asker.js';
-import type { KafkaAddress } from './client.js';
-import { committedBy, extentsOf, type Extents } from './offsets.js';
-import { setOffsets } from './set-offsets.js';
-
-/** Where topics begin and end, by topic as Kafka calls it and partition. */
-export type Ends = Extents;
+import type { Asker, Extents } from './asker.js';
+import { newClient, type KafkaAddress } from './client.js';
+import { assigner } from './assigner.js';
+import type { TopicPartition } from './topic-partition.js';
+import { logUnavailable, within } from './trouble.js';
 
 /** Kafka's codes for a group that has members, and for one that is not there. */
 const left: readonly number[] = [68, 69];
+const joinMs = 30_000;
 
 /** The consumer groups of a Kafka, seen from outside. All of it rejects `log_unavailable`. */
 export class KafkaGroups implements Groups {
@@ -34,11 +33,8 @@ export class KafkaGroups implements Groups {
   }
 
   /** Where topics end now. */
-  ends(topics: readonly string[]): Promise<Ends> {
-    return extentsOf(
-      this.asker,
-      topics.map((topic) => this.prefix + topic),
-    );
+  ends(topics: readonly string[]): Promise<Extents> {
+    return this.asker.extentsOf(topics.map((topic) => this.prefix + topic));
   }
 
   /**
@@ -58,8 +54,8 @@ export class KafkaGroups implements Groups {
   }
 
   /** Every partition up to these ends, whether or not the group has read of it. */
-  async progress(group: string, ends: Ends): Promise<readonly Progress[]> {
-    const committed = await committedBy(this.asker, this.prefix + group, [...ends.keys()]);
+  async progress(group: string, ends: Extents): Promise<readonly Progress[]> {
+    const committed = await this.asker.committedBy(this.prefix + group, [...ends.keys()]);
     return Array.from(ends, ([topic, extents]) =>
       extents.map(({ low, high }, partition) => {
         const offset = Math.max(low, committed.get(topic)?.[partition] ?? 0);
@@ -111,7 +107,7 @@ export class KafkaGroups implements Groups {
       throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
     const topics = await this.#topicsOf(group);
     if (topics.length === 0) throw new MoveRefused(`The group ${group} reads none of the topics of this service.`);
-    const [extents, committed] = await Promise.all([extentsOf(this.asker, topics), committedBy(this.asker, id, topics)]);
+    const [extents, committed] = await Promise.all([this.asker.extentsOf(topics), this.asker.committedBy(id, topics)]);
     const moved = topics.map(async (topic) => {
       const starts = await this.asker.ask((admin) => startsIn(admin, topic, to));
       return extents.get(topic)!.map(({ low }, partition) => {
@@ -132,11 +128,8 @@ export class KafkaGroups implements Groups {
   /** Those of our topics that a group has committed offsets of, as Kafka calls them: others may keep offsets in the same Kafka. */
   async #topicsOf(group: string): Promise<readonly string[]> {
     const ours = new Set(this.#all.map(({ name }) => this.prefix + name));
-    const found = await this.asker.ask((admin) => admin.fetchOffsets({ groupId: this.prefix + group }));
-    return found
-      .map(({ topic }) => topic)
-      .filter((topic) => ours.has(topic))
-      .toSorted();
+    const committed = await this.asker.committedBy(this.prefix + group);
+    return [...committed.keys()].filter((topic) => ours.has(topic)).toSorted();
   }
 }
 
@@ -147,4 +140,35 @@ async function startsIn(admin: Admin, topic: string, to: Start): Promise<(partit
   const found = await admin.fetchTopicOffsetsByTimestamp(topic, to.timestampMs);
   const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
   return (partition) => offsets.get(partition) ?? 0;
+}
+
+/** Commits offsets, back or forth, as the only member of a group for a moment. Rejects MoveRefused when the group has other members. */
+export async function setOffsets(
+  address: KafkaAddress,
+  group: string,
+  offsets: readonly (TopicPartition & { readonly offset: number; readonly metadata?: string })[],
+): Promise<void> {
+  const topics = [...new Set(offsets.map(({ topic }) => topic))];
+  const client = newClient(address);
+  const consumer = client.kafka.consumer({
+    groupId: group,
+    maxWaitTimeInMs: 100,
+    partitionAssigners: [assigner(() => true)],
+    allowAutoTopicCreation: false,
+  });
+  try {
+    const joined = new Promise<ConsumerGroupJoinEvent>((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
+    await consumer.connect();
+    await consumer.subscribe({ topics, fromBeginning: true });
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async (payload) => void payload.pause() });
+    const event = await within(joinMs, joined);
+    if (!event) throw logUnavailable('The group cannot be joined now.');
+    const given = event.payload.memberAssignment;
+    if (!offsets.every(({ topic, partition }) => given[topic]?.includes(partition)))
+      throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
+    await consumer.commitOffsets(offsets.map((it) => ({ ...it, offset: String(it.offset) })));
+  } finally {
+    await within(joinMs, consumer.disconnect());
+    client.cut();
+  }
 }

@@ -1,13 +1,11 @@
 import type { Message, Producer } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { kafkajs } from './kafkajs.js';
+import { partitionName, type TopicPartition } from './topic-partition.js';
 import { answered } from './trouble.js';
 
 /** Records of one partition, in order. */
-export interface Sending {
-  /** As Kafka calls it. */
-  readonly topic: string;
-  readonly partition: number;
+export interface Sending extends TopicPartition {
   readonly messages: readonly Message[];
 }
 
@@ -61,8 +59,8 @@ export class GuardedProducer {
   async #send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
     this.#producer ??= await this.#connect();
     const answer = await answered(sendMs, this.#producer.sendBatch(request(sendings)));
-    const written = new Set(answer.map(({ topicName, partition }) => placeName(topicName, partition)));
-    return sendings.filter(({ topic, partition }) => !written.has(placeName(topic, partition)));
+    const written = new Set(answer.map(({ topicName, partition }) => partitionName({ topic: topicName, partition })));
+    return sendings.filter((sending) => !written.has(partitionName(sending)));
   }
 
   async #connect(): Promise<Producer> {
@@ -80,8 +78,6 @@ export class GuardedProducer {
     return producer;
   }
 }
-
-const placeName = (topic: string, partition: number): string => `${partition} ${topic}`;
 
 function request(sendings: readonly Sending[]): Parameters<Producer['sendBatch']>[0] {
   const byTopic = Map.groupBy(sendings, ({ topic }) => topic);

@@ -1,12 +1,11 @@
 import { LogGap, type AnyTopic, type Following, type FollowOptions } from '#log';
 import { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
-import type { Asker } from './asker.js';
+import type { Asker, Extent, Extents } from './asker.js';
 import type { Fetched, Fetcher, Wanted } from './fetcher.js';
-import { Lane } from './group/lane.js';
+import { Lane } from './lane.js';
 import { Moment } from './moment.js';
-import { extentsOf, type Extent, type Extents } from './offsets.js';
-import { tombstoneMsOf } from './topic-settings.js';
+import { settingsOf } from './topic-settings.js';
 import { logUnavailable, untilDone } from './trouble.js';
 
 export interface FollowingParts {
@@ -78,10 +77,7 @@ export class KafkaFollowing implements Following {
   }
 
   #extents(): Promise<Extents> {
-    return extentsOf(
-      this.parts.asker,
-      this.options.topics.map(({ name }) => this.parts.prefix + name),
-    );
+    return this.parts.asker.extentsOf(this.options.topics.map(({ name }) => this.parts.prefix + name));
   }
 
   #starts(topic: AnyTopic, extents: readonly Extent[]): readonly Start[] {
@@ -191,7 +187,8 @@ class Tombstones {
     const silentMs = heard.agoMs();
     if (!this.#asked || (silentMs > doubtMs && this.#asked.agoMs() > doubtMs)) {
       const asked = new Moment();
-      this.#keptMs = await tombstoneMsOf(this.asker, this.topic);
+      const settings = await this.asker.ask((admin) => settingsOf(admin, [this.topic]));
+      this.#keptMs = Number(settings.get(this.topic)?.all.get('delete.retention.ms') ?? 0);
       this.#asked = asked;
     }
     return silentMs > this.#keptMs / 2;
@@ -266,7 +263,7 @@ class Tail implements Wanted {
   /** A broker that is asked just after it has become or ceased to be the leader may know too little: it is asked twice. */
   async outOfRange(): Promise<void> {
     const { asker } = this.options;
-    const extent = (await extentsOf(asker, [this.name])).get(this.name)?.[this.partition];
+    const extent = (await asker.extentsOf([this.name])).get(this.name)?.[this.partition];
     if (!extent) return;
     if (this.next < extent.low) return this.#gap();
     if (this.next <= extent.high) return;

@@ -22,8 +22,6 @@ import { GuardedProducer } from './guarded-producer.js';
 import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
-import { partitionsOf } from './names.js';
-import { extentsOf } from './offsets.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
@@ -89,7 +87,7 @@ export class KafkaLog implements RecordLog {
     if (isDeadLetters(topic) && (await this.#parked.has(topic, headers))) return;
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const parked = isDeadLetters(topic) ? fitting(key, value, headers) : ([key, value, headers] as const);
-    await this.queue.add([this.#outgoing(topic, partitionsOf(topic, this.options.topics), ...parked)]);
+    await this.queue.add([this.#outgoing(topic, this.#partitionsOf(topic), ...parked)]);
     if (isDeadLetters(topic)) this.#parked.add(topic, headers);
   }
 
@@ -146,7 +144,7 @@ export class KafkaLog implements RecordLog {
   /** Others park too, such as the member that had a partition before. */
   async #newest(letters: string): Promise<Span> {
     const name = this.#prefix + letters;
-    const [extent] = (await extentsOf(this.options.asker, [name])).get(name)!;
+    const [extent] = (await this.options.asker.extentsOf([name])).get(name)!;
     const { low, high } = extent!;
     return { from: Math.max(low, high - maxKnownLetters), to: high };
   }
@@ -158,6 +156,14 @@ export class KafkaLog implements RecordLog {
     );
     if (!codec) throw logUnavailable('The log cannot be reached yet.');
     return codec;
+  }
+
+  /** Dead letters are few and have one partition. */
+  #partitionsOf(name: string): number {
+    if (isDeadLetters(name)) return 1;
+    const topic = this.options.topics.find((it) => it.name === name);
+    if (!topic) throw new Error(`there is no topic ${name}`);
+    return topic.partitions;
   }
 
   #outgoing(topic: string, partitions: number, key: string, value: Buffer | null, headers: Headers = {}): Outgoing {

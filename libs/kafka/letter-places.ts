@@ -1,7 +1,7 @@
 import { redriveGroup, RedriveRefused, type LetterPlace, type LetterPlaces } from '#log';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { setOffsets } from './set-offsets.js';
+import { setOffsets } from './groups.js';
 
 /** Keeps which letters were sent back as the offset of a group, with the single ones beside it: Kafka takes 4,096 bytes there. */
 export class KafkaLetterPlaces implements LetterPlaces {

@@ -2,13 +2,11 @@ import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import type { Message } from 'kafkajs';
 import { Histogram, TelemetryError } from '#model';
 import type { GuardedProducer, Sending } from './guarded-producer.js';
+import { partitionName, type TopicPartition } from './topic-partition.js';
 import { kafkaErrorOf, lasts, logUnavailable, patienceMs, type Failure } from './trouble.js';
 
 /** A record on its way. */
-export interface Outgoing {
-  /** As Kafka calls it. */
-  readonly topic: string;
-  readonly partition: number;
+export interface Outgoing extends TopicPartition {
   readonly message: Message;
   readonly bytes: number;
 }
@@ -134,7 +132,7 @@ export class SendQueue {
     let [n, bytes] = [0, 0];
     for (; n < this.#waiting.length && bytes < groupBytes; n++) {
       const item = this.#waiting[n]!;
-      const place = `${item.partition} ${item.topic}`;
+      const place = partitionName(item);
       const size = (sizes.get(place) ?? 0) + item.bytes;
       const part = parts.get(place);
       if (part && size > partBytes) break;

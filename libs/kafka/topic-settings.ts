@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { isDeadLetters, type AnyTopic } from '#log';
-import type { Asker } from './asker.js';
 import { kafkajs } from './kafkajs.js';
 
 /** A setting that a topic is made with. */
@@ -114,10 +113,4 @@ export async function setSettings(admin: Admin, topic: string, settings: Readonl
     if (own?.size === settings.size && [...settings].every(([name, value]) => own.get(name) === value)) return;
     await setTimeout(ms);
   }
-}
-
-/** How long a compacted topic keeps a tombstone at least, milliseconds. */
-export async function tombstoneMsOf(asker: Asker, topic: string): Promise<number> {
-  const found = await asker.ask((admin) => settingsOf(admin, [topic]));
-  return Number(found.get(topic)?.all.get('delete.retention.ms') ?? 0);
 }

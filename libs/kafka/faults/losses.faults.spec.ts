@@ -12,7 +12,6 @@ import { Asker } from '../asker.js';
 import { newClient, type Client } from '../client.js';
 import { GuardedProducer, type Sending } from '../guarded-producer.js';
 import { KafkaLog } from '../kafka-log.js';
-import { extentsOf } from '../offsets.js';
 import { SendQueue } from '../send-queue.js';
 
 const partitions = Array.from({ length: 12 }, (_, n) => n);
@@ -81,7 +80,7 @@ describeOnOwnServers('three brokers', () => {
 
   /** Records in each partition. */
   async function counts(through = asker): Promise<number[]> {
-    return (await extentsOf(through, [topic])).get(topic)!.map(({ high }) => high);
+    return (await through.extentsOf([topic])).get(topic)!.map(({ high }) => high);
   }
 
   /** What the topic holds, read by kafkajs alone. */

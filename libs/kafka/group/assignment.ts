@@ -1,11 +1,6 @@
+import { partitionName, type TopicPartition } from '../topic-partition.js';
 import type { MemberLease } from './member-lease.js';
-import type { Lane } from './lane.js';
-
-/** A partition of a topic, as Kafka calls it. */
-export interface Place {
-  readonly topic: string;
-  readonly partition: number;
-}
+import type { Lane } from '../lane.js';
 
 /** What may wait for a slow receiver, over all partitions. */
 const waitingBytes = 16 << 20;
@@ -18,7 +13,7 @@ export class Assignment {
   #isOpen = false;
 
   constructor(
-    readonly places: readonly Place[],
+    readonly places: readonly TopicPartition[],
     readonly lease: MemberLease,
     /** Resolves when what was handed over under the assignment before this one has been dealt with. */
     readonly before: Promise<void>,
@@ -45,13 +40,13 @@ export class Assignment {
     return Math.max(leastLaneBytes, waitingBytes - heldBytes);
   }
 
-  open(laneOf: (place: Place) => Lane): void {
-    for (const place of this.places) this.#lanes.set(placeName(place), laneOf(place));
+  open(laneOf: (place: TopicPartition) => Lane): void {
+    for (const place of this.places) this.#lanes.set(partitionName(place), laneOf(place));
     this.#isOpen = true;
   }
 
-  lane(place: Place): Lane | undefined {
-    return this.isOpen ? this.#lanes.get(placeName(place)) : undefined;
+  lane(place: TopicPartition): Lane | undefined {
+    return this.isOpen ? this.#lanes.get(partitionName(place)) : undefined;
   }
 
   /** Hands over nothing more; what was handed over is not ours any more. */
@@ -71,5 +66,3 @@ export class Assignment {
     await Promise.all([...this.lanes].map((lane) => lane.settled()));
   }
 }
-
-export const placeName = ({ topic, partition }: Place): string => `${partition} ${topic}`;

@@ -1,10 +1,9 @@
 import type { AnyTopic, ConsumerOptions, Position, Subscription } from '#log';
 import type { AvroCodec } from '#topics';
-import type { Asker } from '../asker.js';
+import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
-import { committedBy, extentsOf, type Extent } from '../offsets.js';
+import type { TopicPartition } from '../topic-partition.js';
 import { complaint, logUnavailable } from '../trouble.js';
-import type { Place } from './assignment.js';
 import { Member, type CommitStart } from './member.js';
 
 export interface GroupOptions {
@@ -67,7 +66,7 @@ export class GroupSubscription implements Subscription {
   }
 
   async caughtUp(): Promise<void> {
-    await this.#member.reached(await extentsOf(this.#asker, this.#names));
+    await this.#member.reached(await this.#asker.extentsOf(this.#names));
   }
 
   async lag(): Promise<number> {
@@ -94,12 +93,12 @@ export class GroupSubscription implements Subscription {
   }
 
   /** @param commitEnd given where the group begins at the end: it commits that first, so that nothing is missed before its own first commit. */
-  async #startsAt(places: readonly Place[], commitEnd?: CommitStart): Promise<(place: Place) => number> {
+  async #startsAt(places: readonly TopicPartition[], commitEnd?: CommitStart): Promise<(place: TopicPartition) => number> {
     if (places.length === 0) return () => 0;
     const [extents, committed] = await this.#offsets();
-    const extent = ({ topic, partition }: Place): Extent => extents.get(topic)?.[partition] ?? { low: 0, high: 0 };
-    const wanted = ({ topic, partition }: Place): number => committed.get(topic)?.[partition] ?? -1;
-    const isShrunk = (place: Place): boolean => wanted(place) > extent(place).high;
+    const extent = ({ topic, partition }: TopicPartition): Extent => extents.get(topic)?.[partition] ?? { low: 0, high: 0 };
+    const wanted = ({ topic, partition }: TopicPartition): number => committed.get(topic)?.[partition] ?? -1;
+    const isShrunk = (place: TopicPartition): boolean => wanted(place) > extent(place).high;
     const fresh = commitEnd ? places.filter((place) => wanted(place) < 0) : [];
     if (fresh.length > 0) {
       await commitEnd!(fresh.map((place) => ({ ...place, offset: extent(place).high })));
@@ -110,14 +109,14 @@ export class GroupSubscription implements Subscription {
     return (place) => (isShrunk(place) ? extent(place).low : Math.max(extent(place).low, wanted(place)));
   }
 
-  #tellShrunk({ topic, partition }: Place): void {
+  #tellShrunk({ topic, partition }: TopicPartition): void {
     const what = `partition ${partition} of ${topic} ends before what the group ${this.#group} has read of it: Kafka has lost records`;
     this.options.report(`${what}, and the group reads the partition from its beginning`);
   }
 
   /** What is committed is asked for first, so that it is not beyond an end that was asked for before. */
-  async #offsets(): Promise<[Awaited<ReturnType<typeof extentsOf>>, Awaited<ReturnType<typeof committedBy>>]> {
-    const committed = await committedBy(this.#asker, this.#group, this.#names);
-    return [await extentsOf(this.#asker, this.#names), committed];
+  async #offsets(): Promise<readonly [Extents, Awaited<ReturnType<Asker['committedBy']>>]> {
+    const committed = await this.#asker.committedBy(this.#group, this.#names);
+    return [await this.#asker.extentsOf(this.#names), committed];
   }
 }

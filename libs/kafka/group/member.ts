@@ -3,10 +3,11 @@ import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import type { KafkaAddress } from '../client.js';
-import type { Extents } from '../offsets.js';
+import type { Extents } from '../asker.js';
 import { failing, logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
-import { Assignment, type Place } from './assignment.js';
-import { Lane, type Fetched, type Receiver } from './lane.js';
+import type { TopicPartition } from '../topic-partition.js';
+import { Assignment } from './assignment.js';
+import { Lane, type Fetched, type Receiver } from '../lane.js';
 import { MemberLease } from './member-lease.js';
 import { rebalanceMsOf, Session } from './session.js';
 
@@ -20,11 +21,11 @@ export interface MemberOptions {
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
   /** Offsets to begin with. A rejection is tried again. */
-  readonly startsAt: (places: readonly Place[], commit: CommitStart) => Promise<(place: Place) => number>;
+  readonly startsAt: (places: readonly TopicPartition[], commit: CommitStart) => Promise<(place: TopicPartition) => number>;
   /** What to do with the records of one assignment. */
   readonly receiver: (assignment: Assignment) => Receiver;
   /** A partition ends before what was read of it; the member begins anew. */
-  readonly shrunk: (place: Place) => void;
+  readonly shrunk: (place: TopicPartition) => void;
 }
 
 /** Commits where partitions begin that were given a moment ago. */
@@ -242,7 +243,7 @@ export class Member {
     this.#progress();
   }
 
-  #lanes({ consumer }: Session, assignment: Assignment, startOf: (place: Place) => number): (place: Place) => Lane {
+  #lanes({ consumer }: Session, assignment: Assignment, startOf: (place: TopicPartition) => number): (place: TopicPartition) => Lane {
     const { topics, codec } = this.options;
     const receiver = this.options.receiver(assignment);
     return (place) => {
@@ -272,7 +273,7 @@ export class Member {
   }
 
   /** The lane of that place, if what was fetched is what it waits for; otherwise that is fetched again. */
-  #laneOf(session: Session, place: Place, fetched: Fetched): Lane | undefined {
+  #laneOf(session: Session, place: TopicPartition, fetched: Fetched): Lane | undefined {
     const lane = this.#assignmentOf(session)?.lane(place);
     if (!lane || lane.accepts(fetched)) return lane;
     session.consumer.seek({ ...place, offset: String(lane.next) });

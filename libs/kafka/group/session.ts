@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Position } from '#log';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
+import type { TopicPartition } from '../topic-partition.js';
 import { within } from '../trouble.js';
-import { assigner } from './assigner.js';
-import type { Place } from './assignment.js';
-import type { Fetched } from './lane.js';
+import { assigner } from '../assigner.js';
+import type { Fetched } from '../lane.js';
 
 export interface SessionOptions {
   readonly address: KafkaAddress;
@@ -27,7 +27,7 @@ export interface SessionEvents {
   heard(): void;
   fetched(batch: EachBatchPayload): void;
   /** Nothing but marks of transactions, which nobody is given, stood in what was fetched, up to that offset. */
-  skipped(place: Place, fetched: Fetched, next: number): void;
+  skipped(place: TopicPartition, fetched: Fetched, next: number): void;
   /** Nothing comes any more. */
   crashed(error: Error): void;
 }

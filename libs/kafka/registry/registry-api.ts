@@ -1,5 +1,5 @@
+import { TelemetryError } from '#model';
 import { logUnavailable, reasonOf } from '../trouble.js';
-import { Circuit } from './circuit.js';
 
 export interface RegistryAddress {
   /** Base of the Confluent-compatible API, such as `http://127.0.0.1:8081`. */
@@ -14,6 +14,7 @@ interface Refusal {
 }
 
 const answerMs = 5_000;
+const pauseMs = 1_000;
 const noSuchSchema = 40403;
 
 /** An answer of the registry that another attempt would get again. */
@@ -92,5 +93,27 @@ async function twiceOnConflict<T>(call: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof RegistryRefusal && error.status === 409) return call();
     throw error;
+  }
+}
+
+/** While something does not answer, it is asked one thing at a time, a second after the last failure: whoever else asks is refused at once. */
+class Circuit {
+  #failure: TelemetryError | undefined;
+  #againMs = 0;
+
+  /** Rejects as the question does, or as the last one that was not answered did. A refusal is an answer. */
+  async ask<T>(question: () => Promise<T>): Promise<T> {
+    if (this.#failure && performance.now() < this.#againMs) throw this.#failure;
+    // Until this one has an answer, nobody else asks.
+    if (this.#failure) this.#againMs = Infinity;
+    try {
+      const answer = await question();
+      this.#failure = undefined;
+      return answer;
+    } catch (error) {
+      this.#failure = error instanceof TelemetryError && error.retryable ? error : undefined;
+      this.#againMs = performance.now() + pauseMs;
+      throw error;
+    }
   }
 }

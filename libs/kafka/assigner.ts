@@ -1,5 +1,5 @@
 import type { PartitionAssigner } from 'kafkajs';
-import { kafkajs } from '../kafkajs.js';
+import { kafkajs } from './kafkajs.js';
 
 const { MemberAssignment, MemberMetadata } = kafkajs.AssignerProtocol;
 const name = 'headwater';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { lz4Decompress } from './lz4.js';
-import { snappyDecompress } from './snappy.js';
+import { lz4Decompress, snappyDecompress } from './compression.js';
 
 const bytesOf = (base64: string): Buffer => Buffer.from(base64, 'base64');
 const javaSnappy = bytesOf(
