@@ -1,4 +1,5 @@
 import type { KafkaMessage } from 'kafkajs';
+import { Bell } from './bell.js';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from './kafkajs.js';
 import { Moment } from './moment.js';
@@ -221,18 +222,4 @@ function behindAll({ messages }: FetchedPartition): number {
 
 function leaderOf(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
   return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
-}
-
-/** Wakes those who wait for it to ring. */
-class Bell {
-  #ringing = Promise.withResolvers<void>();
-
-  next(): Promise<void> {
-    return this.#ringing.promise;
-  }
-
-  ring(): void {
-    this.#ringing.resolve();
-    this.#ringing = Promise.withResolvers();
-  }
 }

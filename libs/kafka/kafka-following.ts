@@ -2,6 +2,7 @@ import { LogGap, type AnyTopic, type Following, type FollowOptions } from '#log'
 import { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import type { Asker, Extent, Extents } from './asker.js';
+import { Bell } from './bell.js';
 import type { Fetched, Fetcher, Wanted } from './fetcher.js';
 import { Lane } from './lane.js';
 import { Moment } from './moment.js';
@@ -27,7 +28,7 @@ export class KafkaFollowing implements Following {
   readonly #opened: Promise<void>;
   #tails: readonly Tail[] = [];
   #isOpen = false;
-  #waiters: (() => void)[] = [];
+  readonly #progress = new Bell();
   #why: Error = logUnavailable('The log is not read any more.');
 
   constructor(
@@ -44,7 +45,7 @@ export class KafkaFollowing implements Following {
     const isDone = (): boolean => this.#tails.every((tail) => tail.taken >= Math.min(tail.end, endOf(ends, tail)));
     while (!isDone()) {
       if (this.#ended.signal.aborted) throw this.#why;
-      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+      await this.#progress.next();
     }
   }
 
@@ -66,14 +67,28 @@ export class KafkaFollowing implements Following {
     const codec = await this.parts.codec;
     const extents = await untilDone(signal, () => this.#extents());
     if (!extents || signal.aborted) throw this.#why;
-    const { prefix, asker } = this.parts;
+    const { prefix, asker, fetcher } = this.parts;
+    const reading: Reading = {
+      prefix,
+      asker,
+      codec,
+      options: this.options,
+      began: this.#began,
+      ended: signal,
+      progress: (tail) => {
+        if (tail.next >= tail.end) fetcher.remove([tail]);
+        fetcher.taken();
+        this.#progress.ring();
+      },
+      lost: (error) => this.#stop(error),
+    };
     this.#tails = this.options.topics.flatMap((topic) => {
       const tombstones = new Tombstones(asker, prefix + topic.name);
-      return this.#starts(topic, extents.get(prefix + topic.name)!).map((start) => this.#tail(start, tombstones, codec));
+      return this.#starts(topic, extents.get(prefix + topic.name)!).map((start) => new Tail(reading, tombstones, start));
     });
     this.#isOpen = true;
-    this.parts.fetcher.add(this.#tails.filter((tail) => tail.next < tail.end));
-    this.#progress();
+    fetcher.add(this.#tails.filter((tail) => tail.next < tail.end));
+    this.#progress.ring();
   }
 
   #extents(): Promise<Extents> {
@@ -91,39 +106,6 @@ export class KafkaFollowing implements Following {
     });
   }
 
-  #tail({ topic, partition, from, extent }: Start, tombstones: Tombstones, codec: AvroCodec): Tail {
-    const { take, unreadable, to, asBytes } = this.options;
-    const { prefix, asker, fetcher } = this.parts;
-    const tail: Tail = new Tail({
-      name: prefix + topic.name,
-      topic,
-      partition,
-      codec,
-      from,
-      end: to === 'end' ? extent.high : Infinity,
-      low: extent.low,
-      began: this.#began,
-      asker,
-      tombstones,
-      asBytes,
-      receiver: { take, unreadable },
-      ended: this.#ended.signal,
-      progress: () => {
-        if (tail.next >= tail.end) fetcher.remove([tail]);
-        fetcher.taken();
-        this.#progress();
-      },
-      lost: (error) => this.#stop(error),
-    });
-    return tail;
-  }
-
-  #progress(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const wake of waiters) wake();
-  }
-
   #stop(error: Error): void {
     if (this.#ended.signal.aborted) return;
     this.#why = error;
@@ -136,7 +118,7 @@ export class KafkaFollowing implements Following {
     this.#ended.abort();
     this.parts.fetcher.remove(this.#tails);
     this.parts.ended(this);
-    this.#progress();
+    this.#progress.ring();
   }
 }
 
@@ -147,26 +129,18 @@ interface Start {
   readonly extent: Extent;
 }
 
-const endOf = (ends: Extents, { name, partition }: Tail): number => ends.get(name)?.[partition]?.high ?? 0;
+const endOf = (ends: Extents, { topic, partition }: Tail): number => ends.get(topic)?.[partition]?.high ?? 0;
 
-interface TailOptions {
-  readonly name: string;
-  readonly topic: AnyTopic;
-  readonly partition: number;
+/** What all tails of one following share. */
+interface Reading extends Pick<FollowingParts, 'prefix' | 'asker'> {
   readonly codec: AvroCodec;
-  readonly from: number;
-  /** Offset after the last record that is wanted. */
-  readonly end: number;
-  /** The first offset that the partition has. */
-  readonly low: number;
-  /** When the reading began. */
+  readonly options: FollowOptions;
   readonly began: Moment;
-  readonly asker: Asker;
-  readonly tombstones: Tombstones;
-  readonly asBytes: boolean | undefined;
-  readonly receiver: Pick<FollowOptions, 'take' | 'unreadable'>;
+  /** Aborted when nothing more is to be handed over. */
   readonly ended: AbortSignal;
-  readonly progress: () => void;
+  /** A tail has handed something over. */
+  readonly progress: (tail: Tail) => void;
+  /** What was missed, or why nothing more can be read. */
   readonly lost: (error: Error) => void;
 }
 
@@ -199,6 +173,7 @@ class Tombstones {
 class Tail implements Wanted {
   readonly topic: string;
   readonly partition: number;
+  /** Offset after the last record that is wanted. */
   readonly end: number;
   readonly #lane: Lane;
   /** When everything that was there had surely been taken. */
@@ -209,21 +184,23 @@ class Tail implements Wanted {
   /** Where a broker had nothing when it was asked first. */
   #doubted: number | undefined;
 
-  constructor(private readonly options: TailOptions) {
-    const { name, topic, partition, end, from, began, codec, receiver, ended, asBytes, progress } = options;
-    this.topic = name;
+  constructor(
+    private readonly reading: Reading,
+    private readonly tombstones: Tombstones,
+    private readonly start: Start,
+  ) {
+    const { prefix, codec, began, ended, options } = reading;
+    const { topic, partition, from, extent } = start;
+    this.topic = prefix + topic.name;
     this.partition = partition;
-    this.end = end;
+    this.end = options.to === 'end' ? extent.high : Infinity;
     this.#heard = began;
-    const onProgress = (): void => {
+    const progress = (): void => {
       this.#hear();
-      progress();
+      reading.progress(this);
     };
-    this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver, ended, progress: onProgress, shrunk: () => undefined });
-  }
-
-  get name(): string {
-    return this.topic;
+    const { asBytes } = options;
+    this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver: options, ended, progress, shrunk: () => undefined });
   }
 
   get next(): number {
@@ -251,8 +228,8 @@ class Tail implements Wanted {
   }
 
   async fetched({ messages, next, low, high, asked }: Fetched): Promise<void> {
-    const { topic, tombstones } = this.options;
-    if (topic.cleanup === 'compact' && (low > this.options.low || (await tombstones.mayBeGone(this.#heard)))) return this.#gap();
+    const { topic, extent } = this.start;
+    if (topic.cleanup === 'compact' && (low > extent.low || (await this.tombstones.mayBeGone(this.#heard)))) return this.#gap();
     this.#doubted = undefined;
     this.#high = high;
     this.#hearing ??= { moment: asked, high };
@@ -262,18 +239,17 @@ class Tail implements Wanted {
 
   /** A broker that is asked just after it has become or ceased to be the leader may know too little: it is asked twice. */
   async outOfRange(): Promise<void> {
-    const { asker } = this.options;
-    const extent = (await asker.extentsOf([this.name])).get(this.name)?.[this.partition];
+    const extent = (await this.reading.asker.extentsOf([this.topic])).get(this.topic)?.[this.partition];
     if (!extent) return;
     if (this.next < extent.low) return this.#gap();
     if (this.next <= extent.high) return;
     const isSure = this.#doubted === this.next;
     this.#doubted = this.next;
-    if (isSure) this.options.lost(new TelemetryError('log_corrupt', `${this.name}/${this.partition} ends before what was read of it.`));
+    if (isSure) this.reading.lost(new TelemetryError('log_corrupt', `${this.topic}/${this.partition} ends before what was read of it.`));
   }
 
   #gap(): void {
-    this.options.lost(new LogGap(`records of ${this.name}/${this.partition} may have been missed`));
+    this.reading.lost(new LogGap(`records of ${this.topic}/${this.partition} may have been missed`));
   }
 
   #hear(): void {

@@ -4,7 +4,8 @@ import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { complaint, logUnavailable } from '../trouble.js';
-import { Member, type CommitStart } from './member.js';
+import type { CommitStart } from './assignment.js';
+import { Member } from './member.js';
 
 export interface GroupOptions {
   readonly address: KafkaAddress;
@@ -40,15 +41,15 @@ export class GroupSubscription implements Subscription {
       topics: this.#topics,
       codec,
       sessionMs,
-      startsAt: (places, commit) => this.#startsAt(places, from === 'end' ? commit : undefined),
-      receiver: ({ lease, places }) => {
-        given?.(lease, [...new Set(places.map(({ partition }) => partition))]);
+      startsAt: (partitions, commit) => this.#startsAt(partitions, from === 'end' ? commit : undefined),
+      receiver: ({ lease, partitions }) => {
+        given?.(lease, [...new Set(partitions.map(({ partition }) => partition))]);
         return {
           take: (records) => handler(records, lease),
           unreadable: (record) => unreadable(record, lease),
         };
       },
-      shrunk: (place) => this.#tellShrunk(place),
+      shrunk: (partition) => this.#tellShrunk(partition),
     });
   }
 

@@ -27,7 +27,7 @@ export interface SessionEvents {
   heard(): void;
   fetched(batch: EachBatchPayload): void;
   /** Nothing but marks of transactions, which nobody is given, stood in what was fetched, up to that offset. */
-  skipped(place: TopicPartition, fetched: Fetched, next: number): void;
+  skipped(partition: TopicPartition, fetched: Fetched, next: number): void;
   /** Nothing comes any more. */
   crashed(error: Error): void;
 }
@@ -45,7 +45,7 @@ export const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 
 
 /** One consumer of kafkajs in its group, from its joining until it crashes or leaves. It is not started again. */
 export class Session {
-  readonly consumer: Consumer;
+  readonly #consumer: Consumer;
   readonly #client: Client;
   #sentMs = performance.now();
   #crash: Error | undefined;
@@ -57,7 +57,7 @@ export class Session {
   ) {
     const { address, group, sessionMs } = options;
     this.#client = newClient(address);
-    this.consumer = this.#client.kafka.consumer({
+    this.#consumer = this.#client.kafka.consumer({
       groupId: group,
       sessionTimeout: sessionMs,
       rebalanceTimeout: rebalanceMsOf(sessionMs),
@@ -79,35 +79,41 @@ export class Session {
   }
 
   async connect(): Promise<void> {
-    await this.consumer.connect();
-    await this.consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
   }
 
   /** Resolves when it has joined. */
   async run(): Promise<void> {
-    await this.consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (batch) => this.#take(batch) });
+    await this.#consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: (batch) => this.#take(batch) });
     if (this.#crash) throw this.#crash;
   }
 
   /** Commits offsets of partitions that the group has given. Resolves without having done so when the consumer does not run. */
   async commit(positions: readonly Position[]): Promise<void> {
-    await this.consumer.commitOffsets(positions.map((position) => ({ ...position, offset: String(position.offset) })));
+    await this.#consumer.commitOffsets(positions.map((position) => ({ ...position, offset: String(position.offset) })));
   }
 
   /** Fetches nothing of its topics for now. */
   pause(): void {
-    this.consumer.pause(this.options.topics.map((topic) => ({ topic })));
+    this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
   }
 
-  resume(): void {
-    this.consumer.resume(this.options.topics.map((topic) => ({ topic })));
+  /** Fetches one partition again, or all of its topics. */
+  resume(one?: TopicPartition): void {
+    this.#consumer.resume(one ? [{ topic: one.topic, partitions: [one.partition] }] : this.options.topics.map((topic) => ({ topic })));
+  }
+
+  /** Fetches a partition from an offset on. */
+  seek(partition: TopicPartition, offset: number): void {
+    this.#consumer.seek({ ...partition, offset: String(offset) });
   }
 
   /** Resolves when the group knows, or cannot be told. */
   async leave(): Promise<void> {
     await within(
       leaveMs,
-      this.consumer.disconnect().catch(() => undefined),
+      this.#consumer.disconnect().catch(() => undefined),
     );
     this.#client.cut();
   }
@@ -120,7 +126,8 @@ export class Session {
   }
 
   #hear(): void {
-    const { consumer, events } = this;
+    const { events } = this;
+    const consumer = this.#consumer;
     const { REQUEST, FETCH, HEARTBEAT, GROUP_JOIN, REBALANCING, STOP, DISCONNECT, CRASH, START_BATCH_PROCESS } = consumer.events;
     consumer.on(REQUEST, ({ payload: { apiName, duration } }) => {
       if (apiName === 'Heartbeat' || apiName === 'SyncGroup') this.#sentMs = performance.now() - Math.max(0, duration);
