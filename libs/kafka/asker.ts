@@ -22,7 +22,7 @@ interface Connected {
 const patienceMs = 15_000;
 const answerMs = 6_000;
 const retries = 1;
-const pauseMs = { first: 50, longest: 1_000 };
+const pauseMs = { first: 50, max: 1_000 };
 
 /** Asks the brokers, over one client that is replaced after each failure: what it knows of the brokers may be wrong by then. */
 export class Asker {
@@ -34,7 +34,7 @@ export class Asker {
   /** Rejects `log_unavailable` when there is no answer for some seconds. A question may be asked more than once. */
   async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const deadline = performance.now() + patienceMs;
-    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
         return await this.#askOnce(question);
       } catch (cause) {

@@ -22,7 +22,7 @@ export interface Client {
 
 const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-// What others write is compressed as they like: kafkajs itself knows gzip, and stops at the first batch that it cannot read.
+// Other producers choose how they compress. kafkajs itself knows gzip only, and stops at the first batch that it cannot read.
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 CompressionCodecs[CompressionTypes.Snappy] = () => ({ decompress: async (bytes: Buffer) => snappyDecompress(bytes) });
 CompressionCodecs[CompressionTypes.LZ4] = () => ({ decompress: async (bytes: Buffer) => lz4Decompress(bytes) });
@@ -34,7 +34,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 const keepAliveMs = 60_000;
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
-/** @param retries after each failure; about ten seconds of them when left out. Whoever needs more begins anew, with a new client. */
+/** @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client. */
 export function newClient({ brokers, sasl }: KafkaAddress, retries = 12): Client {
   const line = new Line();
   const kafka = new kafkajs.Kafka({
@@ -46,13 +46,13 @@ export function newClient({ brokers, sasl }: KafkaAddress, retries = 12): Client
     authenticationTimeout: 5_000,
     requestTimeout: 5_000,
     retry: { ...retry, retries },
-    // What goes wrong for us comes as errors and events; the rest is how kafkajs gets along.
+    // What matters to us comes as errors and events.
     logLevel: kafkajs.logLevel.NOTHING,
   });
   return { kafka, cut: () => line.cut() };
 }
 
-/** kafkajs asks the first one first, which may be the one that has frozen. */
+/** kafkajs asks the first broker of the list first, which may be the one that has frozen. */
 function shuffled(brokers: readonly string[]): string[] {
   return brokers
     .map((broker) => [Math.random(), broker] as const)

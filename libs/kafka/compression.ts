@@ -1,8 +1,8 @@
-/** With this Java's clients begin; two version numbers follow, and then blocks that have their length in front. Others write one block. */
+/** Java's clients begin with this mark, two version numbers, and then blocks with their length in front. Other clients write one block. */
 const javaMark = Buffer.from('\x82SNAPPY\0', 'latin1');
 const versionsBytes = 8;
 
-/** Node has no Snappy. @throws RangeError when the bytes are none. */
+/** Node has no Snappy. @throws RangeError when the bytes are not Snappy. */
 export function snappyDecompress(bytes: Buffer): Buffer {
   if (!bytes.subarray(0, javaMark.length).equals(javaMark)) return snappyBlock(bytes);
   const blocks: Buffer[] = [];
@@ -14,7 +14,7 @@ export function snappyDecompress(bytes: Buffer): Buffer {
   return Buffer.concat(blocks);
 }
 
-/** The length, then elements whose last two bits say what they are: bytes as they are, or one of three ways to repeat earlier ones. */
+/** A block is its length, then elements whose last two bits say what they are: literal bytes, or one of three ways to repeat earlier bytes. */
 function snappyBlock(bytes: Buffer): Buffer {
   let [at, length] = [0, 0];
   for (let shift = 0, more = true; more; shift += 7) {
@@ -46,7 +46,7 @@ const frameBytes = 6;
 const checksumBytes = 4;
 const flags = { blockChecksums: 0x10, contentSize: 0x08, dictionary: 0x01 };
 
-/** Node has no LZ4: one frame of it. The batch has a checksum of its own, so those inside are left alone. @throws RangeError when it is none. */
+/** Node has no LZ4. Takes one frame, and ignores its checksums: the batch has one of its own. @throws RangeError when the bytes are not LZ4. */
 export function lz4Decompress(bytes: Buffer): Buffer {
   const has = (flag: number): boolean => (bytes.readUInt8(4) & flag) !== 0;
   const largestBlock = 2 ** (8 + 2 * ((bytes.readUInt8(5) >> 4) & 7));
@@ -62,7 +62,7 @@ export function lz4Decompress(bytes: Buffer): Buffer {
   }
 }
 
-/** Pairs of bytes as they are and of bytes repeated, which may stand in an earlier block; the last pair has none of the latter. */
+/** A block is pairs of literal bytes and of a repeat of earlier bytes, also of an earlier block; the last pair has no repeat. */
 function unpackLz4(block: Buffer, out: Buffer, from: number): number {
   let [at, written] = [0, from];
   const lengthOf = (nibble: number): number => {

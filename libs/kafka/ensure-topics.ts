@@ -57,7 +57,7 @@ function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas }: TopicS
   };
 }
 
-/** Another process may make them at the same time. */
+/** Makes topics, which another process may make at the same time. */
 async function create(admin: Admin, missing: readonly Wanted[], replicationFactor: number): Promise<void> {
   await admin.createTopics({
     topics: missing.map(({ name, partitions, pinned }) => ({
@@ -87,7 +87,7 @@ function comparePartitions(found: Found, wanted: readonly Wanted[]): void {
   throw new TopicMismatch(`${sentences.join('; ')}: another number puts keys elsewhere, so it takes a new topic and a replay`);
 }
 
-/** Copies can be moved one partition at a time: the one with the fewest is what a topic survives with. */
+/** The copies of the partition that has the fewest: they are set for each partition by itself. */
 const copiesOf = (found: Found, name: string): number => Math.min(...found.get(name)!.map(({ replicas }) => replicas.length));
 
 function replicationDifferences(found: Found, wanted: readonly Wanted[], replicationFactor: number): readonly string[] {

@@ -29,9 +29,9 @@ export interface Wanted extends TopicPartition {
   outOfRange(): Promise<void>;
 }
 
-/** How long a broker keeps a fetch that finds nothing: each costs cpu on both sides, and a new partition waits for the last one. */
+/** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a partition that is added meanwhile. */
 const fetchMs = 500;
-/** What comes meanwhile comes with the next fetch: to ask for all partitions costs more than to take in what a few of them have. */
+/** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
 const restMs = 50;
 const connectMs = 10_000;
 const answerMs = 10_000;
@@ -42,19 +42,19 @@ const fetchBytes = 4 << 20;
 const waitingBytes = 16 << 20;
 const leastBytes = 64 << 10;
 const retries = 1;
-const pauseMs = { first: 100, longest: 2_000 };
-/** A topic that is not there is looked for again after this. */
+const pauseMs = { first: 100, max: 2_000 };
+/** After this a topic that was not found is looked for again. */
 const lookMs = 1_000;
 const missing: readonly (string | undefined)[] = ['UNKNOWN_TOPIC_OR_PARTITION', 'TOPIC_AUTHORIZATION_FAILED', 'INVALID_TOPIC_EXCEPTION'];
 
 /**
- * Fetches partitions without a group, over one connection to each broker that leads some of them. After a failure it begins anew with new
- * connections: what a client knows of the brokers may be wrong by then.
+ * Fetches partitions without a group, over one connection to each broker that leads some of them. After a failure it takes a new client: what
+ * the old one knows of the brokers may be wrong by then.
  */
 export class Fetcher {
   readonly #wanted = new Set<Wanted>();
   readonly #stopping = new AbortController();
-  /** Of these nothing came although there is something: a batch without records, or one for which an answer had no room. */
+  /** Readers who got nothing although there is something: a batch without records, or a batch that was too large for the answer. */
   readonly #empty = new WeakSet<Wanted>();
   readonly #changed = new Bell();
   readonly #room = new Bell();
@@ -88,7 +88,7 @@ export class Fetcher {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, pauseMs.longest)) {
+    for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, pauseMs.max)) {
       const began = new Moment();
       await this.#session().catch(() => undefined);
       if (began.agoMs() > 2 * answerMs) ms = pauseMs.first;
@@ -157,8 +157,8 @@ export class Fetcher {
   }
 
   /**
-   * Whether it has brought something. Those who read one partition at different offsets take turns; those at the same offset are served
-   * together.
+   * Resolves to whether something came. Readers of one partition at different offsets take turns; readers at the same offset share an
+   * answer.
    */
   async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
     const asked = new Moment();
@@ -199,8 +199,8 @@ export class Fetcher {
   }
 
   /**
-   * The log cleaner leaves batches without records, of which kafkajs tells nothing. A broker answers with the first batch there is, however
-   * large, only to who asks for one partition alone: what comes back empty a second time then has no more records before its end.
+   * The log cleaner leaves batches without records, which kafkajs does not report. A broker sends a batch that is too large for the answer only
+   * when one partition is asked for alone. So a partition that is asked for alone and comes back empty has no more records before its end.
    */
   #read(one: Wanted, from: number, partition: FetchedPartition, asked: Moment, isAlone: boolean): Fetched {
     const high = Number(partition.lastStableOffset);

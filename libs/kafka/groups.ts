@@ -38,8 +38,8 @@ export class KafkaGroups implements Groups {
   }
 
   /**
-   * A time before which all records were appended that stood before these offsets of each partition, to the second; Unix milliseconds. Offsets
-   * of 0 have none before them.
+   * A time before which all records were appended that stood before these offsets, one for each partition; Unix milliseconds, to the second.
+   * An offset of 0 has none before it.
    */
   async appendedBefore(topic: string, offsets: readonly number[]): Promise<number> {
     let [fromMs, toMs] = [0, Date.now()];
@@ -142,7 +142,7 @@ async function startsIn(admin: Admin, topic: string, to: Start): Promise<(partit
   return (partition) => offsets.get(partition) ?? 0;
 }
 
-/** Commits offsets, back or forth, as the only member of a group for a moment. Rejects MoveRefused when the group has other members. */
+/** Commits offsets, earlier or later ones, as the only member of a group for a moment. Rejects MoveRefused when the group has other members. */
 export async function setOffsets(
   address: KafkaAddress,
   group: string,

@@ -9,7 +9,7 @@ export interface Sending extends TopicPartition {
   readonly messages: readonly Message[];
 }
 
-/** Batches below this are not worth compressing, for each costs the same at first. */
+/** Smaller batches are not compressed: compressing has a fixed cost for each batch. */
 const smallBytes = 1_024;
 const connectMs = 10_000;
 const sendMs = 20_000;
@@ -29,8 +29,8 @@ export class GuardedProducer {
   constructor(private readonly address: KafkaAddress) {}
 
   /**
-   * Resolves with what is not in the log, which may be sent again at once. When it rejects, any of it may be there; nothing of it is sent
-   * later, though a broker that stands still may have some of it before it. To be called again only when it has settled.
+   * Resolves with what is not in the log, which may be sent again at once. When it rejects, some of it may be in the log, and a frozen broker
+   * may still write what it has received; this machine sends no more of it. Call it again only when it has settled.
    */
   async send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
     this.#cut = Promise.withResolvers();

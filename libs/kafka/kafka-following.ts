@@ -18,7 +18,7 @@ export interface FollowingParts {
   readonly ended: (following: KafkaFollowing) => void;
 }
 
-/** After a silence of this length the broker is asked anew how long it keeps tombstones: somebody may have changed that. */
+/** After a silence of this length the broker is asked again how long it keeps tombstones: an operator may have changed that. */
 const doubtMs = 30_000;
 
 /** Partitions that are read without a group. */
@@ -176,12 +176,12 @@ class Tail implements Wanted {
   /** Offset after the last record that is wanted. */
   readonly end: number;
   readonly #lane: Lane;
-  /** When everything that was there had surely been taken. */
+  /** The last moment at which everything in the partition had been taken. */
   #heard: Moment;
-  /** Once everything before that offset is taken, this was heard. */
+  /** Becomes `#heard` once everything before the offset `high` is taken. */
   #hearing: { readonly moment: Moment; readonly high: number } | undefined;
   #high = 0;
-  /** Where a broker had nothing when it was asked first. */
+  /** The offset that a broker did not have when it was asked for the first time. */
   #doubted: number | undefined;
 
   constructor(
@@ -237,7 +237,7 @@ class Tail implements Wanted {
     this.#lane.push(wanted, Math.min(next, this.end));
   }
 
-  /** A broker that is asked just after it has become or ceased to be the leader may know too little: it is asked twice. */
+  /** The broker is asked twice: it may lack records for a moment after a change of the leader. */
   async outOfRange(): Promise<void> {
     const extent = (await this.reading.asker.extentsOf([this.topic])).get(this.topic)?.[this.partition];
     if (!extent) return;

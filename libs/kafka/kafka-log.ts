@@ -37,10 +37,10 @@ export interface KafkaLogOptions {
   readonly report: (message: string) => void;
 }
 
-/** A broker takes a little more, and dead letters may be twice as large, for they have more headers than what they were. */
+/** A broker takes a little more. A dead letter may be twice as large: it has more headers than its record had. */
 const recordBytes = 1_000_000;
 const overheadBytes = 100;
-/** To look for each letter that others have parked would slow a flood of letters down. */
+/** Looking at each letter for what other processes have parked would slow down a flood of letters. */
 const lookEveryMs = 5_000;
 const keptKeyLength = 10_000;
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
@@ -51,7 +51,7 @@ export class KafkaLog implements RecordLog {
   readonly queue: SendQueue;
   readonly #subscriptions = new Set<GroupSubscription>();
   readonly #followings = new Set<KafkaFollowing>();
-  /** Of all readings that go on and have no positions. */
+  /** Shared by all followings without an end and without positions. */
   readonly #fetcher: Fetcher;
   readonly #parked: ParkedLetters;
   readonly #prefix: string;
@@ -133,7 +133,7 @@ export class KafkaLog implements RecordLog {
     this.#producer.cut();
   }
 
-  /** Ends where it stands. The groups are told, so that nobody waits for the end of a session. */
+  /** Ends at once. The groups are told, so that no other member waits for the session to time out. */
   async crash(): Promise<void> {
     this.queue.crash(stopping());
     this.#producer.cut();
@@ -141,7 +141,7 @@ export class KafkaLog implements RecordLog {
     await Promise.all([this.#fetcher.stop(), ...[...this.#subscriptions].map((subscription) => subscription.crash())]);
   }
 
-  /** Others park too, such as the member that had a partition before. */
+  /** Where the newest letters stand: other processes park too, such as the member that had a partition before. */
   async #newest(letters: string): Promise<Span> {
     const name = this.#prefix + letters;
     const [extent] = (await this.options.asker.extentsOf([name])).get(name)!;
@@ -175,7 +175,7 @@ export class KafkaLog implements RecordLog {
   }
 }
 
-/** Others may write more than a dead letter holds, for a broker counts what is compressed: their beginning is kept then. */
+/** Keeps the beginning of a record that is too large for a dead letter: another producer can write one, since a broker counts compressed bytes. */
 function fitting(key: string, value: Buffer, headers: Headers): readonly [string, Buffer, Headers] {
   if (3 * key.length + value.length + sizeOf(headers) + overheadBytes <= 2 * recordBytes) return [key, value, headers];
   return [key.slice(0, keptKeyLength), value.subarray(0, recordBytes), { ...headers, [wholeBytes]: String(value.length) }];

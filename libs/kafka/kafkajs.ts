@@ -4,7 +4,7 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 
 const require = createRequire(import.meta.url);
 
-// Its own checksum, in JavaScript, is a third of what producing costs.
+// The checksum of kafkajs, in JavaScript, would be a third of what producing costs.
 const checksum = require.resolve('kafkajs/src/protocol/recordBatch/crc32C');
 require.cache[checksum] = { id: checksum, filename: checksum, loaded: true, exports: (bytes: Buffer) => crc32c(bytes) } as NodeJS.Module;
 
@@ -15,7 +15,7 @@ interface RequestQueue {
   checkPendingRequests(): void;
 }
 
-// After each request that was not throttled it sets a timer in the past, for which Node warns.
+// After each request that was not throttled kafkajs sets a timer in the past, for which Node warns.
 const idleMs = 10;
 const queues = require('kafkajs/src/network/requestQueue') as { readonly prototype: object };
 

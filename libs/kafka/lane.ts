@@ -23,7 +23,7 @@ export interface LaneOptions {
   readonly ended: AbortSignal;
   /** Called when something has been taken. */
   readonly progress: () => void;
-  /** Called when the partition ends before what was fetched of it: other records get the same offsets, and nothing here is true any more. */
+  /** Called when the partition ends before what was fetched of it: other records may get the same offsets, so nothing that the lane holds can be trusted. */
   readonly shrunk: () => void;
 }
 
@@ -76,7 +76,7 @@ export class Lane {
     return this.#failure;
   }
 
-  /** Where a commit of that offset may go on to: what follows the last record, such as the marks of transactions, nobody else commits. */
+  /** The offset to commit in place of `offset`: behind the last record it also covers the marks of transactions, which no receiver commits. */
   behind(offset: number): number {
     return offset === this.#given ? Math.max(offset, this.#taken) : offset;
   }
@@ -87,8 +87,8 @@ export class Lane {
   }
 
   /**
-   * Whether what was fetched from an offset is what comes next. A fetch of an earlier assignment may not be, and is to be done again. Where
-   * the partition has nothing for us in between, as when retention was faster, the second fetch begins at the same place.
+   * Whether what was fetched is what comes next. If not, as after a fetch of an earlier assignment, it is to be fetched again. A second fetch that
+   * begins at the same later offset is accepted: the partition has nothing in between, for example because retention has deleted it.
    */
   accepts({ from, high }: Fetched): boolean {
     const isSure = from === this.#doubted;
@@ -108,7 +108,7 @@ export class Lane {
     this.skip(next);
   }
 
-  /** Up to there the log has nothing more for us. */
+  /** Goes on at an offset: before it the log has nothing more for us. */
   skip(next: number): void {
     this.#next = Math.max(this.#next, next);
     if (this.#running) return;

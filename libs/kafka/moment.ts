@@ -1,6 +1,6 @@
 /**
- * A moment that is over, and how long. The monotonic clock stands still with a suspended machine and the wall clock may be put back: that
- * one counts which says that more time has gone by.
+ * A moment in the past. The monotonic clock stops while a machine is suspended, and the wall clock may be set back: the one that says that more
+ * time has passed counts.
  */
 export class Moment {
   readonly #wallMs: number;

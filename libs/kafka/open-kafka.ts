@@ -42,12 +42,12 @@ export interface KafkaStorage {
   health(): string | undefined;
   /** Sends what waits and leaves all groups. */
   close(): Promise<void>;
-  /** Ends where it stands, as the death of the process would. For tests. */
+  /** Ends at once, as the death of the process would. For tests. */
   crash(): Promise<void>;
 }
 
 const defaults = { sessionMs: 10_000, waitMs: 8_000 };
-const pauseMs = { first: 200, longest: 2_000 };
+const pauseMs = { first: 200, max: 2_000 };
 
 /**
  * Opens the log: makes the topics that are missing and registers the schemas. While Kafka or the registry is away it goes on trying, and
@@ -83,7 +83,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     close: () => end('close'),
     crash: () => end('crash'),
   };
-  // Whoever waits for it hears of it.
+  // Without a listener a rejection would be unhandled.
   storage.opened.catch(() => undefined);
   try {
     await within(openMs, opening.codec);
@@ -110,7 +110,7 @@ class Opening {
     const { prefix = '', registry, schemaCacheFile: path, report } = options;
     this.#registry = new ConfluentRegistry({ ...registry, prefix, ...(path !== undefined && { cacheFile: { path, report } }) });
     this.codec = this.#open();
-    // Whoever waits for it hears of it, and `waitsFor` says it too.
+    // Without a listener a rejection would be unhandled; `waitsFor` says why.
     this.codec.catch(() => undefined);
   }
 
@@ -119,7 +119,7 @@ class Opening {
   }
 
   async #open(): Promise<AvroCodec> {
-    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.longest)) {
+    for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
         const codec = await this.#attempt();
         this.waitsFor = undefined;

@@ -28,10 +28,10 @@ interface Item extends Outgoing {
 type Part = [Item, ...Item[]];
 
 /** A broker refuses a batch a little above this. */
-export const partBytes = 1_000_000;
+const partBytes = 1_000_000;
 const groupBytes = 8 << 20;
 const waitingBytes = 64 << 20;
-const pauseMs = { first: 100, longest: 1_000 };
+const pauseMs = { first: 100, max: 1_000 };
 
 /** Refusals that another attempt would meet again, while other partitions are fine. */
 const final = new Set([
@@ -52,7 +52,7 @@ export class SendQueue {
   #waiting: Item[] = [];
   #bytes = 0;
   #sending: Promise<void> | undefined;
-  /** Those that have something in the attempt under way. */
+  /** Calls with records in the attempt under way. */
   #out: ReadonlySet<Call> = new Set();
   #closed: TelemetryError | undefined;
   #crashed: TelemetryError | undefined;
@@ -148,7 +148,7 @@ export class SendQueue {
   /** Resolves when each item is in the log or not wanted any more. */
   async #deliver(parts: readonly Part[]): Promise<void> {
     let left: readonly Part[] = wanted(parts);
-    for (let ms = pauseMs.first; left.length > 0; ms = Math.min(2 * ms, pauseMs.longest)) {
+    for (let ms = pauseMs.first; left.length > 0; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
         const missing = await this.#send(left);
         if (missing.length < left.length) ms = pauseMs.first;
@@ -195,7 +195,7 @@ export class SendQueue {
     for (const { call } of part) if (--call.left === 0) end(call);
   }
 
-  /** Whoever is told so may send it again by another way: it must not come later, behind what follows it there. */
+  /** The caller may retry elsewhere, so the connection is cut: this older copy must not reach the log behind the newer one. */
   #giveUp(call: Call): void {
     if (this.#out.has(call)) this.producer.cut();
     end(call, unreachable(this.#failure));
@@ -214,7 +214,7 @@ const unreachable = (failure: Failure | undefined): TelemetryError => logUnavail
 
 const isPart = (items: Item[]): items is Part => items.length > 0;
 
-/** What nobody has given up. */
+/** The parts without the items of calls that were given up. */
 const wanted = (parts: readonly Part[]): Part[] => parts.map((part) => part.filter(({ call }) => !call.ended)).filter(isPart);
 
 function sending(part: Part): Sending {

@@ -49,16 +49,16 @@ export function logUnavailable(detail: string, cause?: unknown): TelemetryError 
   return new TelemetryError('log_unavailable', detail, { cause, retryAfterS: 1 });
 }
 
-const pauseMs = { first: 100, longest: 5_000 };
+const pauseMs = { first: 100, max: 5_000 };
 
-/** Resolves after that time, or at once when the signal says so */
+/** Resolves after that time, or at once when the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /** Tries until it works, after ever longer pauses; undefined once `signal` says that nobody wants it any more. */
-export async function untilDone<T>(signal: AbortSignal, work: () => Promise<T>, longestMs = pauseMs.longest): Promise<T | undefined> {
-  for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, longestMs)) {
+export async function untilDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, pauseMs.max)) {
     try {
       return await work();
     } catch {

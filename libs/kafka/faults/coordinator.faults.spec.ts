@@ -99,7 +99,7 @@ describeOnOwnServers('a coordinator', () => {
     const taken: string[] = [];
     const member = new Member({
       address: kafka,
-      group: () => 'group',
+      group: 'group',
       topics: new Map([['read', sources]]),
       codec: await AvroCodec.open({ register: async () => 1, schema: async () => undefined }, []),
       // Without a word of the group it would be given up only after twice that time.

@@ -128,7 +128,7 @@ export class Assignment {
   /** Commits marks of transactions: they may come after the receiver has committed the last record, or without any record. */
   commitMarks(): void {
     if (!this.#commit || !this.isOpen) return;
-    // Whoever calls calls again soon.
+    // The caller's next check tries again.
     this.commit(this.partitions.map((one) => ({ ...one, offset: this.#lane(one)!.committed }))).catch(() => undefined);
   }
 

@@ -37,7 +37,7 @@ export class GroupSubscription implements Subscription {
     this.#asker = asker;
     this.#member = new Member({
       address,
-      group: () => this.#group,
+      group: this.#group,
       topics: this.#topics,
       codec,
       sessionMs,
@@ -115,7 +115,7 @@ export class GroupSubscription implements Subscription {
     this.options.report(`${what}, and the group reads the partition from its beginning`);
   }
 
-  /** What is committed is asked for first, so that it is not beyond an end that was asked for before. */
+  /** The committed offsets are asked for before the ends: otherwise an offset could be beyond its end. */
   async #offsets(): Promise<readonly [Extents, Awaited<ReturnType<Asker['committedBy']>>]> {
     const committed = await this.#asker.committedBy(this.#group, this.#names);
     return [await this.#asker.extentsOf(this.#names), committed];

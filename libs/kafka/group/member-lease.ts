@@ -2,7 +2,7 @@ import type { Lease } from '#model';
 import { Moment } from '../moment.js';
 import { within } from '../trouble.js';
 
-/** After this what is still under way is to end where it stands, and a little later nobody waits for it any more. */
+/** How long after the loss an effect may go on, and how much longer it is waited for. */
 const effectMs = 2_000;
 const endMs = 1_000;
 
@@ -18,7 +18,7 @@ export class MemberLease implements Lease {
 
   /**
    * @param heardMs when the message was sent whose answer brought the assignment, by the monotonic clock.
-   * @param patienceMs half of what the group waits for a member: others get nothing of ours before twice that time.
+   * @param patienceMs half of how long the group waits for a member: other members get our partitions after twice this time at the earliest.
    */
   constructor(
     heardMs: number,

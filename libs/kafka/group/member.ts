@@ -10,8 +10,8 @@ import { rebalanceMsOf, Session } from './session.js';
 
 export interface MemberOptions extends AssignmentOptions {
   readonly address: KafkaAddress;
-  /** The group to join, as Kafka calls it, each time that it joins. */
-  readonly group: () => string;
+  /** As Kafka calls it. */
+  readonly group: string;
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
 }
@@ -90,7 +90,7 @@ export class Member {
     this.#stopping.abort();
     clearInterval(this.#watch);
     this.#joined.reject(notRead());
-    // Whoever waits for it hears of it.
+    // Callers of `join` get the rejection; without one it would be unhandled.
     this.#joined.promise.catch(() => undefined);
     this.#progress.ring();
   }
@@ -118,7 +118,7 @@ export class Member {
   async #run(): Promise<void> {
     const { address, group, sessionMs } = this.options;
     const session: Session = new Session(
-      { address, group: group(), topics: this.#names, sessionMs },
+      { address, group, topics: this.#names, sessionMs },
       {
         given: (partitions) => this.#assign(session, partitions),
         losing: () => this.#end(session),

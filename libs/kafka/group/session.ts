@@ -32,15 +32,15 @@ export interface SessionEvents {
   crashed(error: Error): void;
 }
 
-/** How long a broker keeps a fetch that finds nothing: each costs cpu on both sides, and a stop waits for the last one. */
+/** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop. */
 const fetchMs = 500;
-/** What comes meanwhile comes with the next fetch: to ask for all partitions costs more than to take in what a few of them have. */
+/** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
 const restMs = 50;
 const partitionFetchBytes = 256 << 10;
 const fetchBytes = 4 << 20;
 const leaveMs = 5_000;
 
-/** A member that cannot join again within its session is none; below this a busy machine would be too slow. */
+/** How long members have to join again: as long as a session, and at least as long as a busy machine needs. */
 export const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 5_000);
 
 /** One consumer of kafkajs in its group, from its joining until it crashes or leaves. It is not started again. */
@@ -67,7 +67,7 @@ export class Session {
       maxBytesPerPartition: partitionFetchBytes,
       maxBytes: fetchBytes,
       allowAutoTopicCreation: false,
-      // Beginning anew is the member's: what kafkajs starts again by itself cannot be told to stop.
+      // The member starts a new session itself: one that kafkajs restarts cannot be stopped.
       retry: { restartOnFailure: async () => false },
     });
     this.#hear();
@@ -143,7 +143,7 @@ export class Session {
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {
       if (payload.batchSize > 0) return;
       const { topic, partition, lastOffset, highWatermark } = payload;
-      // Where the fetch began is not told: the first thing in it is there, or behind a gap. With nothing in it, it is the last offset.
+      // kafkajs does not tell where the fetch began. The first batch stands there, or behind a gap; without a batch it is the last offset.
       const firstOffset: string | null = payload.firstOffset;
       const fetched = { from: Number(firstOffset ?? lastOffset), high: Number(highWatermark) };
       events.skipped({ topic, partition }, fetched, Number(lastOffset) + 1);

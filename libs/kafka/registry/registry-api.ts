@@ -86,7 +86,7 @@ export class RegistryApi {
   }
 }
 
-/** Of two processes that make the same thing at the same time a registry may refuse one, who finds it there when it asks again. */
+/** A registry may refuse one of two processes that make the same thing at the same time; the second attempt finds it there. */
 async function twiceOnConflict<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -96,7 +96,7 @@ async function twiceOnConflict<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** While something does not answer, it is asked one thing at a time, a second after the last failure: whoever else asks is refused at once. */
+/** A circuit breaker: while nothing answers, one question at a time is let through, a second after the last failure. Others are refused at once. */
 class Circuit {
   #failure: TelemetryError | undefined;
   #againMs = 0;
@@ -104,7 +104,7 @@ class Circuit {
   /** Rejects as the question does, or as the last one that was not answered did. A refusal is an answer. */
   async ask<T>(question: () => Promise<T>): Promise<T> {
     if (this.#failure && performance.now() < this.#againMs) throw this.#failure;
-    // Until this one has an answer, nobody else asks.
+    // All other questions are refused until this one is answered.
     if (this.#failure) this.#againMs = Infinity;
     try {
       const answer = await question();

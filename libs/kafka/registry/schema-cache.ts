@@ -76,7 +76,7 @@ function read(path: string): Held {
   }
 }
 
-/** Whoever reads meanwhile finds a whole file. What another process adds at the same moment may be left out, and is asked for again. */
+/** Writes, then renames: readers see a complete file. What another process adds at the same moment may be lost; then the registry is asked again. */
 function write(path: string, held: Held): void {
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${randomUUID()}`;
