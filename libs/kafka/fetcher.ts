@@ -2,6 +2,7 @@ import type { KafkaMessage } from 'kafkajs';
 import { Bell } from './bell.js';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from './kafkajs.js';
+import { laneRoom } from './lane.js';
 import { Moment } from './moment.js';
 import { partitionName, type TopicPartition } from './topic-partition.js';
 import { answered, kafkaErrorOf, pause, within } from './trouble.js';
@@ -29,18 +30,18 @@ export interface Wanted extends TopicPartition {
   outOfRange(): Promise<void>;
 }
 
-/** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a partition that is added meanwhile. */
-const fetchMs = 500;
-/** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
-const restMs = 50;
+/** How everybody fetches, in a group or without one. */
+export const fetching = {
+  /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop, or a partition that is added. */
+  waitMs: 500,
+  /** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
+  restMs: 50,
+  partitionBytes: 256 << 10,
+  bytes: 4 << 20,
+};
 const connectMs = 10_000;
 const answerMs = 10_000;
 const stopMs = 1_000;
-const partitionBytes = 256 << 10;
-const fetchBytes = 4 << 20;
-/** What may wait for slow readers, over all partitions; a partition that has little may have a bit more. */
-const waitingBytes = 16 << 20;
-const leastBytes = 64 << 10;
 const retries = 1;
 const pauseMs = { first: 100, max: 2_000 };
 /** After this a topic that was not found is looked for again. */
@@ -145,14 +146,12 @@ export class Fetcher {
       const due = this.#due(cluster, nodeId);
       const alone = due.find((one) => this.#empty.has(one));
       if (due.length === 0) await room;
-      else if (await this.#fetch(broker, alone ? [alone] : due)) await pause(restMs, ended);
+      else if (await this.#fetch(broker, alone ? [alone] : due)) await pause(fetching.restMs, ended);
     }
   }
 
   #due(cluster: Cluster, nodeId: string): readonly Wanted[] {
-    let bytes = 0;
-    for (const one of this.#wanted) bytes += one.waitingBytes;
-    const room = Math.max(leastBytes, waitingBytes - bytes);
+    const room = laneRoom(this.#wanted);
     return [...this.#wanted].filter((one) => one.waitingBytes < room && leaderOf(cluster, one) === nodeId);
   }
 
@@ -166,7 +165,7 @@ export class Fetcher {
     const turns = Array.from(readers.values(), ([first]) => first!);
     const from = new Map(due.map((one) => [one, one.next]));
     const isShared = due.some((one) => one.next !== readers.get(partitionName(one))![0]!.next);
-    const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetchMs);
+    const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetching.waitMs);
     let isNew = false;
     for (const { topicName, partitions } of responses) {
       for (const partition of partitions) {
@@ -182,13 +181,13 @@ export class Fetcher {
 
   async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): ReturnType<Broker['fetch']> {
     const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
-    const maxBytes = wanted.length === 1 ? fetchBytes : partitionBytes;
+    const maxBytes = wanted.length === 1 ? fetching.bytes : fetching.partitionBytes;
     const topics = Array.from(byTopic, ([topic, of]) => ({
       topic,
       partitions: of.map(({ partition, next }) => ({ partition, fetchOffset: String(next), maxBytes })),
     }));
     try {
-      const request = { maxWaitTime, minBytes: 1, maxBytes: fetchBytes, isolationLevel: readCommitted, topics };
+      const request = { maxWaitTime, minBytes: 1, maxBytes: fetching.bytes, isolationLevel: readCommitted, topics };
       return await answered(answerMs, broker.fetch(request));
     } catch (error) {
       const { name, topic, partition } = error as Error & Partial<TopicPartition>;

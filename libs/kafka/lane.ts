@@ -180,6 +180,17 @@ export class Lane {
   }
 }
 
+/** What may wait for slow receivers, over all lanes; a lane that has little may have a bit more. */
+const maxWaitingBytes = 16 << 20;
+const minLaneBytes = 64 << 10;
+
+/** How many bytes may wait in one of these lanes, which is as many as there is room left: half of all for a busy one, about the same for each of many. */
+export function laneRoom(lanes: Iterable<Pick<Lane, 'waitingBytes'>>): number {
+  let bytes = 0;
+  for (const { waitingBytes } of lanes) bytes += waitingBytes;
+  return Math.max(minLaneBytes, maxWaitingBytes - bytes);
+}
+
 const overheadBytes = 100;
 
 function sizeOf({ key, value, headers = {} }: KafkaMessage): number {

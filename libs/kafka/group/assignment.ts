@@ -3,7 +3,7 @@ import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import type { Extents } from '../asker.js';
-import { Lane, type Fetched, type Receiver } from '../lane.js';
+import { Lane, laneRoom, type Fetched, type Receiver } from '../lane.js';
 import { partitionName, type TopicPartition } from '../topic-partition.js';
 import { logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import type { MemberLease } from './member-lease.js';
@@ -24,10 +24,6 @@ export interface AssignmentOptions {
 
 /** Commits where partitions begin that were given a moment ago. */
 export type CommitStart = (positions: readonly Position[]) => Promise<void>;
-
-/** What may wait for a slow receiver, over all partitions. */
-const waitingBytes = 16 << 20;
-const minLaneBytes = 64 << 10;
 
 /**
  * The partitions that the group has given to its member, until it takes them back. Records are fetched ahead of the receiver up to a bound;
@@ -98,7 +94,7 @@ export class Assignment {
     payload.resolveOffset(last);
     this.#commit = (positions) => payload.commitOffsetsIfNecessary(positions);
     lane.push(messages, Number(last) + 1);
-    if (lane.waitingBytes < this.#laneBytes) return;
+    if (lane.waitingBytes < laneRoom(this.#lanes.values())) return;
     lane.isPaused = true;
     payload.pause();
   }
@@ -155,12 +151,6 @@ export class Assignment {
     await Promise.all(Array.from(this.#lanes.values(), (lane) => lane.settled()));
   }
 
-  /** What may wait in one lane, which is as much as there is room left: half of all for a busy one alone, about the same for each of many. */
-  get #laneBytes(): number {
-    const held = this.#lanes.values().reduce((sum, lane) => sum + lane.waitingBytes, 0);
-    return Math.max(minLaneBytes, waitingBytes - held);
-  }
-
   #lane(partition: TopicPartition): Lane | undefined {
     return this.isOpen ? this.#lanes.get(partitionName(partition)) : undefined;
   }
@@ -176,7 +166,7 @@ export class Assignment {
   #laneFor(of: TopicPartition, from: number, receiver: Receiver): Lane {
     const { topics, codec, shrunk } = this.options;
     const progress = (): void => {
-      if (this.isOpen && lane.isPaused && lane.waitingBytes < this.#laneBytes / 2) {
+      if (this.isOpen && lane.isPaused && lane.waitingBytes < laneRoom(this.#lanes.values()) / 2) {
         lane.isPaused = false;
         this.session.resume(of);
       }

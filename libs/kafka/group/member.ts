@@ -51,7 +51,8 @@ export class Member {
 
   /** Resolves when everything before these ends has been taken, in the partitions that the member has then. Rejects when it is stopped. */
   async reached(ends: Extents): Promise<void> {
-    while (!this.#assignment?.hasReached(ends)) {
+    const isDone = (): boolean => this.#assignment?.hasReached(ends) ?? false;
+    while (!isDone()) {
       if (this.#stopping.signal.aborted) throw notRead();
       await this.#progress.next();
     }

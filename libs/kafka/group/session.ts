@@ -5,6 +5,7 @@ import { newClient, type Client, type KafkaAddress } from '../client.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { within } from '../trouble.js';
 import { assigner } from '../assigner.js';
+import { fetching } from '../fetcher.js';
 import type { Fetched } from '../lane.js';
 
 export interface SessionOptions {
@@ -32,12 +33,6 @@ export interface SessionEvents {
   crashed(error: Error): void;
 }
 
-/** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop. */
-const fetchMs = 500;
-/** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
-const restMs = 50;
-const partitionFetchBytes = 256 << 10;
-const fetchBytes = 4 << 20;
 const leaveMs = 5_000;
 
 /** How long members have to join again: as long as a session, and at least as long as a busy machine needs. */
@@ -63,9 +58,9 @@ export class Session {
       rebalanceTimeout: rebalanceMsOf(sessionMs),
       heartbeatInterval: sessionMs / 10,
       partitionAssigners: [assigner(() => events.joining())],
-      maxWaitTimeInMs: fetchMs,
-      maxBytesPerPartition: partitionFetchBytes,
-      maxBytes: fetchBytes,
+      maxWaitTimeInMs: fetching.waitMs,
+      maxBytesPerPartition: fetching.partitionBytes,
+      maxBytes: fetching.bytes,
       allowAutoTopicCreation: false,
       // The member starts a new session itself: one that kafkajs restarts cannot be stopped.
       retry: { restartOnFailure: async () => false },
@@ -132,7 +127,7 @@ export class Session {
     consumer.on(REQUEST, ({ payload: { apiName, duration } }) => {
       if (apiName === 'Heartbeat' || apiName === 'SyncGroup') this.#sentMs = performance.now() - Math.max(0, duration);
     });
-    consumer.on(FETCH, () => (this.#restUntilMs = performance.now() + restMs));
+    consumer.on(FETCH, () => (this.#restUntilMs = performance.now() + fetching.restMs));
     consumer.on(HEARTBEAT, () => events.heard());
     consumer.on(GROUP_JOIN, ({ payload }) => events.given(payload.memberAssignment));
     for (const event of [REBALANCING, STOP, DISCONNECT]) consumer.on(event, () => events.losing());
