@@ -19,7 +19,10 @@ export interface Group {
   readonly role: string;
   /** Where it begins in a partition of which it has committed nothing. */
   readonly from: 'beginning' | 'end';
-  /** Whether an operator may move it back. Not where its effects must not happen twice, such as messages to people. */
+  /**
+   * Whether an operator may move it back. Not where its effects must not happen twice, such as messages to people, nor where its inputs do not
+   * say all that its compacted outputs hold: a replay of a data folder from the beginning ends these and makes them anew.
+   */
   readonly mayReplay: boolean;
   /** Whether each generation of the stores has such a group of its own. */
   readonly perGeneration: boolean;
