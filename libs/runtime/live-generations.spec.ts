@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Metrics, Readiness } from '#edge';
+import { CLOCK, Keyring, Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
@@ -53,6 +53,8 @@ describe('generations that follow projections.v1', () => {
       { provide: RECORD_LOG, useValue: log.log },
       { provide: VIEWS, useValue: log.views },
       { provide: GENERATIONS, useValue: generations },
+      { provide: CLOCK, useValue: Date.now },
+      Keyring,
       Readiness,
       Metrics,
     ];
@@ -80,7 +82,7 @@ describe('generations that follow projections.v1', () => {
 
   it('there is none before the first record: nothing runs but what has no generation, and reads are refused', async () => {
     const app = await start();
-    expect(await groups(app)).toEqual(['sources']);
+    expect(await groups(app)).toEqual(['keys', 'sources']);
     expect(() => generations.live()).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
@@ -93,13 +95,15 @@ describe('generations that follow projections.v1', () => {
     expect(await generations.live().series.metricNames('o', 'a')).toEqual(['m']);
 
     await move(1, 2);
-    await eventually(async () => expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'series.g1', 'series.g2', 'sources']));
+    await eventually(async () =>
+      expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'keys', 'series.g1', 'series.g2', 'sources']),
+    );
     await log.log.append(records('b'));
     for (const number of [1, 2]) await eventually(async () => expect(await held(number)).toEqual(['ab', 'ab']));
     expect(app.get(Readiness).reasons()).toEqual([]);
 
     await move(2, null);
-    await eventually(async () => expect(await groups(app)).toEqual(['events.g2', 'series.g2', 'sources']));
+    await eventually(async () => expect(await groups(app)).toEqual(['events.g2', 'keys', 'series.g2', 'sources']));
     await log.log.append(records('c'));
     await eventually(async () => expect(await generations.live().series.metricNames('o', 'c')).toEqual(['m']));
     await eventually(async () => expect(await generations.live().events.tail('o', 'c', 1)).toHaveLength(1));
@@ -111,6 +115,6 @@ describe('generations that follow projections.v1', () => {
     await move(1, 2);
     const app = await start();
     for (const number of [1, 2]) await eventually(async () => expect(await held(number)).toEqual(['a', 'a']));
-    expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'series.g1', 'series.g2', 'sources']);
+    expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'keys', 'series.g1', 'series.g2', 'sources']);
   });
 });
