@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { DeviceEvent } from './point.js';
 import { fitsUtf8 } from './utf8.js';
 
@@ -31,4 +32,12 @@ function withoutBlanks(json: string): string {
     if (compact.length > maxEventValueBytes) return json;
   }
   return compact;
+}
+
+/**
+ * What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal.
+ * @param tags as `tagsKey` writes them.
+ */
+export function eventDigest({ ordinal, isJson, value }: DeviceEvent, tags: string): Buffer {
+  return hash('sha256', `${ordinal}\0${isJson ? 'json' : 'text'}\0${tags}\0${value}`, 'buffer').subarray(0, 8);
 }

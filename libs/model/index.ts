@@ -4,7 +4,7 @@ export * from './batch-flaws.js';
 export * from './cut.js';
 export * from './decider.js';
 export * from './errors.js';
-export * from './event-digest.js';
+export { eventDigest } from './event-value.js';
 export * from './first-rows.js';
 export * from './flaws.js';
 export * from './ingest.js';

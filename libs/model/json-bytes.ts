@@ -8,3 +8,5 @@ export const openBrace = 0x7b;
 export const closeBrace = 0x7d;
 export const comma = 0x2c;
 export const backslash = 0x5c;
+
+export const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;

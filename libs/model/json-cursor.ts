@@ -1,4 +1,4 @@
-import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-bytes.js';
+import { backslash, closeBrace, closeBracket, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
 import { JsonPasser } from './json-passer.js';
 import { maxJsonDepth } from './json.js';
 import type { Name, NameTable } from './name-table.js';
@@ -187,7 +187,6 @@ function isOneValue(bytes: Buffer): boolean {
 }
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isE = (byte: number | undefined): boolean => byte === 0x45 || byte === 0x65;
 const isSign = (byte: number | undefined): boolean => byte === 0x2b || byte === minus;
 const isLetter = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x61 && byte <= 0x7a;

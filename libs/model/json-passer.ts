@@ -1,4 +1,4 @@
-import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.js';
+import { backslash, closeBrace, closeBracket, colon, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
 import { notJson } from './json.js';
 
 const letterU = 0x75;
@@ -114,6 +114,5 @@ export class JsonPasser {
   }
 }
 
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isHexDigit = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);

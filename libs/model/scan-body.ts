@@ -11,7 +11,7 @@ import { maxPoints, PointCollector, type PointMemory } from './point-collector.j
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 /** What is kept from one body to the next, so that reading is fast. */
-export interface ScanMemory {
+interface ScanMemory {
   readonly names: NameTable;
   readonly points: PointMemory;
 }

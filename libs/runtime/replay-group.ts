@@ -12,7 +12,7 @@ import {
 import { groups as registry } from '#topics';
 import { StartError } from './config.js';
 
-export interface ReplayPorts {
+interface ReplayPorts {
   readonly log: Pick<RecordLog, 'append'>;
   readonly views: Pick<Views, 'open'>;
   readonly groups: Groups;

@@ -1,6 +1,5 @@
 export * from './avro.js';
 export * from './codec.js';
-export * from './compatibility.js';
 export * from './groups.js';
 export * from './schema-files.js';
 export * from './schema-registry.js';

@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { AnyTopic } from '#log';
 import type { ApiKey, EventBatch, Gateway, KeyCommand, KeyDecisions, Organization, PointBatch, Presence, Projection, Source } from '#model';
-import { avroType } from './avro.js';
+import { avroType, whyUnreadable } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
-import { whyUnreadable } from './compatibility.js';
 import type { SchemaRegistry } from './schema-registry.js';
 import {
   apiKeys,
