@@ -31,9 +31,9 @@ export class NotAccepted extends Error {
 
 /** A body that QuestDB will never take, because of one of its rows. Nothing of it is stored. */
 export class Refused extends NotAccepted {
-  /** @param row of the body, counted from 0; undefined when it is not told. */
+  /** @param row of the body, counted from 0. */
   constructor(
-    readonly row: number | undefined,
+    readonly row: number,
     why: string,
     options?: ErrorOptions,
   ) {
