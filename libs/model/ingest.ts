@@ -1,14 +1,22 @@
+import { isUtf8 } from 'node:buffer';
 import type { Accepted, IngestContext } from './accepted.js';
-import { acceptBody } from './ingest-body.js';
+import { BodyTags, pointDepth } from './body-tags.js';
+import { EventCollector } from './event-collector.js';
+import { storedValue } from './event-value.js';
+import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
+import { JsonCursor, parsed, unusual } from './json-cursor.js';
 import { parseJson } from './json.js';
-import { NameTable } from './name-table.js';
-import { PointMemory } from './point-collector.js';
+import { acceptBody } from './ingest-body.js';
+import { field, NameTable, type Name } from './name-table.js';
+import { isSourceId } from './names.js';
+import { maxPoints, PointCollector, PointMemory } from './point-collector.js';
 import { pruneBody } from './prune-body.js';
-import { scanBody } from './scan-body.js';
+import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 /** Reads the bodies of ingest requests, one at a time. It keeps memory and short strings from one body for the next. */
 export class IngestParser {
-  readonly #memory = { names: new NameTable(), points: new PointMemory() };
+  readonly #names = new NameTable();
+  readonly #points = new PointMemory();
 
   /**
    * Reads all of a body or nothing.
@@ -19,13 +27,226 @@ export class IngestParser {
     return this.scan(body, context) ?? this.parseAny(body, context);
   }
 
-  /** As `parse`, for the usual shapes of a body only; undefined for any other. */
+  /**
+   * Reads the usual shapes of a body in one pass over its bytes, without an object for each point. Undefined means that the body has another
+   * shape, whether it is valid or not. Where this answers, `parseAny` answers the same.
+   */
   scan(body: Uint8Array, context: IngestContext): Accepted | undefined {
-    return scanBody(body, context, this.#memory);
+    if (!isUtf8(body)) return undefined;
+    try {
+      const json = new JsonCursor(Buffer.from(body.buffer, body.byteOffset, body.length), this.#names);
+      return new BodyScanner(json, context, this.#names.nextScan(), new PointCollector(this.#points)).body();
+    } catch (error) {
+      if (error === unusual) return undefined;
+      throw error;
+    }
   }
 
   /** As `parse`, in the one way that reads every body. */
   parseAny(body: Uint8Array, context: IngestContext): Accepted {
-    return acceptBody(parseJson(body, pruneBody), body, context, this.#memory.points);
+    return acceptBody(parseJson(body, pruneBody), body, context, this.#points);
+  }
+}
+
+const bodyDepth = 1;
+/** The body's source may stand behind its points: it is looked for in so many last bytes. */
+const tailBytes = 600;
+
+/** Objects with more fields and events with larger values go to the slow parser, which skips what it does not need. */
+const maxFields = 64;
+const maxValueBytes = 32 * 1024;
+
+class BodyScanner {
+  readonly #events = new EventCollector();
+  readonly #tags = new BodyTags();
+  readonly #named = new Set<string>();
+  #lastKey: Name | undefined;
+  #lastName: Name | undefined;
+  /** The body's own source, read or guessed. A wrong guess falls back to the slow parser. */
+  #bodySource = '';
+  #isBodySourceRead = false;
+  /** Points read; negative until the array begins. */
+  #count = -1;
+
+  // The point that is being read.
+  #metric: Name | undefined;
+  #sourceId = '';
+  #timestampMs = 0;
+  #tagNumber = 0;
+  #isEvent = false;
+  #isNumber = false;
+  #number = 0;
+  #valueStart = 0;
+  #valueEnd = 0;
+
+  constructor(
+    private readonly json: JsonCursor,
+    private readonly context: IngestContext,
+    private readonly scan: number,
+    private readonly points: PointCollector,
+  ) {}
+
+  body(): Accepted {
+    this.json.expect(openBrace);
+    let fields = 0;
+    do {
+      if (++fields > maxFields) throw unusual;
+      this.#readBodyField(this.#field());
+    } while (this.json.goesOn(closeBrace));
+    const isWhole = this.json.peek() === undefined && this.#count >= 0;
+    if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
+    const { orgId, receivedMs } = this.context;
+    return {
+      points: this.points.batches(orgId, receivedMs),
+      events: this.#events.batches(orgId, receivedMs),
+      count: this.#count,
+      sourceId: this.#named.size === 1 ? [...this.#named][0] : undefined,
+    };
+  }
+
+  #readBodyField(key: number): void {
+    if (key === field.source_id) this.#readBodySource();
+    else if (key === field.points) this.#readPoints();
+    else this.json.pass(bodyDepth);
+  }
+
+  #readBodySource(): void {
+    const sourceId = this.json.shortText();
+    if (!isSourceId(sourceId)) throw unusual;
+    this.#named.add(sourceId);
+    if (this.#bodySource !== '' && this.#bodySource !== sourceId) throw unusual;
+    this.#bodySource = sourceId;
+    this.#isBodySourceRead = true;
+  }
+
+  #readPoints(): void {
+    if (this.#count >= 0) throw unusual;
+    this.#count = 0;
+    this.json.expect(openBracket);
+    if (this.json.peek() === closeBracket) this.json.at++;
+    else
+      do this.#readPoint();
+      while (this.json.goesOn(closeBracket));
+  }
+
+  #readPoint(): void {
+    if (this.#count === maxPoints) throw unusual;
+    this.#metric = undefined;
+    this.#sourceId = '';
+    this.#timestampMs = this.context.receivedMs;
+    this.#tagNumber = 0;
+    this.#isEvent = false;
+    this.#valueEnd = 0;
+    this.json.expect(openBrace);
+    let [seen, fields] = [0, 0];
+    do {
+      if (++fields > maxFields) throw unusual;
+      const key = this.#field();
+      if (seen & key) throw unusual;
+      seen |= key;
+      this.#readPointField(key);
+    } while (this.json.goesOn(closeBrace));
+    this.#finishPoint();
+    this.#count++;
+  }
+
+  #readPointField(key: number): void {
+    switch (key) {
+      case field.metric:
+        this.#metric = this.#name();
+        break;
+      case field.value:
+        this.#readValue();
+        break;
+      case field.timestamp:
+        if (!this.json.passedNull()) this.#readTimestamp();
+        break;
+      case field.tags:
+        if (!this.json.passedNull()) this.#tagNumber = this.#tags.read(this.json);
+        break;
+      case field.class:
+        if (!this.json.passedNull()) this.#readClass();
+        break;
+      case field.source_id:
+        if (!this.json.passedNull()) this.#sourceId = this.#readSource();
+        break;
+      default:
+        this.json.pass(pointDepth);
+    }
+  }
+
+  #readValue(): void {
+    this.#isNumber = this.json.atNumber();
+    this.#valueStart = this.json.at;
+    if (this.#isNumber) this.#number = this.json.number();
+    else this.json.skip(pointDepth);
+    this.#valueEnd = this.json.at;
+  }
+
+  #readTimestamp(): void {
+    this.#timestampMs = pointTimeMs(this.json.number(), this.context.receivedMs);
+    if (this.#timestampMs > maxTimestampMs) throw unusual;
+  }
+
+  #readClass(): void {
+    const { text } = this.#name();
+    this.#isEvent = text === 'event';
+    if (!this.#isEvent && text !== 'metric') throw unusual;
+  }
+
+  #readSource(): string {
+    const name = this.#name();
+    if (!name.isSourceId) throw unusual;
+    this.#named.add(name.text);
+    return name.text;
+  }
+
+  #finishPoint(): void {
+    const metric = this.#metric;
+    if (!metric?.isMetric || this.#valueEnd === 0) throw unusual;
+    if (this.#sourceId === '') this.#sourceId = this.#bodySource || this.#guessBodySource();
+    if (this.#isEvent) this.#addEvent(metric.text);
+    else if (this.#isNumber) this.points.add(this.#runOf(metric), this.#timestampMs, this.#number);
+    else throw unusual;
+  }
+
+  #runOf(metric: Name): number {
+    const tags = this.#tagNumber;
+    if (metric.scan === this.scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
+    metric.run = this.points.run(this.#sourceId, metric.text, this.#tags.at(tags));
+    metric.scan = this.scan;
+    metric.tags = tags;
+    metric.sourceId = this.#sourceId;
+    return metric.run;
+  }
+
+  #addEvent(metric: string): void {
+    if (this.#valueEnd - this.#valueStart > maxValueBytes) throw unusual;
+    const json = this.json.text(this.#valueStart, this.#valueEnd);
+    const stored = storedValue(json, parsed(json));
+    if (typeof stored === 'string') throw unusual;
+    const tags = this.#tags.at(this.#tagNumber);
+    this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });
+  }
+
+  /** Some libraries write the body's source behind its points. */
+  #guessBodySource(): string {
+    const { json } = this;
+    const tail = json.text(Math.max(json.at, json.bytes.length - tailBytes), json.bytes.length);
+    const guess = /"source_id"\s*:\s*"([^"\\]+)"[^"]*$/.exec(tail)?.[1];
+    if (guess === undefined) throw unusual;
+    this.#bodySource = guess;
+    return guess;
+  }
+
+  #field(): number {
+    this.#lastKey = this.json.name(this.#lastKey);
+    this.json.expect(colon);
+    return this.#lastKey.field;
+  }
+
+  #name(): Name {
+    this.#lastName = this.json.name(this.#lastName);
+    return this.#lastName;
   }
 }
