@@ -31,9 +31,9 @@ export class NotAccepted extends Error {
 
 /** A body that QuestDB will never take, because of one of its rows. Nothing of it is stored. */
 export class Refused extends NotAccepted {
-  /** @param row of the body, counted from 0. */
+  /** @param row of the body, counted from 0; undefined when it is not told. */
   constructor(
-    readonly row: number,
+    readonly row: number | undefined,
     why: string,
     options?: ErrorOptions,
   ) {

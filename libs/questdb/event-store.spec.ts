@@ -15,14 +15,9 @@ const anEvent = (offset: number): Placed<EventBatch> => {
 
 it('holds a bounded number of bytes of events however many writes there are, and takes all of them', async () => {
   const sent = Promise.withResolvers<void>();
-  const path = {
-    sink: { send: () => sent.promise },
-    visibility: { of: () => Promise.resolve() },
-    outage: new Outage(),
-    figures: new Figures(),
-    tables: ['events_g1'],
-  };
-  const writer = new QuestDbEventStore(path, {} as never, () => Promise.resolve(newest));
+  const client = { send: () => sent.promise };
+  const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
+  const writer = new QuestDbEventStore(client as never, path, {} as never, () => Promise.resolve(newest));
   const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);

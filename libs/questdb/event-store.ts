@@ -1,9 +1,9 @@
-import { type EventBatch, eventDigest, type LogEntry, maxTimestampMs, tagsKey, type Window } from '#model';
+import type { Sender } from '@questdb/nodejs-client';
+import { type EventBatch, eventDigest, forever, type LogEntry, maxTimestampMs, tagsKey, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
-import { Delivery, type LinePath, Refused, Signal } from './delivery.js';
+import type { Client } from './client.js';
+import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
-import { Lines, quoted } from './lines.js';
-import { symbolsText } from './series-names.js';
 import type { Layout } from './tables.js';
 
 /** Rows of one commit; a single record may have more. */
@@ -20,7 +20,10 @@ interface Waiting {
   readonly written: PromiseWithResolvers<void>;
 }
 
-/** Events in a table of one generation. Those that come while a commit is in flight are the next commit; their order does not matter. */
+/**
+ * Events in a table of one generation. Those that come while a commit is in flight are the next commit; their order does not matter. They are
+ * sent by QuestDB's own client, not as lines of ours.
+ */
 export class QuestDbEventStore implements EventStore {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
@@ -29,12 +32,13 @@ export class QuestDbEventStore implements EventStore {
   readonly #delivery: Delivery;
 
   constructor(
-    private readonly path: LinePath,
+    private readonly client: Client,
+    private readonly path: WritePath,
     private readonly reads: EventReads,
     /** How the table is made, as soon as it may be written to. Rejects `store_unavailable`. */
     private readonly layout: () => Promise<Layout>,
   ) {
-    this.#delivery = new Delivery(path, { held: () => !this.#delivery.ended }, this.#changed);
+    this.#delivery = new Delivery(path, forever, this.#changed);
   }
 
   /** Why rows do not come through; undefined while they do, and when there are none. */
@@ -114,28 +118,31 @@ export class QuestDbEventStore implements EventStore {
   async #commit(batches: readonly EventBatch[]): Promise<void> {
     const giveUp = (): void => this.path.outage.check();
     for (const some of bySize(batches)) {
-      const lines = await this.#lines(some);
-      await this.#delivery.send(this.path.sink, lines.bytes, giveUp);
+      await this.#delivery.untilItWorks(
+        () =>
+          this.client.send(
+            (sender) => this.#build(sender, some),
+            () => this.#delivery.check(),
+          ),
+        giveUp,
+      );
     }
     await this.#delivery.visible(giveUp);
     this.path.figures.rows.events += batches.reduce((sum, { events }) => sum + events.length, 0);
   }
 
-  async #lines(batches: readonly EventBatch[]): Promise<Lines> {
+  async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
     const { arrivalsAreKeys } = await this.layout();
-    const table = Buffer.from(this.path.tables[0]!);
-    const lines = new Lines(1 << 12);
     for (const { orgId, sourceId, receivedMs, events } of batches) {
       for (const event of events) {
-        const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, name: event.metric }));
         const tags = tagsKey(event.tags);
-        const digest = eventDigest(event, tags).toString('hex');
-        const arrival = `place=${event.place}i${arrivalsAreKeys ? `,received=${receivedMs}i` : ''}`;
-        const fields = `value=${quoted(event.value)},tags=${quoted(tags)},digest="${digest}",${arrival}`;
-        lines.row(table, symbols, fields, event.timestampMs);
+        sender.table(this.path.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
+        sender.stringColumn('value', event.value).stringColumn('tags', tags);
+        sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
+        if (arrivalsAreKeys) sender.intColumn('received', receivedMs);
+        await sender.at(event.timestampMs, 'ms');
       }
     }
-    return lines;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Lines, quoted } from './lines.js';
+import { Lines } from './lines.js';
 import { symbolsText } from './series-names.js';
 
 describe('symbols of a line', () => {
@@ -16,14 +16,6 @@ describe('symbols of a line', () => {
     expect(symbolsText(symbols as unknown as Record<string, string>)).toBe(text);
   });
 });
-
-it.each([
-  ['', '""'],
-  ['a b,c=d', '"a b,c=d"'],
-  ['say "yes"', '"say \\"yes\\""'],
-  ['\\', '"\\\\"'],
-  ['two\nlines\r', '"two\\\nlines\\\r"'],
-])('the text %j is the field %j', (text, field) => expect(quoted(text)).toBe(field));
 
 it('The symbols of a row of points are found, whatever stands in the rows before it', () => {
   const table = Buffer.from('t');

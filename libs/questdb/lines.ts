@@ -11,9 +11,6 @@ const minField = doubleField(' min');
 const maxField = doubleField(',max');
 const sumField = doubleField(',sum');
 
-/** Text as the value of a field. */
-export const quoted = (text: string): string => `"${text.replace(/["\\\n\r]/g, '\\$&')}"`;
-
 /** Rows in QuestDB's line protocol, as bytes that grow. Times are Unix milliseconds, whole and from 0 to the year 9999; doubles are finite. */
 export class Lines {
   rows = 0;
@@ -57,14 +54,6 @@ export class Lines {
     this.#field(sumField, sum);
     this.#end += this.#bytes.write(`,count=${count}i `, this.#end, 'latin1');
     this.#endRow(startMs);
-  }
-
-  /** A row with other fields, as they stand in a line; without fields when that is empty. */
-  row(table: Buffer, symbols: Buffer, fields: string, timestampMs: number): void {
-    this.#begin(table, symbols, Buffer.byteLength(fields) + 32);
-    this.#bytes[this.#end++] = space;
-    if (fields !== '') this.#end += this.#bytes.write(`${fields} `, this.#end);
-    this.#endRow(timestampMs);
   }
 
   /** Adds all rows of another. */

@@ -1,7 +1,7 @@
 import { bucketStartMs, type Lease } from '#model';
+import type { NameRows, SeriesName } from './client.js';
 import { Delivery, Refused, RefusedRow, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
-import type { NameRows, SeriesName } from './name-rows.js';
 import type { Series, TagSet } from './series-names.js';
 
 /** When so many live rows wait, they are sent before they are due. */
@@ -263,7 +263,7 @@ export class PointRows {
     try {
       await this.#delivery.send(this.path.sink, lines.bytes, giveUp);
     } catch (cause) {
-      throw cause instanceof Refused ? new RefusedRow(lines.symbolsOfPoint(this.#table, cause.row), cause) : cause;
+      throw cause instanceof Refused ? new RefusedRow(lines.symbolsOfPoint(this.#table, cause.row ?? 0), cause) : cause;
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { GenerationStore, SeriesStore, Stores } from '#stores';
+import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
 import { Figures, Outage, type WritePath } from './delivery.js';
 import { dump } from './dump.js';
@@ -57,13 +58,8 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
   const visibility = new Visibility(looking);
   const commits = new Commits(writing, commit);
   const figures = new Figures();
-  const sinkOf = {
-    points: new HttpSink(httpUrl),
-    rollups: new HttpSink(httpUrl),
-    names: new HttpSink(httpUrl),
-    events: new HttpSink(httpUrl),
-  };
-  const sinks = Object.values(sinkOf);
+  const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
+  const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
   const generations = new Map<number, Generation>();
 
   const open = (generation: number): Generation => {
@@ -84,18 +80,14 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const parts = {
       tables,
       partitioning,
-      points: { ...path('points'), sink: sinkOf.points },
-      rollups: { ...path(...levels.map(({ table }) => table)), sink: sinkOf.rollups },
-      names: sinkOf.names,
+      points: { ...path('points'), sink: sinks[0] },
+      rollups: { ...path(...levels.map(({ table }) => table)), sink: sinks[1] },
+      client: clients[0],
       sql: writing,
       layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
-    const events = new QuestDbEventStore(
-      { ...path('events'), sink: sinkOf.events },
-      new EventReads(lookups, tables, slices, layout),
-      writable,
-    );
+    const events = new QuestDbEventStore(clients[1], path('events'), new EventReads(lookups, tables, slices, layout), writable);
     return { series, events, layout };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
@@ -113,7 +105,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
   const end = async (): Promise<void> => {
     const ends = [...generations.values()].flatMap(({ series, events }) => [series.end(), events.end()]);
     for (const sink of sinks) sink.close();
-    await Promise.all(ends);
+    await Promise.all([...ends, ...clients.map((client) => client.close())]);
     await Promise.all([reading, writing, looking].map((sql) => sql.close()));
   };
   const whyNot = (): string | undefined => {

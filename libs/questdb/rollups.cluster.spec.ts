@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { forever, type Lease, noTags, type PointBatch, rollupIntervals, type SeriesRun, type Tags, TelemetryError } from '#model';
 import type { Placed, SeriesStore } from '#stores';
 import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
+import { Client } from './client.js';
 import { type WritePath, Figures, type LineSink, Outage } from './delivery.js';
 import { HttpSink } from './http-sink.js';
 import { type Layout, newest, creating, levels, type Tables, tablesOf } from './tables.js';
@@ -59,8 +60,9 @@ describeOnServers('Rollups in QuestDB', () => {
     random: Random,
     { layout, noAnswer, beforePoints, overlooks } = usual,
   ): { readonly store: QuestDbSeriesStore; end(): Promise<void> } {
-    const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl), new HttpSink(httpUrl)];
+    const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)];
     const counted = (sink: LineSink): LineSink => ({ send: (body, lease) => steps.pass(() => sink.send(body, lease)) });
+    const client = new Client(httpUrl);
     class CountedSql extends Sql {
       override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
         if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
@@ -78,7 +80,7 @@ describeOnServers('Rollups in QuestDB', () => {
       partitioning: 'MONTH' as const,
       points: { ...path(tables.points), sink: heldUp },
       rollups: { ...path(...levels.map(({ table }) => tables[table])), sink: counted(sinks[1]!) },
-      names: sinks[2]!,
+      client,
       sql: counting,
       layout: () => Promise.resolve(layout),
     };
@@ -86,6 +88,7 @@ describeOnServers('Rollups in QuestDB', () => {
     const end = async (): Promise<void> => {
       await store.end();
       for (const sink of sinks) sink.close();
+      await client.close();
       await counting.close();
     };
     return { store, end };

@@ -1,9 +1,9 @@
 import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun, tagsKey } from '#model';
 import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
-import type { LinePath, LineSink } from './delivery.js';
+import { type Client, NameRows } from './client.js';
+import type { LinePath } from './delivery.js';
 import { Lines } from './lines.js';
-import { NameRows } from './name-rows.js';
 import { PointRows } from './point-rows.js';
 import { RollupTables } from './rollup-tables.js';
 import { SeriesNames, type Source, symbolsText } from './series-names.js';
@@ -20,8 +20,7 @@ export interface WriterParts {
   readonly partitioning: Partitioning;
   readonly points: LinePath;
   readonly rollups: LinePath;
-  /** For the names of metrics, which do not wait behind points. */
-  readonly names: LineSink;
+  readonly client: Client;
   readonly sql: Sql;
   /** How the tables are made, as soon as they may be written to. Rejects `store_unavailable`. */
   readonly layout: () => Promise<Layout>;
@@ -49,7 +48,7 @@ export class SeriesWriter {
     const { tables, sql, partitioning, points, rollups } = parts;
     this.#table = Buffer.from(tables.points);
     this.#names = new SeriesNames(tagsAreKeys);
-    this.#nameRows = new NameRows(parts.names, tables.metrics);
+    this.#nameRows = new NameRows(parts.client, tables.metrics);
     this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points, lost);
     this.#rollupTables = new RollupTables(rollups, { sql, tables, names: this.#names, partitioning }, lease);
     this.#rollups = new Rollups(this.#rollupTables);
