@@ -26,8 +26,9 @@ it.each([
     const slices = await slicesOf(firstMs).of('points', { startMs: 0, endMs: Infinity });
     expect(slices.length).toBeGreaterThan(4);
     expect([slices[0]!.startMs, slices.at(-1)!.endMs]).toEqual([0, maxTimestampMs + 1]);
-    for (const [at, { startMs, endMs }] of slices.entries()) {
-      if (at > 0) expect([startMs, startMs % dayMs]).toEqual([slices[at - 1]!.endMs, 0]);
+    expect(slices.slice(1).map(({ startMs }) => startMs)).toEqual(slices.slice(0, -1).map(({ endMs }) => endMs));
+    expect(slices.filter(({ startMs }) => startMs % dayMs !== 0)).toEqual([]);
+    for (const { startMs, endMs } of slices) {
       const partitions = new Set(firstMs.filter((ms) => ms >= startMs && ms < endMs).map((ms) => Math.floor((ms - begin) / sizeMs)));
       expect(partitions.size).toBeLessThanOrEqual(max);
     }
