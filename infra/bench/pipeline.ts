@@ -21,8 +21,8 @@ const shape: Shape = {
   gzip: false,
 };
 const spanMs = (shape.bodies / shape.sources) * (shape.pointsPerBody / shape.metrics) * stepMs;
-/** Bodies of rows that our own encoder has made. */
-const ourPath = '/write?precision=ms';
+/** Whether a body holds rows of points or rollups; rows of names are in bodies of their own. */
+const isMeasured = ({ body }: Sent): boolean => tables.some((table) => body.toString('latin1', 0, table.length + 1) === `${table},`);
 
 export const about = `${shape.about}, checkpoints every ${checkpointS} s`;
 export const points = pointsOf(shape);
@@ -146,7 +146,7 @@ export class Pipeline {
   }
 
   async #client(sent: readonly Sent[]): Promise<number> {
-    const bodies = sent.filter(({ path }) => path === ourPath).map(({ body }) => body);
+    const bodies = sent.filter(isMeasured).map(({ body }) => body);
     const write = await ready('./client-writer.js', { url: this.direct.questDbUrl, bodies } satisfies ClientOrder);
     return ((await write()) as ClientReport).cpuS;
   }
@@ -174,8 +174,7 @@ function expectedRows(sent: readonly Sent[]): ReadonlyMap<string, number> {
   const [pointTable, ...rollupTables] = tables;
   const keys = new Map(rollupTables.map((table): [string, Set<string>] => [table, new Set()]));
   let sentPoints = 0;
-  for (const { path, body } of sent) {
-    if (path !== ourPath) continue;
+  for (const { body } of sent.filter(isMeasured)) {
     for (const { table, symbols, timestampMs } of lines.of(body)) {
       if (table === pointTable) sentPoints++;
       else keys.get(table)!.add(`${timestampMs},${symbols.join()}`);
