@@ -13,8 +13,9 @@ const table = {
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
   generations: [2, 20],
-  // Fewer where there are many generations, for each of them reads every source that has appeared.
+  // Fewer, and younger, where there are many generations: each of them writes every source that has appeared, into each of its days.
   newTogether: [10, 1],
+  newDays: [14, 3],
 } satisfies Record<string, readonly [short: number, long: number]>;
 
 export type Durations = { readonly [Name in keyof typeof table]: number };

@@ -114,7 +114,7 @@ function rowsToldOf(world: World): string[] {
 function histories(random: Random, count: number, from: number): SentBody {
   const nowMs = Date.now();
   const points = Array.from({ length: count }, (_, at) => {
-    const days = random.whole(1, 14);
+    const days = random.whole(1, durations.newDays);
     return Array.from({ length: 20 }, (_nothing, index) => ({
       source_id: `${prefix}${from + at}`,
       metric: random.pick(['temp', 'rpm']),
