@@ -49,7 +49,7 @@ export class KeyCommands {
     const endMs = performance.now() + maxCommandMs;
     const command = { orgId, id: randomUUID(), askedMs: this.clock(), ...what } as KeyCommand;
     const find = (state: KeyDecisions | undefined): KeyOutcome | undefined => state?.decided.find(({ id }) => id === command.id)?.outcome;
-    // The wait begins with the append, which may take long itself.
+    // The 5 seconds include the append, which may take long itself.
     const [decisions] = await Promise.all([
       this.#decisions.until(orgId, (state) => find(state) !== undefined, maxCommandMs),
       this.log.append([entry(keyCommands, command)]),

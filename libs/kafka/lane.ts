@@ -108,7 +108,7 @@ export class Lane {
     this.skip(next);
   }
 
-  /** Goes on at an offset: before it the log has nothing more for us. */
+  /** Goes on at this offset: the log holds no further record for the handler before it. */
   skip(next: number): void {
     this.#next = Math.max(this.#next, next);
     if (this.#running) return;

@@ -32,7 +32,7 @@ export class NameTable {
   readonly #names: (Name | undefined)[] = Array.from({ length: slots });
   #scans = 0;
 
-  /** A number for a scan that begins. */
+  /** The number of a new scan: the next one up. Names note it, to tell what this scan found from what earlier scans found. */
   nextScan(): number {
     return ++this.#scans;
   }

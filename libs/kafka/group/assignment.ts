@@ -14,7 +14,7 @@ export interface AssignmentOptions {
   /** By the name that Kafka has for them. */
   readonly topics: ReadonlyMap<string, AnyTopic>;
   readonly codec: AvroCodec;
-  /** Offsets to begin with. A rejection is tried again. */
+  /** Finds the offset at which each partition begins. When it rejects, it is called again. */
   readonly startsAt: (partitions: readonly TopicPartition[], commit: CommitStart) => Promise<(partition: TopicPartition) => number>;
   /** What to do with the records of one assignment. */
   readonly receiver: (assignment: Assignment) => Receiver;

@@ -68,7 +68,7 @@ function order(a: PointStream, b: PointStream): number {
   return a.points.timeMs[a.at]! - b.points.timeMs[b.at]! || compareTags(a.points, a.at, b.points, b.at);
 }
 
-/** The first row of a stream's piece that is not before the point where another stream stands. */
+/** The index of the first row in the current piece of a stream that is not before the point that the other stream is at; `end` when all are. */
 function firstAtOrAfter({ points, at, end }: PointStream, other: PointStream): number {
   const timeMs = other.points.timeMs[other.at]!;
   let to = at + 1;
