@@ -11,7 +11,11 @@ export interface Answered {
   readonly durationMs: number;
   /** False when the client left before it had the answer. */
   readonly complete: boolean;
+  /** Where the request came from; undefined when the connection was reset before. */
+  readonly address?: string | undefined;
+  /** Whose key it was, once the key was let in. */
   readonly orgId?: string | undefined;
+  readonly keyId?: string | undefined;
   readonly failure?: TelemetryError | undefined;
 }
 

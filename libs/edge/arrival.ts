@@ -87,6 +87,8 @@ export class Arrival {
     noteRequest(reply);
     reply.header('x-request-id', request.id);
     if (request.headers.origin !== undefined && this.#hasCors(request)) reply.headers(corsHeaders);
+    // A closed socket knows no address any more.
+    const address = request.ip;
     reply.raw.once('close', () => {
       end();
       noteAnswer(reply);
@@ -98,7 +100,9 @@ export class Arrival {
         status: statusOfAnswer(reply),
         durationMs: reply.elapsedTime,
         complete: reply.raw.writableFinished,
+        address,
         orgId: request.caller?.orgId,
+        keyId: request.caller?.keyId,
         failure: request.failure,
       });
     });

@@ -43,7 +43,10 @@ export function answerBrokenRequest(error: ParserError, socket: Socket, observer
   const problem = problemOf(failure, last?.request.id ?? newRequestId());
   endAndDrain(socket, answerText(problem, problemHeaders(failure)), { ...drain, ms: Math.min(drain.ms, brokenDrainMs) });
   if (last) last.request.failure = failure;
-  else observer({ requestId: problem.request_id, method: '', route: '', status: problem.status, durationMs: 0, complete: true, failure });
+  else {
+    const { request_id: requestId, status } = problem;
+    observer({ requestId, method: '', route: '', status, durationMs: 0, complete: true, address: socket.remoteAddress, failure });
+  }
 }
 
 function answerText(problem: Problem, hints: Readonly<Record<string, string>>): string {

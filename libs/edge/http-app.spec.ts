@@ -619,6 +619,7 @@ it('tells nobody what broke, but the observer', async () => {
   expect([status, json['code']]).toEqual([500, 'internal']);
   expect(JSON.stringify(json)).not.toContain('hunter2');
   const seen = answered.find(({ requestId }) => requestId === json['request_id']);
+  expect(seen?.address).toBe('127.0.0.1');
   expect(seen).toMatchObject({ method: 'GET', route: '/broken', status: 500, complete: true });
   expect(seen?.failure?.cause).toHaveProperty('message', 'the password is hunter2');
 });

@@ -1,8 +1,10 @@
 export * from './accepted.js';
 export * from './api-key.js';
 export * from './batch-flaws.js';
+export * from './causes.js';
 export * from './cut.js';
 export * from './decider.js';
+export * from './dependency.js';
 export * from './errors.js';
 export { eventDigest } from './event-value.js';
 export * from './first-rows.js';

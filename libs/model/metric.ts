@@ -3,9 +3,9 @@ type Unit = 'seconds' | 'bytes' | '';
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Sample {
+export interface Sample<T = number> {
   readonly labels: Labels;
-  readonly value: number;
+  readonly value: T;
 }
 
 /** One value, or one for each set of labels. */
@@ -18,10 +18,13 @@ interface Described {
   readonly help: string;
 }
 
+/** One histogram, or one for each set of labels. */
+export type Distribution = Histogram | readonly Sample<Histogram>[];
+
 /** A figure for the operator. Its owner keeps plain numbers; they are read when somebody looks. */
 export type Metric =
   | (Described & { readonly kind: 'counter' | 'gauge'; read(): Figure | Promise<Figure> })
-  | (Described & { readonly kind: 'histogram'; read(): Histogram });
+  | (Described & { readonly kind: 'histogram'; read(): Distribution });
 
 /** Counts of observations by size. */
 export class Histogram {

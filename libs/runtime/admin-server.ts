@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Histogram, type Figure, type Labels, type Metric } from '#model';
+import { Histogram, type Distribution, type Figure, type Labels, type Metric, type Sample } from '#model';
 
 /** Serves /metrics. */
 export class AdminServer {
@@ -51,7 +51,7 @@ async function family(metric: Metric): Promise<string> {
 }
 
 /** A part that is out of order shows by what is missing here, and must not hide the others. */
-async function readable(metric: Metric): Promise<Figure | Histogram> {
+async function readable(metric: Metric): Promise<Figure | Distribution> {
   try {
     return await metric.read();
   } catch {
@@ -59,17 +59,21 @@ async function readable(metric: Metric): Promise<Figure | Histogram> {
   }
 }
 
-function lines(name: string, kind: Metric['kind'], read: Figure | Histogram): string[] {
-  if (read instanceof Histogram) return histogram(name, read);
-  const samples = typeof read === 'number' ? [{ labels: {}, value: read }] : read;
+function lines(name: string, kind: Metric['kind'], read: Figure | Distribution): string[] {
+  const isOne = typeof read === 'number' || read instanceof Histogram;
+  const samples: readonly Sample<number | Histogram>[] = isOne ? [{ labels: {}, value: read }] : read;
   const suffix = kind === 'counter' ? '_total' : '';
-  return samples.map(({ labels, value }) => `${name}${suffix}${labelText(labels)} ${number(value)}`);
+  return samples.flatMap(({ labels, value }) =>
+    value instanceof Histogram ? histogram(name, labels, value) : `${name}${suffix}${labelText(labels)} ${number(value)}`,
+  );
 }
 
-function histogram(name: string, { bounds, counts, sum }: Histogram): string[] {
+function histogram(name: string, labels: Labels, { bounds, counts, sum }: Histogram): string[] {
   let below = 0;
-  const buckets = [...bounds, Infinity].map((bound, at) => `${name}_bucket{le="${number(bound)}"} ${(below += counts[at]!)}`);
-  return [...buckets, `${name}_sum ${number(sum)}`, `${name}_count ${below}`];
+  const buckets = [...bounds, Infinity].map(
+    (bound, at) => `${name}_bucket${labelText({ ...labels, le: number(bound) })} ${(below += counts[at]!)}`,
+  );
+  return [...buckets, `${name}_sum${labelText(labels)} ${number(sum)}`, `${name}_count${labelText(labels)} ${below}`];
 }
 
 const number = (value: number): string => (Number.isFinite(value) ? String(value) : `${value < 0 ? '-' : '+'}Inf`);

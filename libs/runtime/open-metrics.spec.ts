@@ -38,6 +38,18 @@ describe('OpenMetrics text', () => {
         'latency_seconds_count 4',
       ],
     ],
+    [
+      { name: 'took', kind: 'histogram', unit: '', help: 'Time.', read: () => [{ labels: { route: '/a' }, value: latency }] },
+      [
+        '# TYPE took histogram',
+        '# HELP took Time.',
+        'took_bucket{route="/a",le="0.1"} 2',
+        'took_bucket{route="/a",le="1"} 3',
+        'took_bucket{route="/a",le="+Inf"} 4',
+        'took_sum{route="/a"} 7.65',
+        'took_count{route="/a"} 4',
+      ],
+    ],
   ])('of %j', async (metric, lines) => {
     expect(await openMetrics([metric])).toBe([...lines, '# EOF', ''].join('\n'));
   });

@@ -1,12 +1,13 @@
 import type { Answered } from '#edge';
-import { Histogram, type Metric } from '#model';
+import { Histogram, type Metric, type Sample } from '#model';
 
 const latencyBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 /** Counts answers by route, method and status, and how long they took. */
 export class RequestMetrics {
   readonly #counts = new Map<string, number>();
-  readonly #latency = new Histogram(latencyBounds);
+  /** By route: probes are answered at once and would hide what the others take. */
+  readonly #latency = new Map<string, Histogram>();
 
   readonly metrics: readonly Metric[] = [
     {
@@ -24,14 +25,16 @@ export class RequestMetrics {
       name: 'headwater_http_request_duration_seconds',
       kind: 'histogram',
       unit: 'seconds',
-      help: 'Time from the head of a request to the end of its answer.',
-      read: () => this.#latency,
+      help: 'Time from the head of a request to the end of its answer, by route.',
+      read: () => Array.from(this.#latency, ([route, value]): Sample<Histogram> => ({ labels: { route }, value })),
     },
   ];
 
   add({ method, route, status, durationMs }: Answered): void {
     const name = `${method} ${route} ${status}`;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-    this.#latency.add(durationMs / 1000);
+    const latency = this.#latency.get(route) ?? new Histogram(latencyBounds);
+    this.#latency.set(route, latency);
+    latency.add(durationMs / 1000);
   }
 }
