@@ -45,17 +45,22 @@ describe('SourceTracker', () => {
     await tracker.table.begin(lease, [...Array(sources.partitions).keys()]);
     return tracker;
   }
+  /** As the runner gives a batch to the tracker. */
+  const hear = async (tracker: SourceTracker, records: readonly StreamRecord[], lease = forever): Promise<void> => {
+    await deliver(tracker, records, lease);
+    await tracker.table.settle();
+  };
   const shown = (sourceId: string): Source | undefined => storage.views.open(sources).get(`o/${sourceId}`);
 
   it('writes a new source at once', async () => {
-    await deliver(await begun(), [aPoint('a', t), anEvent('b', t + 1)], forever);
+    await hear(await begun(), [aPoint('a', t), anEvent('b', t + 1)]);
     await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1)]));
   });
 
   it('holds newer times until the checkpoint and then writes the newest of each source', async () => {
     const tracker = await begun();
-    await deliver(tracker, [aPoint('a', t), aPoint('b', t)], forever);
-    await deliver(tracker, [aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)], forever);
+    await hear(tracker, [aPoint('a', t), aPoint('b', t)]);
+    await hear(tracker, [aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)]);
     await tracker.table.write();
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3)));
     expect(written).toHaveLength(3);
@@ -63,9 +68,8 @@ describe('SourceTracker', () => {
 
   it('writes newer times without a checkpoint too', async () => {
     const tracker = await begun();
-    await deliver(tracker, [aPoint('a', t)], forever);
-    await deliver(tracker, [aPoint('a', t + 5)], forever);
-    await tracker.table.settle();
+    await hear(tracker, [aPoint('a', t)]);
+    await hear(tracker, [aPoint('a', t + 5)]);
     await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 5)));
   });
 
@@ -76,13 +80,13 @@ describe('SourceTracker', () => {
     let held = true;
     const lease: Lease = { held: () => held };
     const tracker = await begun(lease);
-    await deliver(tracker, [aPoint('a', t)], lease);
-    await deliver(tracker, [aPoint('a', t + 5)], lease);
+    await hear(tracker, [aPoint('a', t)], lease);
+    await hear(tracker, [aPoint('a', t + 5)], lease);
     held = false;
     if (isAgain) {
       await storage.log.append([entry(sources, aSource('a', t, t + 9))]);
       await tracker.table.begin(forever, [...Array(sources.partitions).keys()]);
-      await deliver(tracker, [aPoint('a', t + 7)], forever);
+      await hear(tracker, [aPoint('a', t + 7)]);
     }
     await tracker.table.write();
     await storage.views.open(sources).caughtUp();
@@ -91,9 +95,9 @@ describe('SourceTracker', () => {
 
   it('does not count what the service wrote itself', async () => {
     const tracker = await begun();
-    await deliver(tracker, [anEvent('a', t, 'service')], forever);
+    await hear(tracker, [anEvent('a', t, 'service')]);
     await tracker.table.write();
-    await deliver(tracker, [aPoint('b', t)], forever);
+    await hear(tracker, [aPoint('b', t)]);
     await eventually(() => expect(written).toEqual([aSource('b', t, t)]));
   });
 
@@ -110,17 +114,17 @@ describe('SourceTracker', () => {
     const seen: (Source | null)[] = [];
     await storage.views.open(sources).ready;
     storage.views.open(sources).changes(({ value }) => seen.push(value));
-    for (const receivedMs of received) await deliver(tracker, [aPoint('a', receivedMs)], forever);
+    for (const receivedMs of received) await hear(tracker, [aPoint('a', receivedMs)]);
     await tracker.table.write();
-    await deliver(tracker, [aPoint('end', t)], forever);
+    await hear(tracker, [aPoint('end', t)]);
     await eventually(() => expect(seen.at(-1)).toEqual(aSource('end', t, t)));
     expect(seen.slice(0, -1)).toEqual(expected ? [expected] : []);
   });
 
   it('tries again at the next checkpoint when the log could not be written', async () => {
     const tracker = await begun();
-    await deliver(tracker, [aPoint('a', t)], forever);
-    await deliver(tracker, [aPoint('a', t + 1)], forever);
+    await hear(tracker, [aPoint('a', t)]);
+    await hear(tracker, [aPoint('a', t + 1)]);
     const append = storage.log.append.bind(storage.log);
     let failures = 1;
     storage.log.append = (entries) => (failures-- > 0 ? Promise.reject(new Error('full')) : append(entries));

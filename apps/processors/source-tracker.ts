@@ -3,7 +3,7 @@ import { on, RECORD_LOG, Table, type Processor, type RecordLog, type StreamRecor
 import type { EventBatch, PointBatch, Source } from '#model';
 import { events, points, sources, sourcesGroup } from '#topics';
 
-/** Keeps when each source was first and last heard: a new one is written at once, newer times of all others every five seconds. */
+/** Keeps when each source was first and last heard. Its table writes a new source at once, and newer times of a source every five seconds. */
 @Injectable()
 export class SourceTracker implements Processor {
   readonly group = sourcesGroup;
@@ -18,7 +18,6 @@ export class SourceTracker implements Processor {
   }
 
   async #hear<V extends PointBatch | EventBatch>(records: readonly StreamRecord<V>[], isBySource: (batch: V) => boolean): Promise<void> {
-    let isNew = false;
     for (const { key, value } of records) {
       if (!value || !isBySource(value)) continue;
       const { orgId, sourceId, receivedMs } = value;
@@ -27,8 +26,6 @@ export class SourceTracker implements Processor {
       const firstReceivedMs = Math.min(receivedMs, known?.firstReceivedMs ?? Infinity);
       const lastReceivedMs = Math.max(receivedMs, known?.lastReceivedMs ?? -Infinity);
       this.table.set(key, { orgId, sourceId, firstReceivedMs, lastReceivedMs });
-      isNew ||= !known;
     }
-    if (isNew) await this.table.write();
   }
 }

@@ -1,11 +1,11 @@
-import { beforeEach, expect, it } from '@jest/globals';
-import { forever } from '#model';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { forever, type Lease } from '#model';
 import type { FollowOptions } from './follow.js';
 import { partitionOf } from './partition.js';
 import { isOfARecord } from './park.js';
 import type { RecordLog } from './record-log.js';
-import { maxKeys, Table } from './table.js';
-import type { StreamRecord, Topic } from './topic.js';
+import { maxAppended, maxKeys, Table } from './table.js';
+import type { Entry, StreamRecord, Topic } from './topic.js';
 
 /** So many partitions that each has room for two keys. */
 const partitions = maxKeys / 2;
@@ -67,4 +67,90 @@ it('All keys that are in the log are kept, however many', async () => {
   expect(full.map((key) => table.get(key))).toEqual(Array(4).fill('stored'));
   table.set(d, 'changed');
   expect(table.get(d)).toBe('changed');
+});
+
+describe('However many keys change all the time', () => {
+  const wide = { name: 't.v1', cleanup: 'compact', partitions: 24, key: (key) => key } as Topic<string>;
+  const names = (prefix: string, length: number): string[] => Array.from({ length }, (_, at) => `${prefix}${at}`);
+  let appended: (readonly Entry[])[];
+  let fails: boolean;
+  let lease: Lease & { isLost: boolean };
+  const keysOf = (entries: readonly Entry[]): string[] => entries.map(({ key }) => key);
+  const written = (): string[] => appended.flatMap(keysOf);
+
+  beforeEach(async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+    stored = [];
+    appended = [];
+    fails = false;
+    lease = { isLost: false, held: () => !lease.isLost };
+    const append = async (entries: readonly Entry[]): Promise<void> => {
+      if (fails) throw new Error('full');
+      appended.push(entries);
+    };
+    table = new Table({ ...log, append }, wide);
+    await table.begin(lease, [...Array(24).keys()]);
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  /** Changes keys as the runner has a batch do, and lets time pass. */
+  const change = async (keys: readonly string[], thenMs = 0): Promise<void> => {
+    for (const key of keys) table.set(key, 'changed');
+    await table.settle();
+    await jest.advanceTimersByTimeAsync(thenMs);
+  };
+
+  it('each is written when it is new and then once in five seconds, in appends of a bounded size', async () => {
+    const keys = names('k', 20_000);
+    for (let batch = 0; batch < 26; batch++) await change(keys, 1_000);
+    expect(written().length).toBe((1 + 5) * keys.length);
+    expect(Math.max(...appended.map(({ length }) => length))).toBe(maxAppended);
+  });
+
+  it('a new one is written by itself, with its batch', async () => {
+    const keys = names('k', 10_000);
+    await change(keys);
+    appended = [];
+    for (let batch = 0; batch < 10; batch++) await change([...keys, `new${batch}`], 100);
+    expect(written()).toEqual(names('new', 10));
+  });
+
+  it('none waits for longer than five seconds and a quarter, also when no batch follows', async () => {
+    await change(['a', 'b']);
+    appended = [];
+    await change(['a'], 1_000);
+    await change(['b'], 4_250);
+    expect(written()).toEqual(['a']);
+    await change([], 1_000);
+    expect(written()).toEqual(['a', 'b']);
+  });
+
+  it('a checkpoint writes all of them, once', async () => {
+    await change(['a', 'b']);
+    await change(['a', 'b'], 1_000);
+    appended = [];
+    await table.write();
+    await change([], 60_000);
+    expect(appended.map(keysOf)).toEqual([['a', 'b']]);
+  });
+
+  it('what cannot be written is written with a later change', async () => {
+    await change(['a', 'b']);
+    fails = true;
+    await change(['a'], 5_250);
+    await expect(change(['c'])).rejects.toThrow('full');
+    appended = [];
+    fails = false;
+    await change(['b'], 5_250);
+    expect(written().toSorted()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('nothing is written any more under a lost lease, and nothing waits', async () => {
+    await change(['a']);
+    await change(['a']);
+    appended = [];
+    lease.isLost = true;
+    await change([], 10_000);
+    expect([written(), jest.getTimerCount()]).toEqual([[], 0]);
+  });
 });

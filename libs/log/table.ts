@@ -4,9 +4,12 @@ import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
 import { entry, tombstone, type AnyTopic, type Entry, type StreamRecord, type Topic, type Unreadable } from './topic.js';
 
-/** Changes without outputs wait at most so long, and at most so many keys, before they are written. */
+/** How long a change of a known key without outputs waits: so a key that changes all the time is written once in this time. */
 const writePauseMs = 5_000;
-export const maxUnwritten = 10_000;
+/** Keys that are due within so much time of each other are written together. */
+const togetherMs = 250;
+/** Records of one append: to encode them holds the loop for a few milliseconds. */
+export const maxAppended = 2_000;
 /** The header of a record that holds outputs, and how many bytes it may take: the embedded log takes 65,535 of all headers. */
 const heldHeader = 'outputs';
 export const maxHeldBytes = 60_000;
@@ -29,7 +32,6 @@ export const maxKeys = 1_000_000;
 export class Table<V> {
   #state: State<V> | undefined;
   #beginning: State<V> | undefined;
-  #timer: NodeJS.Timeout | undefined;
 
   /** @param outputs the topics that tombstones among the outputs go to. */
   constructor(
@@ -43,8 +45,8 @@ export class Table<V> {
   }
 
   /**
-   * Changes a key; `get` shows it at once. It is written soon, together with others: with its outputs when the batch or the tick has ended,
-   * otherwise after five seconds or at a checkpoint.
+   * Changes a key; `get` shows it at once. A new key, and one with outputs, is written when the batch or the tick has ended; another change
+   * five seconds later or at a checkpoint, whichever comes first, with all changes of the key until then.
    *
    * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.
    * @param outputs follow the record into the log, in this order.
@@ -57,18 +59,13 @@ export class Table<V> {
 
   /** Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost. */
   write(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    return this.#state?.write() ?? Promise.resolve();
+    return this.#state?.write(Infinity) ?? Promise.resolve();
   }
 
   /** For the runner, before and after each batch and tick: writes what is not to wait. So outputs of one piece of work at most are held. */
   settle(): Promise<void> | undefined {
-    const { unwritten, isUrgent } = this.#current;
-    if (isUrgent) return this.write();
-    // What fails is tried again by the next write, and a checkpoint tells of it.
-    if (unwritten > 0) this.#timer ??= setTimeout(() => void this.write().catch(() => {}), writePauseMs).unref();
-    return undefined;
+    const state = this.#current;
+    return state.isUrgent ? state.write(performance.now()) : undefined;
   }
 
   /**
@@ -94,7 +91,14 @@ class State<V> {
   readonly values = new Map<string, V>();
   /** Keys of each partition. */
   readonly #sizes = new Map<number, number>();
-  readonly #unwritten = new Set<string>();
+  /** Changed keys that are written without delay. */
+  readonly #urgent = new Set<string>();
+  /**
+   * When the other changed keys are to be written, earliest first: milliseconds of `performance.now()`. There are at most as many as `values` has
+   * and as ended within the pause.
+   */
+  readonly #dueMs = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
   /** Outputs that no record in the log holds yet, in their order. */
   readonly #outputs = new Map<string, readonly Output[]>();
   /** Outputs that records in the log hold and that are not appended to their topics yet, by the key of the record. */
@@ -108,16 +112,13 @@ class State<V> {
     private readonly lease: Lease,
   ) {}
 
-  get unwritten(): number {
-    return this.#unwritten.size;
-  }
-
   get isUrgent(): boolean {
-    return this.#outputs.size > 0 || this.#held.size > 0 || this.#unwritten.size > maxUnwritten;
+    return this.#urgent.size > 0 || this.#held.size > 0;
   }
 
   set(key: string, value: V | null, entries: readonly Entry[]): void {
-    if (value !== null && !this.values.has(key)) this.#checkRoom(key);
+    const isNew = value !== null && !this.values.has(key);
+    if (isNew) this.#checkRoom(key);
     const before = this.#outputs.get(key);
     if (before || entries.length > 0) {
       const outputs = [...(before ?? []), ...entries.map((one) => this.#output(one))];
@@ -126,12 +127,15 @@ class State<V> {
       this.#outputs.set(key, outputs);
     }
     this.#put(key, value);
-    this.#unwritten.add(key);
+    this.#changed(key, isNew || this.#outputs.has(key));
   }
 
-  /** One write at a time, so that of two records of a key the newer is the later in the log. */
-  write(): Promise<void> {
-    const written = this.#lastWrite.then(() => this.#write());
+  /**
+   * Writes what is urgent and what is due by this time. One write at a time, so that of two records of a key the newer is the later in the
+   * log.
+   */
+  write(untilMs: number): Promise<void> {
+    const written = this.#lastWrite.then(() => this.#write(untilMs));
     this.#lastWrite = written.catch(() => {});
     return written;
   }
@@ -149,20 +153,60 @@ class State<V> {
     await this.#send();
   }
 
-  async #write(): Promise<void> {
+  #changed(key: string, isUrgent: boolean): void {
+    if (isUrgent) {
+      this.#dueMs.delete(key);
+      this.#urgent.add(key);
+      return;
+    }
+    if (!this.#urgent.has(key) && !this.#dueMs.has(key)) this.#dueMs.set(key, performance.now() + writePauseMs);
+    this.#writeLater();
+  }
+
+  #writeLater(): void {
+    if (this.#timer || this.#dueMs.size === 0 || !this.lease.held()) return;
+    const dueMs = this.#dueMs.values().next().value!;
+    this.#timer = setTimeout(() => void this.#writeDue(), Math.max(togetherMs, dueMs - performance.now())).unref();
+  }
+
+  async #writeDue(): Promise<void> {
+    // What fails is tried again with the next change, and a checkpoint tells of it.
+    const isDone = await this.write(performance.now()).then(
+      () => true,
+      () => false,
+    );
+    this.#timer = undefined;
+    if (isDone) this.#writeLater();
+  }
+
+  async #write(untilMs: number): Promise<void> {
     if (!this.lease.held()) return;
     await this.#send();
-    const keys = [...this.#unwritten];
-    if (keys.length === 0) return;
-    const outputs = new Map(this.#outputs);
-    this.#unwritten.clear();
+    const keys = [...this.#urgent, ...this.#due(untilMs)];
+    for (let from = 0; from < keys.length && this.lease.held(); from += maxAppended) {
+      await this.#writeKeys(keys.slice(from, from + maxAppended));
+    }
+  }
+
+  *#due(untilMs: number): Generator<string> {
+    for (const [key, dueMs] of this.#dueMs) {
+      if (dueMs > untilMs) return;
+      yield key;
+    }
+  }
+
+  async #writeKeys(keys: readonly string[]): Promise<void> {
+    const urgent = new Set(keys.filter((key) => this.#urgent.delete(key)));
+    const outputs = new Map(keys.map((key) => [key, this.#outputs.get(key)]));
+    for (const key of keys) this.#dueMs.delete(key);
     try {
       await during(this.lease, () => this.log.append(keys.map((key) => this.#record(key, outputs.get(key)))));
     } catch (error) {
-      for (const key of keys) this.#unwritten.add(key);
+      for (const key of keys) this.#changed(key, urgent.has(key));
       throw error;
     }
     for (const [key, its] of outputs) {
+      if (!its) continue;
       this.#held.set(key, its);
       const later = this.#outputs.get(key)!.slice(its.length);
       if (later.length > 0) this.#outputs.set(key, later);
@@ -179,7 +223,7 @@ class State<V> {
         for (const output of outputs) if (goesOn()) await this.#append(output);
         if (!goesOn()) return;
         this.#held.delete(key);
-        this.#unwritten.add(key);
+        this.#changed(key, false);
       });
       // None is under way any more when others may get the partitions.
       await Promise.allSettled(each);
