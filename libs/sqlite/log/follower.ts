@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { AnyTopic, FollowOptions, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { UnknownSchema, type AvroCodec } from '#topics';
@@ -34,7 +34,9 @@ export interface Receiver extends Pick<FollowOptions, 'topics' | 'to' | 'asBytes
   wants(topic: string, partition: number, offset: number): boolean;
 }
 
-const batchBytes = 1 << 20;
+/** What a receiver is given at a time: a few milliseconds of work, after which everything else has its turn. */
+const batchBytes = 256 * 1024;
+const batchRecords = 512;
 const pauseMs = { first: 100, max: 5_000 };
 
 /** Hands over the records of a log from an offset on: from the file while it is behind, from the tail in memory once it keeps up. */
@@ -170,7 +172,7 @@ export class Follower {
     let next = this.log.head;
     for (const record of this.log.tail.since(this.#position)) {
       if (!this.#isWanted(record)) continue;
-      if (bytes >= batchBytes) {
+      if (bytes >= batchBytes || records.length === batchRecords) {
         next = record.offset;
         break;
       }
@@ -178,12 +180,14 @@ export class Follower {
       bytes += record.bytes;
     }
     this.#position = next;
-    return this.#hand(records);
+    const done = this.#hand(records);
+    return next < this.log.head ? givingWay(done) : done;
   }
 
   #handChunk(): Promise<void> | void {
     const records: StreamRecord[] = [];
-    for (let bytes = 0; bytes < batchBytes && records.length < this.#chunk.length; bytes += records.at(-1)!.bytes) {
+    const most = Math.min(batchRecords, this.#chunk.length);
+    for (let bytes = 0; bytes < batchBytes && records.length < most; bytes += records.at(-1)!.bytes) {
       const raw = this.#chunk[records.length]!;
       try {
         const topic = this.#topics.get(raw.topic)!;
@@ -196,7 +200,7 @@ export class Follower {
       }
     }
     this.#advance(records.length);
-    return this.#hand(records);
+    return givingWay(this.#hand(records));
   }
 
   #advance(records: number): void {
@@ -255,4 +259,10 @@ export class Follower {
     for (const { reject } of this.#arrivals) reject(this.#why);
     this.#arrivals = [];
   }
+}
+
+/** Resolves behind `done`, in a later turn of the event loop. */
+async function givingWay(done: Promise<void> | void): Promise<void> {
+  await done;
+  await setImmediate();
 }

@@ -22,10 +22,18 @@ export interface Draft {
   readonly bytes: number;
 }
 
+/** The headers that came last, which all records of a body share. */
+let last = { of: noHeaders, text: '', bytes: 0 };
+
+function headersOf({ headers }: Frame): typeof last {
+  if (headers === last.of) return last;
+  const text = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers);
+  return (last = { of: headers, text, bytes: Buffer.byteLength(text) });
+}
+
 /** @throws RangeError when the key or the headers are longer than 65,535 bytes or the topic's name than 255. */
 export function draft(frame: Frame, keyBytes: number): Draft {
-  const headers = frame.headers === noHeaders || Object.keys(frame.headers).length === 0 ? '' : JSON.stringify(frame.headers);
-  const headersBytes = Buffer.byteLength(headers);
+  const { text: headers, bytes: headersBytes } = headersOf(frame);
   if (keyBytes > 0xffff || headersBytes > 0xffff || frame.topic.length > 0xff) {
     throw new RangeError('a record has at most 65,535 bytes of key, 65,535 of headers and 255 of topic name');
   }

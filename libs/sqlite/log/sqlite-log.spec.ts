@@ -73,6 +73,41 @@ describe('of a log in the same process', () => {
     await consumer.has(41 - refusals.length);
   });
 
+  it('many records are encoded and handed over a few at a time, and everything else has its turn between them', async () => {
+    let [turn, isOver] = [0, false];
+    const count = (): void => {
+      turn++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const [encoded, handed]: [number[], { turn: number; records: number }[]] = [[], []];
+    const following = subject.log.follow({
+      topics: [sources],
+      from: 'beginning',
+      take: (records) => void handed.push({ turn, records: records.length }),
+      unreadable: () => {},
+      stopped: () => {},
+    });
+    const entries = Array.from({ length: 3_000 }, (_, n) => {
+      const { value, ...rest } = seen(`s${n}`, n);
+      const noted = Object.defineProperty({ ...value! }, 'orgId', { get: () => (encoded.push(turn), 'o'), enumerable: true });
+      return { ...rest, value: noted };
+    });
+    await subject.log.append(entries);
+    await following.caughtUp();
+    isOver = true;
+    expect(
+      Math.max(
+        ...Map.groupBy(encoded, (at) => at)
+          .values()
+          .map(({ length }) => length),
+      ),
+    ).toBeLessThan(2_000);
+    expect(handed.map(({ records }) => records).reduce((sum, n) => sum + n)).toBe(3_000);
+    expect(Math.max(...handed.map(({ records }) => records))).toBeLessThan(1_000);
+    expect(new Set(handed.map((one) => one.turn)).size).toBe(handed.length);
+  });
+
   it('a group has one member', async () => {
     const first = await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
     await expect(LogConsumer.join(subject.log, { group: 'g', topics: [events] })).rejects.toThrow('group g has a member already');

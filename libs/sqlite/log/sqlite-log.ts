@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   isDeadLetters,
   MoveRefused,
@@ -28,6 +29,9 @@ import { GroupSubscription } from './subscription.js';
 import { Tail } from './tail.js';
 
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
+/** So much is encoded before everything else has its turn; a record counts some bytes however small it is. */
+const sliceBytes = 256 * 1024;
+const recordBytes = 256;
 
 /** The log in one SQLite file with a thread of its own. A group has one member here. */
 export class SqliteLog implements RecordLog, Followed {
@@ -84,7 +88,19 @@ export class SqliteLog implements RecordLog, Followed {
   }
 
   async append(entries: readonly Entry[]): Promise<void> {
-    if (entries.length > 0) await this.#appender.add(entries.map((entry) => this.#item(entry)));
+    if (entries.length === 0) return;
+    const items: Item[] = [];
+    let bytes = 0;
+    for (const one of entries) {
+      if (bytes >= sliceBytes) {
+        await setImmediate();
+        bytes = 0;
+      }
+      const item = this.#item(one);
+      items.push(item);
+      bytes += item.draft.bytes + recordBytes;
+    }
+    await this.#appender.add(items);
   }
 
   async appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {

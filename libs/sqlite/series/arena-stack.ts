@@ -49,6 +49,11 @@ export class ArenaStack {
     return this.#active;
   }
 
+  /** True when `seal` must be called before more is taken. */
+  get isFull(): boolean {
+    return this.#active.full || this.directory.isFull;
+  }
+
   /** True when the record at a place is in the store or an arena. */
   holds(partition: number, offset: number): boolean {
     return offset <= (this.#offsets.get(partition) ?? -1);

@@ -16,14 +16,28 @@ export interface DirectoryRows {
   readonly sources: readonly SourceRow[];
 }
 
+/** Metrics and sources that are to be written, as columns: an object and a buffer for each would cost several times as much to hand to a thread. */
+export interface DirectoryNews {
+  /** Their numbers follow each other. */
+  readonly firstMetric: number;
+  readonly metrics: readonly string[];
+  readonly ids: readonly number[];
+  readonly orgIds: readonly string[];
+  readonly sourceIds: readonly string[];
+  /** As in `SourceRow`, those of one source behind those of the one before, and where those of each end. */
+  readonly pairs: Uint32Array;
+  readonly ends: readonly number[];
+}
+
 /** Inserts new metrics, and sources with what they have now. */
-export function writeDirectory(db: DatabaseSync, { metrics, sources }: DirectoryRows): void {
+export function writeDirectory(db: DatabaseSync, { firstMetric, metrics, ids, orgIds, sourceIds, pairs, ends }: DirectoryNews): void {
   const metric = db.prepare('INSERT INTO metric(id, name, crc) VALUES (?, ?, ?)');
-  for (const { id, name } of metrics) metric.run(id, name, columnsChecksum(id, name));
+  for (const [at, name] of metrics.entries()) metric.run(firstMetric + at, name, columnsChecksum(firstMetric + at, name));
   const source = db.prepare('INSERT OR REPLACE INTO source(id, org, name, series, crc) VALUES (?, ?, ?, ?, ?)');
-  for (const { id, orgId, sourceId, pairs } of sources) {
-    const series = new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength);
-    source.run(id, orgId, sourceId, series, columnsChecksum(id, orgId, sourceId, series));
+  for (const [at, id] of ids.entries()) {
+    const its = pairs.subarray(ends[at - 1] ?? 0, ends[at]);
+    const series = new Uint8Array(its.buffer, its.byteOffset, its.byteLength);
+    source.run(id, orgIds[at]!, sourceIds[at]!, series, columnsChecksum(id, orgIds[at]!, sourceIds[at]!, series));
   }
 }
 

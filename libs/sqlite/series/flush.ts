@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { StoreOrigin } from '../store-origin.js';
 import { transaction } from '../transaction.js';
 import { ArenaColumns, type ArenaSize } from './arena.js';
-import { type DirectoryRows, writeDirectory } from './directory-rows.js';
+import { type DirectoryNews, writeDirectory } from './directory-rows.js';
 import { Points } from './points.js';
 import { blockInsert, insertRun, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
@@ -18,7 +18,7 @@ export interface SealedArena {
   readonly pieces: number;
   /** As its columns number them, the empty one first. */
   readonly tagSets: readonly string[];
-  readonly directory: DirectoryRows;
+  readonly directory: DirectoryNews;
   readonly offsets: Readonly<Record<number, number>>;
   /** The offset after the last record that it has points of; the next arena may have the rest of them. */
   readonly next: number;

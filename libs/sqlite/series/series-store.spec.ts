@@ -49,6 +49,20 @@ describe('SqliteSeriesStore', () => {
     await expect(subject.store.latest('org', 's', { startMs: 0, endMs: 1e15 })).resolves.toEqual([['m', 2]]);
     await subject.close();
   });
+
+  it('writes the names of many new sources before it takes more', async () => {
+    let subject = await openIn(await newFolder());
+    const column = Float64Array.of(1);
+    const batches = Array.from({ length: 40_000 }, (_, offset) => {
+      const series = [{ metric: 'm', tags: {}, timestampMs: column, value: column }];
+      return { partition: 0, offset, value: { orgId: 'org', sourceId: `s${offset}`, receivedMs: 1, series } };
+    });
+    await subject.store.write(batches, forever);
+    subject = await subject.crash();
+    await expect(subject.store.metricNames('org', 's0')).resolves.toEqual(['m']);
+    await expect(subject.store.metricNames('org', 's39999')).resolves.toEqual([]);
+    await subject.close();
+  });
 });
 
 describe('SqliteSeriesStore with arenas that are soon full', () => {

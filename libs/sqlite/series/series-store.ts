@@ -132,7 +132,7 @@ export class SqliteSeriesStore implements SeriesStore {
       const series = this.directory.series(source, run.metric);
       const tags = run.tags === noTags ? '' : tagsKey(run.tags);
       for (let from = 0; from < length;) {
-        if (this.arenas.active.full) await this.arenas.seal();
+        if (this.arenas.isFull) await this.arenas.seal();
         from = this.arenas.active.take(series, run, tags, from);
       }
     }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import type { StoreOrigin } from '../store-origin.js';
 import type { Handlers } from '../worker.js';
-import { type DirectoryRows, readDirectory, type SourceRow } from './directory-rows.js';
+import { type DirectoryRows, readDirectory } from './directory-rows.js';
 import { flushArena, type SealedArena } from './flush.js';
 import { Merge, mergeable, orphans, shrink, sweep } from './merge.js';
 import { type Run, runsReader } from './run.js';
@@ -46,7 +46,7 @@ class SeriesWriter {
 
   open(): OpenedStore {
     const directory = readDirectory(this.db);
-    this.#note(directory.sources);
+    for (const { pairs } of directory.sources) this.#note(pairs);
     this.#runs = runsReader(this.db)();
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
@@ -57,7 +57,7 @@ class SeriesWriter {
   /** Does nothing for an arena that is in a run already. */
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
-    this.#note(arena.directory.sources);
+    this.#note(arena.directory.pairs);
     this.#runs.push(flushArena(this.db, this.origin, this.#nextRun++, arena, (series) => this.#metrics[series]!));
   }
 
@@ -93,7 +93,7 @@ class SeriesWriter {
     }
   }
 
-  #note(sources: readonly SourceRow[]): void {
-    for (const { pairs } of sources) for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
+  #note(pairs: Uint32Array): void {
+    for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
   }
 }
