@@ -1,10 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, type Entry, type Headers, type RecordLog } from '#log';
-import { cutEvents, cutPoints, Histogram, IngestParser, TelemetryError, type Accepted, type Caller } from '#model';
+import {
+  cutEvents,
+  cutPoints,
+  Histogram,
+  IngestParser,
+  TelemetryError,
+  type Accepted,
+  type Caller,
+  type EventBatch,
+  type PointBatch,
+} from '#model';
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
 import { release } from './read-body.js';
+import { Slices } from './slices.js';
 
 /** The answer to a body that is durable in the log. `source_id` only when the body named exactly one. */
 export interface Receipt {
@@ -15,6 +26,9 @@ export interface Receipt {
 
 /** W3C Trace Context. */
 const traceparentShape = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The batches of so many sources are appended in one slice. */
+const sliceBatches = 512;
 
 /** The door of the log: whatever way points come in, they pass here. */
 @Injectable()
@@ -27,6 +41,7 @@ export class Accept {
   constructor(
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly slices: Slices,
     metrics: Metrics,
   ) {
     metrics.add(
@@ -53,27 +68,43 @@ export class Accept {
   /** Resolves once every point of the body is durable; the bytes are given away. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
   async body(caller: Caller, bytes: Uint8Array | undefined, requestId: string, traceparent?: string): Promise<Receipt> {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
-    const accepted = this.#parser.parse(bytes, { orgId: caller.orgId, receivedMs: this.clock() });
+    const { orgId } = caller;
+    const accepted = await this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock() }));
     release(bytes);
     const { count, sourceId } = accepted;
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
-    if (count > 0) await this.#append(entries(accepted, headers));
+    if (count > 0) await this.#append(orgId, accepted, headers);
     const events = accepted.events.reduce((sum, batch) => sum + batch.events.length, 0);
     this.#events += events;
     this.#points += count - events;
     return { success: true, count, ...(sourceId !== undefined && { source_id: sourceId }) };
   }
 
-  async #append(records: readonly Entry[]): Promise<void> {
+  async #append(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {
     const startMs = performance.now();
-    await this.log.append(records);
+    const failures: unknown[] = [];
+    await Promise.all(await this.slices.finish(orgId, this.#appends(accepted, headers, failures)));
+    // Only now: a client that is told of a failure may send the body again at once.
+    if (failures.length > 0) throw failures[0];
     this.#appendSeconds.add((performance.now() - startMs) / 1000);
+  }
+
+  /** Appends in slices. The records of one source go together, because they keep their order only within one call. */
+  *#appends({ points, events }: Accepted, headers: Headers, failures: unknown[]): Generator<void, Promise<unknown>[]> {
+    const appends: Promise<unknown>[] = [];
+    for (let at = 0; at < points.length + events.length; at += sliceBatches) {
+      if (at > 0) yield;
+      const some = points.slice(at, at + sliceBatches);
+      const others = events.slice(Math.max(0, at - points.length), Math.max(0, at + sliceBatches - points.length));
+      appends.push(this.log.append(entries(some, others, headers)).catch((error: unknown) => failures.push(error)));
+    }
+    return appends;
   }
 }
 
-function entries(accepted: Accepted, headers: Headers): Entry[] {
+function entries(points: readonly PointBatch[], events: readonly EventBatch[], headers: Headers): Entry[] {
   return [
-    ...accepted.points.flatMap(cutPoints).map((batch) => entry(pointsTopic, batch, headers)),
-    ...accepted.events.flatMap(cutEvents).map((batch) => entry(eventsTopic, batch, headers)),
+    ...points.flatMap(cutPoints).map((batch) => entry(pointsTopic, batch, headers)),
+    ...events.flatMap(cutEvents).map((batch) => entry(eventsTopic, batch, headers)),
   ];
 }

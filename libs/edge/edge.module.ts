@@ -7,13 +7,14 @@ import { Keyring } from './keyring.js';
 import { Metrics } from './metrics.js';
 import { Organizations } from './organizations.js';
 import { Readiness } from './readiness.js';
+import { Slices } from './slices.js';
 import { Traffic } from './traffic.js';
 
 /** What every HTTP face shares. Needs RECORD_LOG, VIEWS and CLOCK from a global module. */
 @Module({})
 export class EdgeModule {
   static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Accept, Admission, InFlight, Keyring, Metrics, Organizations, Readiness, Traffic];
+    const shared = [Accept, Admission, InFlight, Keyring, Metrics, Organizations, Readiness, Slices, Traffic];
     return {
       module: EdgeModule,
       global: true,

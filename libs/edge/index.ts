@@ -19,4 +19,5 @@ export * from './problem.js';
 export { maxBodyBytes } from './read-body.js';
 export * from './readiness.js';
 export * from './request-id.js';
+export * from './slices.js';
 export * from './traffic.js';

@@ -19,6 +19,11 @@ export class BodyTags {
   #end = 0;
   #number = 0;
 
+  /** How many different texts of tags there were. */
+  get size(): number {
+    return this.#numbers.size;
+  }
+
   at(number: number): Tags {
     return this.#tags[number]!;
   }

@@ -7,6 +7,8 @@ export const maxRecordBytes = 256 * 1024;
 const lengthBytes = 5;
 const timestampBytes = 7;
 const pointBytes = timestampBytes + 8;
+/** A name of 256 bytes, 16 tags of twice as many, and their lengths. */
+const maxRunHeadBytes = 16 * 1024;
 /** Framing, receive time, origin, the array's own lengths. */
 const batchBytes = 5 + 10 + 1 + 2 * lengthBytes;
 
@@ -39,9 +41,10 @@ function packed<T>(items: readonly T[], bytesOf: (item: T) => number, room: numb
 
 /** The runs, where one alone would not fit cut into pieces that do. */
 function piecesOf(runs: readonly SeriesRun[], room: number): readonly SeriesRun[] {
-  if (runs.every((run) => runBytes(run) < room)) return runs;
   return runs.flatMap((run) => {
     const points = run.value.length;
+    // Most runs are far too short to be too long.
+    if (maxRunHeadBytes + points * pointBytes < room || runBytes(run) < room) return run;
     const maxPoints = Math.floor((room - runHeadBytes(run) - 1) / pointBytes);
     return Array.from({ length: Math.ceil(points / maxPoints) }, (_, piece) => slice(run, piece * maxPoints, (piece + 1) * maxPoints));
   });

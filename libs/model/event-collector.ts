@@ -7,12 +7,15 @@ export class EventCollector {
   readonly #equals = new Map<string, number>();
 
   add(sourceId: string, event: Omit<DeviceEvent, 'ordinal'>): void {
-    const key = JSON.stringify([sourceId, event.metric, event.timestampMs, event.value, event.isJson, tagsKey(event.tags)]);
+    const { metric, timestampMs, value, isJson, tags, place } = event;
+    // Only a value may have a NUL in it, and it stands at the end.
+    const key = `${sourceId}\0${metric}\0${timestampMs}\0${isJson}\0${tagsKey(tags)}\0${value}`;
     const ordinal = this.#equals.get(key) ?? 0;
     this.#equals.set(key, ordinal + 1);
     const events = this.#sources.get(sourceId);
-    if (events) events.push({ ...event, ordinal });
-    else this.#sources.set(sourceId, [{ ...event, ordinal }]);
+    const kept = { metric, timestampMs, value, isJson, tags, place, ordinal };
+    if (events) events.push(kept);
+    else this.#sources.set(sourceId, [kept]);
   }
 
   /** Sources in the order of their first event. */

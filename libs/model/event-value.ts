@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { backslash, quote } from './json-bytes.js';
 import type { DeviceEvent } from './point.js';
 import { fitsUtf8 } from './utf8.js';
 
@@ -6,32 +7,42 @@ export const maxEventValueBytes = 4096;
 
 type Stored = Pick<DeviceEvent, 'value' | 'isJson'>;
 
+/** A byte written as `\u0000` takes six. */
+const maxStringBytes = 6 * maxEventValueBytes + 2;
+const compact = Buffer.allocUnsafe(maxEventValueBytes);
+
 /**
  * What is kept of an event's value: a string as it is (a lone surrogate becomes U+FFFD, as UTF-8 has none), anything else as the JSON that
  * was sent, without its blanks: numbers, escapes and keys stay as they were written. A flaw code when it is too large.
  *
- * @param json one JSON value.
- * @param value what it says; only looked at when it is a string.
+ * @param bytes hold one JSON value at [start, end).
  */
-export function storedValue(json: string, value: unknown): Stored | 'event_value_too_large' {
-  const stored: Stored =
-    typeof value === 'string' ? { value: value.toWellFormed(), isJson: false } : { value: withoutBlanks(json), isJson: true };
-  return fitsUtf8(stored.value, maxEventValueBytes) ? stored : 'event_value_too_large';
+export function storedValue(bytes: Buffer, start: number, end: number): Stored | 'event_value_too_large' {
+  if (bytes[start] === quote) {
+    if (end - start > maxStringBytes) return 'event_value_too_large';
+    const value = (JSON.parse(bytes.toString('utf8', start, end)) as string).toWellFormed();
+    return fitsUtf8(value, maxEventValueBytes) ? { value, isJson: false } : 'event_value_too_large';
+  }
+  const length = copyWithoutBlanks(bytes, start, end);
+  return length > maxEventValueBytes ? 'event_value_too_large' : { value: compact.toString('utf8', 0, length), isJson: true };
 }
 
-/** JSON without what stands between its tokens; what is certainly too large comes back as it is. */
-function withoutBlanks(json: string): string {
-  if (!/[ \t\n\r]/.test(json)) return json;
-  let compact = '';
+/** Copies JSON without what stands between its tokens to `compact`, as far as there is room; returns its length, or one that is too large. */
+function copyWithoutBlanks(bytes: Buffer, start: number, end: number): number {
+  let length = 0;
   let isInString = false;
-  for (let at = 0; at < json.length; at++) {
-    const char = json[at]!;
-    if (char === '"') isInString = !isInString;
-    else if (!isInString && (char === ' ' || char === '\n' || char === '\t' || char === '\r')) continue;
-    compact += isInString && char === '\\' ? char + json[++at]! : char;
-    if (compact.length > maxEventValueBytes) return json;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === quote) isInString = !isInString;
+    else if (!isInString && byte <= 0x20) continue;
+    if (length === maxEventValueBytes) return length + 1;
+    compact[length++] = byte;
+    if (isInString && byte === backslash) {
+      if (length === maxEventValueBytes) return length + 1;
+      compact[length++] = bytes[++at]!;
+    }
   }
-  return compact;
+  return length;
 }
 
 /**

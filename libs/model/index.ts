@@ -7,6 +7,7 @@ export * from './decider.js';
 export * from './dependency.js';
 export * from './errors.js';
 export { eventDigest } from './event-value.js';
+export * from './fair-queue.js';
 export * from './first-rows.js';
 export * from './flaws.js';
 export * from './ingest.js';

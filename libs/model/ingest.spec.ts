@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { TelemetryError } from './errors.js';
 import { flawCases } from './flaws.js';
-import { IngestParser } from './ingest.js';
+import { atOnce, IngestParser } from './ingest.js';
 import type { Accepted } from './accepted.js';
 
 const parser = new IngestParser();
 const receivedMs = 1_750_000_000_000;
 const t = 1_700_000_000_000;
 
-const parse = (json: string): Accepted => parser.parse(new TextEncoder().encode(json), { orgId: 'o', receivedMs });
+const parse = (json: string): Accepted => atOnce(parser.parse(new TextEncoder().encode(json), { orgId: 'o', receivedMs }));
 const accept = (body: unknown): Accepted => parse(JSON.stringify(body));
 const acceptPoints = (...points: unknown[]): Accepted => accept({ source_id: 's', points });
 const acceptPoint = (point: object): Accepted => acceptPoints({ metric: 'm', value: 1, timestamp: t, ...point });

@@ -3,48 +3,79 @@ import type { Accepted, IngestContext } from './accepted.js';
 import { BodyTags, pointDepth } from './body-tags.js';
 import { EventCollector } from './event-collector.js';
 import { storedValue } from './event-value.js';
-import { closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
-import { JsonCursor, parsed, unusual } from './json-cursor.js';
-import { parseJson } from './json.js';
+import { closeBrace, closeBracket, colon, openBrace, openBracket, quote } from './json-bytes.js';
+import { JsonCursor, unusual } from './json-cursor.js';
+import { checkJson } from './json.js';
 import { acceptBody } from './ingest-body.js';
 import { field, NameTable, type Name } from './name-table.js';
 import { isSourceId } from './names.js';
 import { maxPoints, PointCollector, PointMemory } from './point-collector.js';
-import { pruneBody } from './prune-body.js';
+import { sentBody } from './sent-body.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
-/** Reads the bodies of ingest requests, one at a time. It keeps memory and short strings from one body for the next. */
+/** The memory of so many bodies that are read at the same time is kept. */
+const maxKept = 4;
+
+/**
+ * Reads the bodies of ingest requests, in steps: a usual body in one, a costly one in steps of some milliseconds, between which others may be read. It
+ * keeps memory and short strings from one body for the next.
+ */
 export class IngestParser {
   readonly #names = new NameTable();
-  readonly #points = new PointMemory();
+  readonly #kept: PointMemory[] = [];
 
   /**
    * Reads all of a body or nothing.
    *
    * @throws TelemetryError `invalid_json`, `json_too_deep`, `invalid_body`, `too_many_points`, and `invalid_points` with the first 20 flaws.
    */
-  parse(body: Uint8Array, context: IngestContext): Accepted {
-    return this.scan(body, context) ?? this.parseAny(body, context);
+  *parse(body: Uint8Array, context: IngestContext): Generator<void, Accepted> {
+    return (yield* this.scan(body, context)) ?? (yield* this.parseAny(body, context));
   }
 
   /**
    * Reads the usual shapes of a body in one pass over its bytes, without an object for each point. Undefined means that the body has another
    * shape, whether it is valid or not. Where this answers, `parseAny` answers the same.
    */
-  scan(body: Uint8Array, context: IngestContext): Accepted | undefined {
+  *scan(body: Uint8Array, context: IngestContext): Generator<void, Accepted | undefined> {
     if (!isUtf8(body)) return undefined;
+    const memory = this.#kept.pop() ?? new PointMemory();
     try {
-      const json = new JsonCursor(Buffer.from(body.buffer, body.byteOffset, body.length), this.#names);
-      return new BodyScanner(json, context, this.#names.nextScan(), new PointCollector(this.#points)).body();
+      const json = new JsonCursor(bufferOf(body), this.#names);
+      return yield* new BodyScanner(json, context, this.#names.nextScan(), new PointCollector(memory)).body();
     } catch (error) {
       if (error === unusual) return undefined;
       throw error;
+    } finally {
+      this.#keep(memory);
     }
   }
 
   /** As `parse`, in the one way that reads every body. */
-  parseAny(body: Uint8Array, context: IngestContext): Accepted {
-    return acceptBody(parseJson(body, pruneBody), body, context, this.#points);
+  *parseAny(body: Uint8Array, context: IngestContext): Generator<void, Accepted> {
+    checkJson(body);
+    yield;
+    const bytes = bufferOf(body);
+    const memory = this.#kept.pop() ?? new PointMemory();
+    try {
+      return yield* acceptBody(sentBody(bytes), bytes, context, memory);
+    } finally {
+      this.#keep(memory);
+    }
+  }
+
+  #keep(memory: PointMemory): void {
+    if (this.#kept.length < maxKept) this.#kept.push(memory);
+  }
+}
+
+const bufferOf = (body: Uint8Array): Buffer => Buffer.from(body.buffer, body.byteOffset, body.length);
+
+/** The result of work that is done in steps, with all steps at once. */
+export function atOnce<T>(work: Iterator<unknown, T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
   }
 }
 
@@ -55,6 +86,14 @@ const tailBytes = 600;
 /** Objects with more fields and events with larger values go to the slow parser, which skips what it does not need. */
 const maxFields = 64;
 const maxValueBytes = 32 * 1024;
+
+/**
+ * How much is read in one step. A plain point counts one, so that a body of plain points is one step; tags, runs and values count as many times
+ * more as they cost.
+ */
+const stepWork = 16_384;
+const runWork = 8;
+const bytesOfWork = 32;
 
 class BodyScanner {
   readonly #events = new EventCollector();
@@ -67,6 +106,10 @@ class BodyScanner {
   #isBodySourceRead = false;
   /** Points read; negative until the array begins. */
   #count = -1;
+  /** Done in this step. */
+  #work = 0;
+  /** Steps that ended before the last point. */
+  #steps = 0;
 
   // The point that is being read.
   #metric: Name | undefined;
@@ -86,13 +129,17 @@ class BodyScanner {
     private readonly points: PointCollector,
   ) {}
 
-  body(): Accepted {
+  *body(): Generator<void, Accepted> {
     this.json.expect(openBrace);
     let fields = 0;
     do {
       if (++fields > maxFields) throw unusual;
-      this.#readBodyField(this.#field());
+      const key = this.#field();
+      if (key === field.source_id) this.#readBodySource();
+      else if (key === field.points) yield* this.#readPoints();
+      else this.json.pass(bodyDepth);
     } while (this.json.goesOn(closeBrace));
+    if (this.#steps > 0) yield;
     const isWhole = this.json.peek() === undefined && this.#count >= 0;
     if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
     const { orgId, receivedMs } = this.context;
@@ -104,12 +151,6 @@ class BodyScanner {
     };
   }
 
-  #readBodyField(key: number): void {
-    if (key === field.source_id) this.#readBodySource();
-    else if (key === field.points) this.#readPoints();
-    else this.json.pass(bodyDepth);
-  }
-
   #readBodySource(): void {
     const sourceId = this.json.shortText();
     if (!isSourceId(sourceId)) throw unusual;
@@ -119,14 +160,21 @@ class BodyScanner {
     this.#isBodySourceRead = true;
   }
 
-  #readPoints(): void {
+  *#readPoints(): Generator<void> {
     if (this.#count >= 0) throw unusual;
     this.#count = 0;
     this.json.expect(openBracket);
-    if (this.json.peek() === closeBracket) this.json.at++;
-    else
-      do this.#readPoint();
-      while (this.json.goesOn(closeBracket));
+    if (this.json.peek() === closeBracket) {
+      this.json.at++;
+      return;
+    }
+    do {
+      this.#readPoint();
+      if (++this.#work < stepWork) continue;
+      this.#work = 0;
+      this.#steps++;
+      yield;
+    } while (this.json.goesOn(closeBracket));
   }
 
   #readPoint(): void {
@@ -162,7 +210,7 @@ class BodyScanner {
         if (!this.json.passedNull()) this.#readTimestamp();
         break;
       case field.tags:
-        if (!this.json.passedNull()) this.#tagNumber = this.#tags.read(this.json);
+        if (!this.json.passedNull()) this.#readTags();
         break;
       case field.class:
         if (!this.json.passedNull()) this.#readClass();
@@ -175,12 +223,22 @@ class BodyScanner {
     }
   }
 
+  #readTags(): void {
+    const { at } = this.json;
+    const { size } = this.#tags;
+    this.#tagNumber = this.#tags.read(this.json);
+    if (this.#tags.size > size) this.#work += (this.json.at - at) / bytesOfWork;
+  }
+
   #readValue(): void {
     this.#isNumber = this.json.atNumber();
     this.#valueStart = this.json.at;
     if (this.#isNumber) this.#number = this.json.number();
-    else this.json.skip(pointDepth);
+    // Whether a string is one shows when it is kept.
+    else if (this.json.bytes[this.#valueStart] === quote) this.json.skip(pointDepth);
+    else this.json.pass(pointDepth);
     this.#valueEnd = this.json.at;
+    if (!this.#isNumber) this.#work += (this.#valueEnd - this.#valueStart) / bytesOfWork;
   }
 
   #readTimestamp(): void {
@@ -213,6 +271,7 @@ class BodyScanner {
   #runOf(metric: Name): number {
     const tags = this.#tagNumber;
     if (metric.scan === this.scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
+    this.#work += runWork;
     metric.run = this.points.run(this.#sourceId, metric.text, this.#tags.at(tags));
     metric.scan = this.scan;
     metric.tags = tags;
@@ -222,11 +281,19 @@ class BodyScanner {
 
   #addEvent(metric: string): void {
     if (this.#valueEnd - this.#valueStart > maxValueBytes) throw unusual;
-    const json = this.json.text(this.#valueStart, this.#valueEnd);
-    const stored = storedValue(json, parsed(json));
+    const stored = this.#storedValue();
     if (typeof stored === 'string') throw unusual;
     const tags = this.#tags.at(this.#tagNumber);
+    this.#work += runWork;
     this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });
+  }
+
+  #storedValue(): ReturnType<typeof storedValue> {
+    try {
+      return storedValue(this.json.bytes, this.#valueStart, this.#valueEnd);
+    } catch {
+      throw unusual;
+    }
   }
 
   /** Some libraries write the body's source behind its points. */

@@ -52,12 +52,13 @@ export class JsonPasser {
   string(): void {
     this.expect(quote);
     const { bytes } = this;
-    for (let byte = bytes[this.at]!; byte !== quote; byte = bytes[this.at]!) {
+    let { at } = this;
+    for (let byte = bytes[at]!; byte !== quote; byte = bytes[at]!) {
       if (!(byte >= 0x20)) throw notJson();
-      if (byte === backslash) this.#escape();
-      else this.at++;
+      if (byte === backslash) at = this.#escapeEnd(at);
+      else at++;
     }
-    this.at++;
+    this.at = at + 1;
   }
 
   #members(): void {
@@ -77,14 +78,13 @@ export class JsonPasser {
     while (this.goesOn(closeBracket));
   }
 
-  #escape(): void {
+  #escapeEnd(start: number): number {
     const { bytes } = this;
-    const kind = bytes[this.at + 1]!;
-    if (kind === letterU) {
-      for (let digit = 2; digit < 6; digit++) if (!isHexDigit(bytes[this.at + digit])) throw notJson();
-      this.at += 6;
-    } else if (escapable.has(kind)) this.at += 2;
-    else throw notJson();
+    const kind = bytes[start + 1]!;
+    if (escapable.has(kind)) return start + 2;
+    if (kind !== letterU) throw notJson();
+    for (let digit = 2; digit < 6; digit++) if (!isHexDigit(bytes[start + digit])) throw notJson();
+    return start + 6;
   }
 
   #literal(literal: Uint8Array | undefined): void {

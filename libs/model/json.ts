@@ -11,18 +11,21 @@ const utf8 = new TextDecoder('utf-8');
  * One JSON value from its UTF-8; a byte order mark before it is skipped. Of equal keys in an object the last wins, and `__proto__` is an
  * own key like any other.
  *
- * @param prune what to parse instead of bytes that are UTF-8 and not nested too deep.
  * @throws TelemetryError `invalid_json`; `json_too_deep` beyond 64 levels, found before anything recurses.
  */
-export function parseJson(bytes: Uint8Array, prune = (whole: Uint8Array) => whole): unknown {
-  if (!isUtf8(bytes)) throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
-  if (isDeeperThan(maxJsonDepth, bytes)) throw new TelemetryError('json_too_deep', `Nest objects and arrays at most ${maxJsonDepth} deep.`);
-  const text = utf8.decode(prune(bytes));
+export function parseJson(bytes: Uint8Array): unknown {
+  checkJson(bytes);
   try {
-    return JSON.parse(text);
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     throw notJson();
   }
+}
+
+/** What must hold before anything reads JSON. @throws TelemetryError `invalid_json` when it is not UTF-8, `json_too_deep`. */
+export function checkJson(bytes: Uint8Array): void {
+  if (!isUtf8(bytes)) throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
+  if (isDeeperThan(maxJsonDepth, bytes)) throw new TelemetryError('json_too_deep', `Nest objects and arrays at most ${maxJsonDepth} deep.`);
 }
 
 export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');

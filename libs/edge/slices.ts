@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { FairQueue } from '#model';
+
+/** How long slices may hold the event loop before everything else has its turn. One slice should take a few milliseconds at most. */
+const maxHoldMs = 10;
+
+/**
+ * Long work on the event loop, such as reading an unusual body or writing a long answer, cut into slices: between them everything else goes
+ * on, and the organizations take turns.
+ */
+@Injectable()
+export class Slices {
+  readonly #waiting = new FairQueue<() => void>();
+  #isScheduled = false;
+
+  /** Calls `slice`, which must not throw, in a later turn of the event loop. */
+  add(orgId: string, slice: () => void): void {
+    this.#waiting.add(orgId, slice);
+    this.#schedule();
+  }
+
+  /** Takes steps until the work is done; the first is taken at once, so that short work waits for nothing. Rejects as the work throws. */
+  finish<T>(orgId: string, work: Iterator<unknown, T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const slice = (): void => {
+        try {
+          const step = work.next();
+          if (step.done) resolve(step.value);
+          else this.add(orgId, slice);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      slice();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    const endMs = performance.now() + maxHoldMs;
+    do {
+      this.#waiting.take()?.();
+      // The caller whose work is done goes on now, so that its time counts too.
+      await Promise.resolve();
+    } while (!this.#waiting.isEmpty && performance.now() < endMs);
+    this.#isScheduled = false;
+    if (!this.#waiting.isEmpty) this.#schedule();
+  }
+}
