@@ -1,5 +1,6 @@
 import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
+import { hostileFigure } from './hostile-figure.js';
 import { ingestFigures } from './ingest-figures.js';
 import { ingressFigure } from './ingress-figure.js';
 import { pipelineFigures } from './pipeline-figures.js';
@@ -7,7 +8,15 @@ import { clusterReads, embeddedReads } from './read-figures.js';
 import type { Figure } from './report.js';
 import { visibilityFigure } from './visibility-figure.js';
 
-const figures: readonly Figure[] = [...ingestFigures, embeddedReads, ingressFigure, pipelineFigures, visibilityFigure, clusterReads];
+const figures: readonly Figure[] = [
+  ...ingestFigures,
+  embeddedReads,
+  hostileFigure,
+  ingressFigure,
+  pipelineFigures,
+  visibilityFigure,
+  clusterReads,
+];
 
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const pairs = Number(process.argv.find((word) => word.startsWith('--pairs='))?.slice(8) ?? 5);
