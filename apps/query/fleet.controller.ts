@@ -1,37 +1,45 @@
-import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, CLOCK, type Clock } from '#edge';
+import { Answers, CallerParam, CLOCK, HeldParam, Slices, type Clock, type Held } from '#edge';
 import { automaticInterval, maxRows, parseWindow, type Caller } from '#model';
-import { GENERATIONS, type Generations } from '#stores';
 import { Fleet } from './fleet.js';
 import { fleetQuery, QueryParameters } from './parameters.js';
+import { Questions, rowsIn, sourcesOfFleet } from './questions.js';
 import { fleetJson } from './series-json.js';
-import { timely } from './timely.js';
+
+/** Memory of a source in the answer of a store, about. */
+const sourceBytes = 100;
 
 @Controller('v1/fleet')
 export class FleetController {
   constructor(
     private readonly fleet: Fleet,
-    @Inject(GENERATIONS) private readonly generations: Generations,
+    private readonly questions: Questions,
+    private readonly slices: Slices,
+    private readonly answers: Answers,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Get('health')
-  health(@CallerParam() { orgId }: Caller): unknown {
-    const members = this.fleet.members(orgId);
-    return { sources_total: members.length, sources_online: members.filter(({ online }) => online).length };
+  async health(@CallerParam() { orgId }: Caller): Promise<unknown> {
+    const online = await this.slices.finish(orgId, this.fleet.online(orgId));
+    const all = await this.slices.finish(orgId, this.fleet.count(orgId, online));
+    return { sources_total: all, sources_online: online.size };
   }
 
   @Get('metrics')
   @Header('content-type', 'application/json; charset=utf-8')
   async metrics(
-    @CallerParam() { orgId }: Caller,
+    @HeldParam() held: Held,
     @QueryParameters(fleetQuery) { metric, ...times }: z.output<typeof fleetQuery>,
-  ): Promise<Buffer> {
+  ): Promise<Buffer | StreamableFile> {
+    const { orgId } = held;
     const window = parseWindow(times, this.clock());
     const interval = automaticInterval(window, '1m');
-    const { series } = this.generations.live();
-    const answer = await timely(series.fleet({ orgId, metric, window, interval, limit: maxRows }));
-    return fleetJson({ metric, interval, online: this.fleet.online(orgId), answer });
+    const query = { orgId, metric, window, interval, limit: maxRows };
+    const answer = await this.questions.ask(orgId, rowsIn(window, interval) * sourcesOfFleet, ({ series }) => series.fleet(query));
+    const online = await this.slices.finish(orgId, this.fleet.online(orgId));
+    const bytes = answer.sources.length * sourceBytes + 5 * answer.columns.count.byteLength;
+    return this.answers.of(held, fleetJson({ metric, interval, online, answer }), bytes);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Connections, Readiness } from '#edge';
-import { VIEWS, type View, type Views } from '#log';
+import { pagesOf, VIEWS, type View, type Views } from '#log';
 import type { Source } from '#model';
 import { sourceKey, sources } from '#topics';
 
@@ -11,7 +11,10 @@ export interface FleetMember {
   readonly lastSeenMs: number | null;
 }
 
-/** The sources of each organization: those with history and those with a connection. */
+/** So many lookups are one step. */
+const stepLookups = 1024;
+
+/** The sources of each organization: those with history and those with a connection. What looks at all of them does so in steps. */
 @Injectable()
 export class Fleet {
   readonly #sources: View<Source>;
@@ -25,18 +28,26 @@ export class Fleet {
     readiness.need(Promise.all([this.#sources.ready, connections.ready]));
   }
 
-  /** All of them, by source id. */
-  members(orgId: string): readonly FleetMember[] {
-    const online = this.connections.online(orgId);
-    const seen = Array.from(this.#sources.scan(`${orgId}/`), ([, { sourceId, lastReceivedMs }]) => ({
-      sourceId,
-      online: online.has(sourceId),
-      lastSeenMs: lastReceivedMs,
-    }));
-    const unseen = [...online].filter((sourceId) => !this.#sources.get(sourceKey({ orgId, sourceId })));
-    if (unseen.length === 0) return seen;
-    const silent = unseen.map((sourceId) => ({ sourceId, online: true, lastSeenMs: null }));
-    return [...seen, ...silent].toSorted((a, b) => (a.sourceId < b.sourceId ? -1 : 1));
+  /**
+   * Pages of all of them, by source id; a page may be empty.
+   *
+   * @param online as `online` finds them.
+   * @param after only sources behind this id.
+   */
+  *members(orgId: string, online: ReadonlySet<string>, after = ''): Generator<readonly FleetMember[]> {
+    const silent = yield* this.#silent(orgId, online, after);
+    let next = 0;
+    for (const page of pagesOf(this.#sources, `${orgId}/`, sourceKey({ orgId, sourceId: after }))) {
+      const members: FleetMember[] = [];
+      for (const [, { sourceId, lastReceivedMs }] of page) {
+        while (next < silent.length && silent[next]! < sourceId) members.push(silentMember(silent[next++]!));
+        // It has sent something since.
+        if (silent[next] === sourceId) next++;
+        members.push({ sourceId, online: online.has(sourceId), lastSeenMs: lastReceivedMs });
+      }
+      yield members;
+    }
+    yield silent.slice(next).map(silentMember);
   }
 
   /** Undefined for a source that has neither history nor a connection. */
@@ -46,7 +57,30 @@ export class Fleet {
     return source || online ? { sourceId, online, lastSeenMs: source?.lastReceivedMs ?? null } : undefined;
   }
 
-  online(orgId: string): ReadonlySet<string> {
+  online(orgId: string): Generator<void, ReadonlySet<string>> {
     return this.connections.online(orgId);
   }
+
+  /** How many there are. */
+  *count(orgId: string, online: ReadonlySet<string>): Generator<unknown, number> {
+    let count = 0;
+    for (const page of this.members(orgId, online)) {
+      count += page.length;
+      yield;
+    }
+    return count;
+  }
+
+  /** Ids of sources behind `after` that are online and have no history, in order. */
+  *#silent(orgId: string, online: ReadonlySet<string>, after: string): Generator<readonly never[], readonly string[]> {
+    const ids: string[] = [];
+    let looked = 0;
+    for (const sourceId of online) {
+      if (++looked % stepLookups === 0) yield [];
+      if (sourceId > after && !this.#sources.get(sourceKey({ orgId, sourceId }))) ids.push(sourceId);
+    }
+    return ids.sort();
+  }
 }
+
+const silentMember = (sourceId: string): FleetMember => ({ sourceId, online: true, lastSeenMs: null });

@@ -1,3 +1,5 @@
+import { pieceBytes } from '#edge';
+
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const comma = 0x2c;
@@ -19,9 +21,9 @@ const keptBytes = 4 * 1024 * 1024;
 let scratch = Buffer.allocUnsafe(256 * 1024);
 
 /**
- * The JSON text of a big answer, straight from columns of finite numbers to bytes; every number as `JSON.stringify` prints it. Takes a
- * third of its time where numbers have few decimals, half of it for a row each of many sources, and all of it where they have many. One
- * text at a time: `bytes` ends it.
+ * The JSON text of a long answer or of a piece of it, straight from columns of finite numbers to bytes; every number as `JSON.stringify`
+ * prints it. Takes a third of its time where numbers have few decimals, half of it for a row each of many sources, and all of it where they
+ * have many. One text or piece at a time: `bytes` ends it.
  */
 export class JsonText {
   #end = 0;
@@ -57,7 +59,12 @@ export class JsonText {
     return this;
   }
 
-  /** The whole text, in memory of its own. */
+  /** True when there is enough text for a piece of an answer. */
+  get isLong(): boolean {
+    return this.#end >= pieceBytes;
+  }
+
+  /** The text since the last piece, in memory of its own. */
   bytes(): Buffer {
     const bytes = Buffer.from(scratch.subarray(0, this.#end));
     if (scratch.length > keptBytes) scratch = Buffer.allocUnsafe(keptBytes);

@@ -1,32 +1,41 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, CLOCK, type Clock } from '#edge';
-import { parseWindow, type Caller, type LogEntry } from '#model';
-import { GENERATIONS, type Generations } from '#stores';
+import { Answers, CLOCK, HeldParam, type Clock, type Held } from '#edge';
+import { parseWindow, type LogEntry } from '#model';
 import { logsQuery, QueryParameters, SourceId } from './parameters.js';
-import { timely } from './timely.js';
+import { Questions } from './questions.js';
+import { arrayJson } from './series-json.js';
 
 const defaultLimit = 1000;
+/** Memory of an entry without its value, about. */
+const entryBytes = 200;
 
 @Controller('v1/sources/:source_id/logs')
 export class LogsController {
   constructor(
-    @Inject(GENERATIONS) private readonly generations: Generations,
+    private readonly questions: Questions,
+    private readonly answers: Answers,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Get()
+  @Header('content-type', 'application/json; charset=utf-8')
   async logs(
-    @CallerParam() { orgId }: Caller,
+    @HeldParam() held: Held,
     @SourceId() sourceId: string,
     @QueryParameters(logsQuery) { tail, name, limit = defaultLimit, ...times }: z.output<typeof logsQuery>,
-  ): Promise<unknown> {
-    const { events } = this.generations.live();
-    const entries =
-      tail === undefined
-        ? events.window(orgId, sourceId, parseWindow(times, this.clock()), limit, name)
-        : events.tail(orgId, sourceId, tail, name);
-    return (await timely(entries)).map(logEntry);
+  ): Promise<Buffer | StreamableFile> {
+    const { orgId } = held;
+    const window = tail === undefined ? parseWindow(times, this.clock()) : undefined;
+    const entries = await this.questions.ask(orgId, tail ?? limit, ({ events }) =>
+      window ? events.window(orgId, sourceId, window, limit, name) : events.tail(orgId, sourceId, tail!, name),
+    );
+    const bytes = entries.reduce((sum, { value }) => sum + entryBytes + value.length, 0);
+    return this.answers.of(
+      held,
+      arrayJson(entries, (entry, json) => json.text(JSON.stringify(logEntry(entry)))),
+      bytes,
+    );
   }
 }
 

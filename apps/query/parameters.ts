@@ -56,8 +56,25 @@ const metric = z
   .meta({ description: 'Name of the metric, 1 to 256 bytes.', examples: ['air.temperature'] })
   .transform(checkMetric);
 
+const pageLimit = z
+  .string()
+  .meta({ description: 'At most so many. Without it: all.', ...limitSchema })
+  .transform((text) => parseLimit(text, 'limit'))
+  .optional();
+
 export const sourcesQuery = z.object({
   status: z.enum(['online', 'offline']).meta({ description: 'Only sources in this state.' }).optional(),
+  after: z
+    .string()
+    .meta({ description: 'Only sources behind this source_id: the last one of the page before.' })
+    .transform(checkSourceId)
+    .optional(),
+  limit: pageLimit,
+});
+
+export const namesQuery = z.object({
+  after: z.string().meta({ description: 'Only names behind this one: the last one of the page before.' }).transform(checkMetric).optional(),
+  limit: pageLimit,
 });
 
 export const seriesQuery = z.object({

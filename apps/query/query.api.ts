@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from '#edge';
-import { fleetQuery, logsQuery, seriesQuery, sourceParams, sourcesQuery } from './parameters.js';
+import { fleetQuery, logsQuery, namesQuery, seriesQuery, sourceParams, sourcesQuery } from './parameters.js';
 
 const unixMs = z.int().meta({ description: 'Unix milliseconds.', examples: [1769860800000] });
 const times = z.array(z.int()).meta({ description: 'Unix milliseconds, ascending. The other arrays are parallel to it.' });
@@ -91,10 +91,22 @@ export const queryOperations: readonly Operation[] = [
     path: '/v1/sources',
     tag: 'Devices',
     summary: 'List devices',
-    description: 'Every device that has a history or a connection, by source_id.',
+    description:
+      'Every device that has a history or a connection, by source_id. A device that appears or goes while the answer is made may be missing.',
     query: sourcesQuery,
-    answers: { 200: { description: 'The devices.', schema: z.object({ devices: z.array(device) }) } },
-    errors: ['invalid_parameter'],
+    answers: {
+      200: {
+        description: 'The devices.',
+        schema: z.object({
+          devices: z.array(device),
+          truncated: z
+            .boolean()
+            .optional()
+            .meta({ description: 'Only with `limit`: true when more devices follow. Ask again with the last source_id as `after`.' }),
+        }),
+      },
+    },
+    errors: ['invalid_parameter', 'invalid_limit', 'invalid_source_id'],
   },
   {
     ...read,
@@ -113,10 +125,15 @@ export const queryOperations: readonly Operation[] = [
     tag: 'Metrics',
     summary: 'List metric names',
     params: sourceParams,
+    query: namesQuery,
     answers: {
-      200: { description: 'Names of all metrics that the device ever reported, ordered by their bytes.', schema: z.array(z.string()) },
+      200: {
+        description:
+          'Names of all metrics that the device ever reported, ordered by their bytes. With `limit`: ask again with the last name as `after` until fewer come.',
+        schema: z.array(z.string()),
+      },
     },
-    errors: [...ofSource, ...stored],
+    errors: [...ofSource, 'invalid_limit', 'invalid_metric', ...stored],
   },
   {
     ...read,

@@ -37,7 +37,7 @@ class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
   readonly #knows = (orgId: string, sourceId: string): boolean => orgId === orgs.paid && sourceId === 'pump';
 
   metricNames: SeriesStore['metricNames'] = (orgId, sourceId) =>
-    this.#answer('names', this.#knows(orgId, sourceId), ['a', '__proto__'], []);
+    this.#answer('names', this.#knows(orgId, sourceId), ['__proto__', 'a'], []);
   latest: SeriesStore['latest'] = (orgId, sourceId, window) =>
     this.#answer(window, this.#knows(orgId, sourceId), [['a', 1.5] as const, ['__proto__', -0] as const], []);
   raw: SeriesStore['raw'] = ({ orgId, sourceId, ...rest }) =>
@@ -120,7 +120,7 @@ const json = async (path: string): Promise<unknown> => JSON.parse((await get(pat
 
 describe('answers', () => {
   it.each([
-    ['/v1/sources/pump/metrics', '["a","__proto__"]'],
+    ['/v1/sources/pump/metrics', '["__proto__","a"]'],
     ['/v1/sources/pump/metrics/latest', '{"metrics":{"a":1.5,"__proto__":0}}'],
     [
       '/v1/sources/pump/metrics/query?last=9m',
@@ -145,6 +145,13 @@ describe('answers', () => {
       '{"devices":[{"source_id":"fan","online":false,"last_seen_ms":7},{"source_id":"pump","online":false,"last_seen_ms":7}]}',
     ],
     ['/v1/sources?status=online', '{"devices":[]}'],
+    ['/v1/sources?limit=1', '{"devices":[{"source_id":"fan","online":false,"last_seen_ms":7}],"truncated":true}'],
+    ['/v1/sources?limit=1&after=fan', '{"devices":[{"source_id":"pump","online":false,"last_seen_ms":7}],"truncated":false}'],
+    ['/v1/sources?after=pump', '{"devices":[]}'],
+    ['/v1/sources?limit=2&status=online', '{"devices":[],"truncated":false}'],
+    ['/v1/sources/pump/metrics?limit=1', '["__proto__"]'],
+    ['/v1/sources/pump/metrics?after=__proto__&limit=1', '["a"]'],
+    ['/v1/sources/pump/metrics?after=b', '[]'],
     ['/v1/sources/pump', '{"source_id":"pump","online":false,"last_seen_ms":7}'],
   ])('%s', async (path, body) => {
     const { status, text, headers } = await get(path);
@@ -221,6 +228,10 @@ describe('what the store is asked', () => {
 describe('refusals', () => {
   it.each([
     ['/v1/sources?status=asleep', 'invalid_parameter'],
+    ['/v1/sources?limit=0', 'invalid_limit'],
+    ['/v1/sources?after=a%20b', 'invalid_source_id'],
+    ['/v1/sources/pump/metrics?limit=10001', 'invalid_limit'],
+    ['/v1/sources/pump/metrics?after=', 'invalid_metric'],
     ['/v1/sources?status=', 'invalid_parameter'],
     ['/v1/sources?status=online&status=online', 'invalid_parameter'],
     ...['..%2fpump', '%00', '%c0%af', '%zz', '%', '-a', 'a%20b', 'x'.repeat(257), 'x'.repeat(5000), 'a%2Fb', '%252f'].flatMap((id) =>

@@ -2,6 +2,9 @@ import type { BucketAnswer, FleetAnswer, RawAnswer } from '#stores';
 import type { Interval, RollupInterval } from '#model';
 import { JsonText } from './json-text.js';
 
+/** An answer in pieces; the last one is what the generator returns. */
+export type Pieces = Generator<Buffer, Buffer>;
+
 /** The answer to a historical query. */
 interface SeriesResult {
   readonly interval: Interval;
@@ -9,7 +12,7 @@ interface SeriesResult {
   readonly answer: RawAnswer | BucketAnswer;
 }
 
-export function seriesJson({ interval, autoDownsampled, answer }: SeriesResult): Buffer {
+export function* seriesJson({ interval, autoDownsampled, answer }: SeriesResult): Pieces {
   const json = new JsonText().text(`{"interval":"${interval}","auto_downsampled":${autoDownsampled},"series":{`);
   for (const [at, series] of answer.series.entries()) {
     json
@@ -29,6 +32,7 @@ export function seriesJson({ interval, autoDownsampled, answer }: SeriesResult):
         .text(',"count":')
         .column(series.count);
     json.text('}');
+    if (json.isLong) yield json.bytes();
   }
   return json.text(`},"truncated":${answer.truncated}}`).bytes();
 }
@@ -42,7 +46,7 @@ interface FleetResult {
   readonly answer: FleetAnswer;
 }
 
-export function fleetJson({ metric, interval, online, answer }: FleetResult): Buffer {
+export function* fleetJson({ metric, interval, online, answer }: FleetResult): Pieces {
   const { sources, truncated } = answer;
   const { timestampMs, avg, min, max, count } = answer.columns;
   const json = new JsonText().text('{"metric":').string(metric);
@@ -55,6 +59,31 @@ export function fleetJson({ metric, interval, online, answer }: FleetResult): Bu
     json.text(',"avg":').column(avg, from, to).text(',"min":').column(min, from, to);
     json.text(',"max":').column(max, from, to).text(',"count":').column(count, from, to).text('}');
     from = to;
+    if (json.isLong) yield json.bytes();
   }
   return json.text(`],"truncated":${truncated}}`).bytes();
+}
+
+/** The newest value of each metric. */
+export function* latestJson(values: readonly (readonly [metric: string, value: number])[]): Pieces {
+  const json = new JsonText().text('{"metrics":{');
+  for (const [at, [metric, value]] of values.entries()) {
+    json
+      .text(at > 0 ? ',' : '')
+      .string(metric)
+      .text(`:${value}`);
+    if (json.isLong) yield json.bytes();
+  }
+  return json.text('}}').bytes();
+}
+
+/** An array of items, each of them as JSON. */
+export function* arrayJson<T>(items: readonly T[], write: (item: T, json: JsonText) => void): Pieces {
+  const json = new JsonText().text('[');
+  for (const [at, item] of items.entries()) {
+    if (at > 0) json.text(',');
+    write(item, json);
+    if (json.isLong) yield json.bytes();
+  }
+  return json.text(']').bytes();
 }

@@ -1,27 +1,38 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Header, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam } from '#edge';
+import { Answers, CallerParam, HeldParam, Slices, type Held } from '#edge';
 import { TelemetryError, type Caller } from '#model';
-import { Fleet, type FleetMember } from './fleet.js';
+import { devicesJson } from './devices-json.js';
+import { Fleet } from './fleet.js';
 import { QueryParameters, SourceId, sourcesQuery } from './parameters.js';
 
 @Controller('v1/sources')
 export class SourcesController {
-  constructor(private readonly fleet: Fleet) {}
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly slices: Slices,
+    private readonly answers: Answers,
+  ) {}
 
   @Get()
-  list(@CallerParam() { orgId }: Caller, @QueryParameters(sourcesQuery) { status }: z.output<typeof sourcesQuery>): unknown {
-    const members = this.fleet.members(orgId);
-    const wanted = status ? members.filter(({ online }) => online === (status === 'online')) : members;
-    return { devices: wanted.map(device) };
+  @Header('content-type', 'application/json; charset=utf-8')
+  async list(
+    @HeldParam() held: Held,
+    @QueryParameters(sourcesQuery) { status, after, limit }: z.output<typeof sourcesQuery>,
+  ): Promise<Buffer | StreamableFile> {
+    const { orgId } = held;
+    const online = await this.slices.finish(orgId, this.fleet.online(orgId));
+    const pages = this.fleet.members(orgId, online, after);
+    return this.answers.of(
+      held,
+      devicesJson(pages, (member) => !status || member.online === (status === 'online'), limit),
+    );
   }
 
   @Get(':source_id')
   one(@CallerParam() { orgId }: Caller, @SourceId() sourceId: string): unknown {
     const member = this.fleet.member(orgId, sourceId);
     if (!member) throw new TelemetryError('unknown_source', 'Check the source id: no such source has sent a point or is connected.');
-    return device(member);
+    return { source_id: member.sourceId, online: member.online, last_seen_ms: member.lastSeenMs };
   }
 }
-
-const device = ({ sourceId, online, lastSeenMs }: FleetMember): unknown => ({ source_id: sourceId, online, last_seen_ms: lastSeenMs });

@@ -1,11 +1,14 @@
 import { TelemetryError } from '#model';
 
-const patienceMs = 10_000;
+/** How long a question to the stores may take, with the time that it waits for its turn. */
+export const patienceMs = 10_000;
 
-/** What a store answers, if it does so within 10 s. Rejects `store_unavailable` otherwise. */
+export const tooLate = (): TelemetryError => new TelemetryError('store_unavailable', 'Ask again in a moment, or for less at once.');
+
+/** What a store answers, if it does so in time. Rejects `store_unavailable` otherwise. */
 export async function timely<T>(answer: Promise<T>, maxMs: number = patienceMs): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new TelemetryError('store_unavailable', 'Ask again in a moment, or for less at once.')), maxMs);
+  const timer = setTimeout(() => reject(tooLate()), maxMs);
   try {
     return await Promise.race([answer, late]);
   } finally {

@@ -60,6 +60,11 @@ export const WithoutPayment = (): Mark => mark({ payment: false });
 /** The route needs a key with this scope. */
 export const RequireScope = (scope: 'write' | 'admin'): Mark => mark({ scope });
 
+/** What the request holds in memory, in a handler of a route that needs a key. */
+export const HeldParam = createParamDecorator(
+  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().held,
+);
+
 /** Who calls, in a handler of a route that needs a key. */
 export const CallerParam = createParamDecorator(
   (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().caller,

@@ -7,8 +7,9 @@ import { noteAnswer, noteRequest } from './broken-request.js';
 import type { Held, InFlight } from './in-flight.js';
 import { drainBody, type DrainLimits } from './drain.js';
 import { statusOf } from './problem.js';
-import { checkBodyHeaders, contentLength, hasBody } from './read-body.js';
+import { checkBodyHeaders, hasBody } from './read-body.js';
 import type { Routes } from './routes.js';
+import type { StalledReaders } from './stalled-readers.js';
 import type { Traffic } from './traffic.js';
 
 declare module 'fastify' {
@@ -63,6 +64,7 @@ export class Arrival {
     private readonly routes: Routes,
     private readonly observer: Observer,
     private readonly drain: DrainLimits,
+    private readonly readers: StalledReaders,
   ) {}
 
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -92,6 +94,7 @@ export class Arrival {
     reply.raw.once('close', () => {
       end();
       noteAnswer(reply);
+      this.readers.leave(reply.raw);
       if (request.isSettled) request.held?.release();
       this.observer({
         requestId: request.id,
@@ -116,6 +119,7 @@ export class Arrival {
     drainBody(request.raw, this.drain);
     request.isSettled = true;
     if (reply.raw.closed) request.held?.release();
+    else this.readers.watch(reply.raw);
     done();
   }
 
@@ -150,7 +154,6 @@ export class Arrival {
     if (access.body !== false && hasBody(headers)) {
       checkBodyHeaders(headers);
       request.held = this.inFlight.hold(request.caller?.orgId ?? '');
-      request.held.addBody(contentLength(headers));
       if (waitsForContinue(request.raw)) reply.raw.writeContinue();
     } else if (request.caller) {
       request.held = this.inFlight.hold(request.caller.orgId);

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Accept } from './accept.js';
 import { Admission } from './admission.js';
+import { Answers } from './answers.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
@@ -14,7 +15,7 @@ import { Traffic } from './traffic.js';
 @Module({})
 export class EdgeModule {
   static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Accept, Admission, InFlight, Keyring, Metrics, Organizations, Readiness, Slices, Traffic];
+    const shared = [Accept, Admission, Answers, InFlight, Keyring, Metrics, Organizations, Readiness, Slices, Traffic];
     return {
       module: EdgeModule,
       global: true,

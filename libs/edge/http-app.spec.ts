@@ -8,11 +8,12 @@ import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { eventually, makeKey, MemoryLog, MemoryModule, sendThenRead } from '#testing';
-import { CallerParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
+import { CallerParam, HeldParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
 import type { Answered } from './answered.js';
+import { Answers } from './answers.js';
 import { maxBodyBytes } from './read-body.js';
 import { createHttpApp } from './http-app.js';
-import { InFlight } from './in-flight.js';
+import { InFlight, type Held } from './in-flight.js';
 import { JsonBody } from './json-body.js';
 import { Organizations } from './organizations.js';
 import type { Caller } from '#model';
@@ -22,8 +23,17 @@ const Thing = z.object({ name: z.string(), parts: z.array(z.object({ size: z.num
 /** Lets a test hold requests in the handler. */
 let gate: Promise<void> = Promise.resolve();
 
+/** 64 MiB, more than a connection holds on its way. */
+function* pieces(): Generator<Buffer, Buffer> {
+  const piece = Buffer.alloc(1024 * 1024, ' ');
+  for (let made = 0; made < 63; made++) yield piece;
+  return piece;
+}
+
 @Controller()
 class Things {
+  constructor(private readonly answers: Answers) {}
+
   @Post('bytes')
   @RequireScope('write')
   async bytes(@Body() body: Buffer | undefined): Promise<{ bytes: number }> {
@@ -48,6 +58,11 @@ class Things {
   @Get('broken')
   broken(): never {
     throw new Error('the password is hunter2');
+  }
+
+  @Get('long')
+  long(@HeldParam() held: Held): Promise<unknown> {
+    return this.answers.of(held, pieces(), 7 * 1024 * 1024);
   }
 
   @Get('open')
@@ -128,7 +143,13 @@ let port: number;
 beforeAll(async () => {
   app = await createHttpApp(
     { module: class Role {}, imports: [MemoryModule.of(log, () => nowMs), Faces] },
-    { observer: (one) => answered.push(one), requestTimeoutMs: 2000, inFlight: { bodyBytes: 12 * 1024 * 1024, reads: 3 }, drain },
+    {
+      observer: (one) => answered.push(one),
+      requestTimeoutMs: 2000,
+      writeStallMs: 800,
+      inFlight: { bodyBytes: 12 * 1024 * 1024, answerBytes: 12 * 1024 * 1024, reads: 3 },
+      drain,
+    },
   );
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
@@ -508,7 +529,7 @@ describe('what is no HTTP request', () => {
     const socket = connect(port, '127.0.0.1');
     const type = 'content-type: application/json';
     socket.write(`${head('POST /bytes HTTP/1.1', 'host: h', key(), type, 'content-length: 1000', 'x-left: 1')}{`);
-    await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(1000));
+    await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(1));
     answered.length = 0;
     socket[leave]();
     await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(0));
@@ -584,18 +605,20 @@ describe('too much at once', () => {
   it.each([
     ['announced', {}],
     ['in chunks', { 'transfer-encoding': 'chunked' }],
-  ])('bodies %s: half of it for one organization, 429 beyond; all of it for all, 503 beyond', async (_, headers) => {
+  ])('bodies %s: each organization has half of what the others leave, 429 or 503 beyond', async (_, headers) => {
     shut();
     const first = post(Buffer.alloc(5 * mib, ' '), headers);
     await settled(() => held() === 5 * mib);
     const greedy = await post(Buffer.alloc(2 * mib, ' '), headers);
     expect([greedy.status, greedy.json['code'], greedy.headers['retry-after']]).toEqual([429, 'over_rate', '1']);
-    const second = post(Buffer.alloc(5 * mib, ' '), headers, keys.other);
-    await settled(() => held() === 10 * mib);
+    const second = post(Buffer.alloc(3 * mib, ' '), headers, keys.other);
+    await settled(() => held() === 8 * mib);
     const last = await post(Buffer.alloc(3 * mib, ' '), headers, keys.third);
     expect([last.status, last.json['code'], last.headers['retry-after']]).toEqual([503, 'overloaded', '1']);
+    const small = post(Buffer.alloc(mib, ' '), headers, keys.third);
+    await settled(() => held() === 9 * mib);
     open();
-    expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([201, 201]);
+    expect((await Promise.all([first, second, small])).map(({ status }) => status)).toEqual([201, 201, 201]);
     await settled(() => held() === 0);
   });
 
@@ -612,6 +635,69 @@ describe('too much at once', () => {
     expect((await Promise.all([...open3, foreign])).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     await settled(() => share().length === 0);
   });
+});
+
+describe('a client that does not read', () => {
+  const ask64MiB = (): string => head('GET /long HTTP/1.1', 'host: h', `x-api-key: ${keys.read}`);
+  const isFree = (): Promise<void> => eventually(() => expect(app.get(InFlight).shares.size).toBe(0), 5000);
+
+  it('is cut off, and frees what it held', async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.pause().write(ask64MiB());
+    await eventually(() => expect(app.get(InFlight).answerBytes).toBeGreaterThan(0));
+    await isFree();
+    expect(app.get(InFlight).answerBytes).toBe(0);
+    socket.destroy();
+  });
+
+  it('is cut off with all that it asked for behind that', async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    const light = head('GET /things/1 HTTP/1.1', 'host: h', `x-api-key: ${keys.read}`);
+    socket.pause().write(ask64MiB() + light + light);
+    await eventually(() => expect(app.get(InFlight).shares.size).toBe(1));
+    await isFree();
+    socket.destroy();
+  });
+
+  it('has others wait for nothing, and no more than half of the memory for answers', async () => {
+    const stalled = connect(port, '127.0.0.1').on('error', () => {});
+    stalled.pause().write(ask64MiB());
+    await eventually(() => expect(app.get(InFlight).answerBytes).toBeGreaterThan(0));
+    const second = await ask('GET', '/long', { 'x-api-key': keys.read });
+    expect([second.status, second.json['code']]).toEqual([429, 'over_rate']);
+    expect((await ask('GET', '/things/1', { 'x-api-key': keys.other })).status).toBe(200);
+    stalled.destroy();
+    await isFree();
+  });
+
+  it('is not cut off as long as it reads something now and then', async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.write(ask64MiB().replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'));
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > 4 * 1024 * 1024) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), 20);
+    });
+    await once(socket, 'close');
+    expect(bytes).toBeGreaterThan(64 * 1024 * 1024);
+  });
+});
+
+it('what is announced and not sent takes no memory of others', async () => {
+  const lines = head(
+    'POST /bytes HTTP/1.1',
+    'host: h',
+    `x-api-key: ${keys.write}`,
+    'content-type: application/json',
+    `content-length: ${maxBodyBytes}`,
+  );
+  const silent = Array.from({ length: 7 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  for (const socket of silent) socket.write(lines);
+  await eventually(() => expect(Array.from(app.get(InFlight).shares.values(), ({ holders }) => holders)).toEqual([7]));
+  expect((await post(Buffer.alloc(maxBodyBytes, ' '))).status).toBe(201);
+  for (const socket of silent) socket.destroy();
 });
 
 it('tells nobody what broke, but the observer', async () => {

@@ -15,6 +15,7 @@ import { ProblemFilter, sendProblem } from './problem.js';
 import { readBody } from './read-body.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
+import { StalledReaders } from './stalled-readers.js';
 import { Traffic } from './traffic.js';
 
 export interface HttpAppOptions {
@@ -23,6 +24,8 @@ export interface HttpAppOptions {
   readonly observer?: Observer;
   /** A request that takes longer to arrive is cut off. */
   readonly requestTimeoutMs?: number;
+  /** A client that takes nothing of its answer for so long is cut off. */
+  readonly writeStallMs?: number;
   readonly inFlight?: InFlightLimits;
   readonly drain?: DrainLimits;
   /** Addresses or networks of proxies that say who the client is. */
@@ -36,6 +39,7 @@ export async function createHttpApp(
     logger = false,
     observer = () => {},
     requestTimeoutMs = 30_000,
+    writeStallMs = 30_000,
     inFlight = inFlightLimits,
     drain = drainLimits,
     trustedProxies = [],
@@ -74,10 +78,15 @@ export async function createHttpApp(
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
-  const arrival = new Arrival(app.get(Admission), app.get(InFlight), app.get(Traffic), routes, observer, drain);
+  const readers = new StalledReaders(writeStallMs);
+  const arrival = new Arrival(app.get(Admission), app.get(InFlight), app.get(Traffic), routes, observer, drain, readers);
   for (const name of ['caller', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
+  instance.addHook('onClose', (_, done) => {
+    readers.stop();
+    done();
+  });
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) =>

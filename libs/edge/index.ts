@@ -2,6 +2,7 @@ export * from './accept.js';
 export * from './access.js';
 export * from './admission.js';
 export * from './answered.js';
+export * from './answers.js';
 export { answerBrokenRequest, type ParserError } from './broken-request.js';
 export * from './clock.js';
 export { drainBody } from './drain.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { VIEWS, type View, type Views } from '#log';
+import { pagesOf, VIEWS, type View, type Views } from '#log';
 import { gatewayQuietMs, newestConnection, type Gateway, type Presence } from '#model';
 import { gateways, presence, sourceKey } from '#topics';
 import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from './clock.js';
@@ -32,11 +32,12 @@ export class Connections {
     return newestConnection(connections, (gatewayId) => this.#quietMs(gatewayId));
   }
 
-  /** Ids of all sources of an organization that are online. */
-  online(orgId: string): ReadonlySet<string> {
+  /** Ids of all sources of an organization that are online, found in steps. */
+  *online(orgId: string): Generator<void, ReadonlySet<string>> {
     const ids = new Set<string>();
-    for (const [, { sourceId, gatewayId }] of this.#connections.scan(`${orgId}/`)) {
-      if (this.#quietMs(gatewayId) < gatewayQuietMs) ids.add(sourceId);
+    for (const page of pagesOf(this.#connections, `${orgId}/`)) {
+      for (const [, { sourceId, gatewayId }] of page) if (this.#quietMs(gatewayId) < gatewayQuietMs) ids.add(sourceId);
+      yield;
     }
     return ids;
   }

@@ -43,11 +43,10 @@ const cutOff = (cause: Error): TelemetryError =>
   new TelemetryError('invalid_request', 'Send the whole body: the connection ended before it did.', { cause });
 
 /**
- * Collects a body, inflated when it is gzip. `hold` is told of what is held beyond Content-Length and may throw to refuse it.
+ * Collects a body, inflated when it is gzip. `hold` is told of what is held, as it comes, and may throw to refuse it.
  * After a refusal the rest is read and dropped, so that the client gets to see the answer.
  */
 export function readBody(payload: IncomingMessage, hold: (bytes: number) => void, done: Done): void {
-  const announced = contentLength(payload.headers);
   const chunks: Buffer[] = [];
   let length = 0;
 
@@ -68,7 +67,7 @@ export function readBody(payload: IncomingMessage, hold: (bytes: number) => void
     chunks.push(chunk);
     try {
       if (length > maxBodyBytes) throw tooLarge();
-      if (length > announced) hold(chunk.length);
+      hold(chunk.length);
     } catch (error) {
       settle(error as Error);
     }

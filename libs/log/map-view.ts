@@ -3,7 +3,7 @@ import { NewestValues } from './newest-values.js';
 import type { RecordLog } from './record-log.js';
 import type { AnyTopic, StreamRecord, Unreadable } from './topic.js';
 import { inTime, untilShown } from './until-shown.js';
-import type { Change, UnreadableKey, View } from './view.js';
+import type { Change, Page, UnreadableKey, View } from './view.js';
 
 const patienceMs = 15_000;
 
@@ -44,8 +44,8 @@ export class MapView implements View<unknown> {
     return this.#newest.get(key);
   }
 
-  *scan(prefix: string): Iterable<readonly [string, unknown]> {
-    for (const key of this.#newest.startingWith(prefix)) {
+  *scan(prefix: string, page?: Page): Iterable<readonly [string, unknown]> {
+    for (const key of this.#newest.startingWith(prefix, page)) {
       const value = this.#newest.get(key);
       if (value !== undefined) yield [key, value];
     }

@@ -1,6 +1,6 @@
 import { SortedKeys } from './sorted-keys.js';
 import type { StreamRecord, Unreadable } from './topic.js';
-import type { UnreadableKey } from './view.js';
+import type { Page, UnreadableKey } from './view.js';
 
 /** The newest value of each key, from records that are taken in the order of the log. */
 export class NewestValues {
@@ -19,9 +19,9 @@ export class NewestValues {
   }
 
   /** Keys that begin with `prefix`, in order; one that goes meanwhile may still come. */
-  startingWith(prefix: string): Iterable<string> {
+  startingWith(prefix: string, page?: Page): Iterable<string> {
     this.#keys ??= new SortedKeys(this.#values.keys());
-    return this.#keys.startingWith(prefix);
+    return this.#keys.startingWith(prefix, page);
   }
 
   get unreadable(): Iterable<UnreadableKey> {

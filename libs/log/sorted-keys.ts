@@ -1,6 +1,8 @@
 import { compareUtf8 } from '#model';
+import type { Page } from './view.js';
 
 const pageKeys = 512;
+const wholeScan: Page = { after: '', limit: Infinity };
 
 /** A set of keys in the order of their UTF-8 bytes: sorted pages, so that a change moves a few hundred keys and not all of them. */
 export class SortedKeys {
@@ -33,12 +35,14 @@ export class SortedKeys {
   }
 
   /** The keys that begin with `prefix`, as they are now. */
-  startingWith(prefix: string): string[] {
+  startingWith(prefix: string, { after, limit } = wholeScan): string[] {
     const found: string[] = [];
-    let page = this.#pageOf(prefix);
-    for (let at = place(this.#pages[page] ?? [], prefix); page < this.#pages.length; page++, at = 0) {
+    const from = compareUtf8(after, prefix) > 0 ? after : prefix;
+    let page = this.#pageOf(from);
+    for (let at = place(this.#pages[page] ?? [], from); page < this.#pages.length; page++, at = 0) {
       const keys = this.#pages[page]!;
-      while (at < keys.length && keys[at]!.startsWith(prefix)) found.push(keys[at++]!);
+      if (keys[at] === after) at++;
+      while (at < keys.length && found.length < limit && keys[at]!.startsWith(prefix)) found.push(keys[at++]!);
       if (at < keys.length) break;
     }
     return found;

@@ -8,11 +8,40 @@ export interface Change<V> {
   readonly value: V | null;
 }
 
+/** Which of the entries of a scan are wanted. */
+export interface Page {
+  /** Those behind this key. */
+  readonly after: string;
+  /** The first so many of them. */
+  readonly limit: number;
+}
+
+const pageEntries = 1024;
+
+/**
+ * The entries of a scan, in pages, for work that gives way after each one. The view may change between two pages: every key that is there all the
+ * time comes once.
+ *
+ * @param after only entries behind this key.
+ */
+export function* pagesOf<V>(
+  view: Pick<View<V>, 'scan'>,
+  prefix: string,
+  after = '',
+): Generator<readonly (readonly [key: string, value: V])[]> {
+  for (let last = after; ;) {
+    const page = [...view.scan(prefix, { after: last, limit: pageEntries })];
+    if (page.length > 0) yield page;
+    if (page.length < pageEntries) return;
+    last = page.at(-1)![0];
+  }
+}
+
 /** A compacted topic followed in memory: about a million keys, to which those who write the topic keep; see `maxKeys` of a table. */
 export interface View<V> {
   get(key: string): V | undefined;
-  /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes. */
-  scan(prefix: string): Iterable<readonly [key: string, value: V]>;
+  /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes: all of them, or those of one page. */
+  scan(prefix: string, page?: Page): Iterable<readonly [key: string, value: V]>;
   /**
    * Calls `listener` for each change after the call, once the view is ready: those of a key in log order, after the view shows it. Returns a
    * function that ends this. After a gap in which tombstones may have been lost the view is read again, while it shows what it showed; then it changes over in one step, and

@@ -8,6 +8,9 @@ export const telemetry = 'telemetry';
 
 /** The generations that `projections.v1` names. */
 export class LiveGenerations implements Generations {
+  /** QuestDB answers them on threads of its own, some of which others need too. */
+  readonly readsAtOnce = 8;
+
   constructor(
     private readonly view: View<Projection>,
     private readonly stores: Pick<GenerationStore, 'open' | 'whyNotWritten'>,

@@ -23,6 +23,8 @@ export interface Generations {
   live(): Stores;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
+  /** How many reads the stores answer at once; more of them would only wait there. */
+  readonly readsAtOnce: number;
   /** Why writers of these generations have to wait, in words for the operator; undefined when they need not. */
   whyNotWritten(): string | undefined;
   /** Calls `listener` after what is wanted has changed. Returns a function that ends this. */
@@ -32,5 +34,13 @@ export interface Generations {
 /** One generation for good. */
 export function onlyGeneration({ series, events }: Stores): Generations {
   const only = { suffix: '', series, events };
-  return { ready: Promise.resolve(), live: () => only, wanted: () => [only], whyNotWritten: () => undefined, changes: () => () => {} };
+  return {
+    ready: Promise.resolve(),
+    live: () => only,
+    wanted: () => [only],
+    // One thread reads: the second has its next question there when it is done.
+    readsAtOnce: 2,
+    whyNotWritten: () => undefined,
+    changes: () => () => {},
+  };
 }

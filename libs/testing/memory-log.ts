@@ -7,6 +7,7 @@ import {
   VIEWS,
   type Change,
   type Entry,
+  type Page,
   type RecordLog,
   type Topic,
   type UnreadableKey,
@@ -85,10 +86,11 @@ class MemoryView implements View<unknown> {
     return this.#values.get(key);
   }
 
-  scan(prefix: string): [string, unknown][] {
+  scan(prefix: string, { after = '', limit = Infinity }: Partial<Page> = {}): [string, unknown][] {
     return Array.from(this.#values)
-      .filter(([key]) => key.startsWith(prefix))
-      .toSorted(([a], [b]) => compareUtf8(a, b));
+      .filter(([key]) => key.startsWith(prefix) && compareUtf8(key, after) > 0)
+      .toSorted(([a], [b]) => compareUtf8(a, b))
+      .slice(0, limit);
   }
 
   changes(listener: (change: Change<unknown>) => void): () => void {

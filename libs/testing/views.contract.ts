@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { entry, tombstone, type Change, type Entry, type StreamRecord, type View } from '#log';
+import { entry, pagesOf, tombstone, type Change, type Entry, type StreamRecord, type View } from '#log';
 import type { ApiKey, Source } from '#model';
 import { apiKeys, sources } from '#topics';
 import { until } from './until.js';
@@ -46,6 +46,19 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       const view = await openView();
       expect(view.get('o/s')).toBeUndefined();
       expect(keys(view, '')).toEqual([]);
+    });
+
+    it('is scanned in pages, each key once', async () => {
+      await append(...count(3000).map((at) => put(`s${at}`)), put('x', 1, 'p'), put('\u{1f600}', 1, 'o'));
+      const view = await openView();
+      await view.caughtUp();
+      const pages = Array.from(pagesOf(view, 'o/'), (page) => page.map(([key]) => key));
+      expect(pages.length).toBeGreaterThan(1);
+      expect(pages.flat()).toEqual(keys(view, 'o/'));
+      expect(Array.from(pagesOf(view, 'o/', 'o/s2'), (page) => page.length).reduce((sum, length) => sum + length)).toBe(
+        keys(view, 'o/').filter((key) => byBytes(key, 'o/s2') > 0).length,
+      );
+      expect([...pagesOf(view, 'nobody/')]).toEqual([]);
     });
 
     it('is ready once it holds all that was in the topic', async () => {
@@ -261,6 +274,10 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
         await view.caughtUp();
         const shown = [...view.scan('o/')].map(([key, { lastReceivedMs }]): [string, number] => [key, lastReceivedMs]);
         expect(shown).toEqual([...model].sort(([a], [b]) => byBytes(a, b)));
+        const after = `o/s${random.whole(0, 400)}`;
+        const limit = random.whole(1, 50);
+        const page = [...view.scan('o/', { after, limit })].map(([key]) => key);
+        expect(page).toEqual(shown.flatMap(([key]) => (byBytes(key, after) > 0 ? [key] : [])).slice(0, limit));
       }
     });
   });

@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FairQueue, intervalMs, type Interval, type Window } from '#model';
+import { GENERATIONS, type Generations, type Stores } from '#stores';
+import { patienceMs, timely, tooLate } from './timely.js';
+
+interface Waiting {
+  isLate: boolean;
+  readonly go: () => void;
+}
+
+/**
+ * The way of all reads to the stores: as many at once as the stores answer. The organizations take turns, and within an organization the weights
+ * of questions do, so that many heavy questions delay a light one by a few of them.
+ */
+@Injectable()
+export class Questions {
+  /** By organization: the queue of its weights, once for each of its questions that waits. */
+  readonly #turns = new FairQueue<FairQueue<Waiting>>();
+  readonly #weights = new Map<string, FairQueue<Waiting>>();
+  #asked = 0;
+
+  constructor(@Inject(GENERATIONS) private readonly generations: Generations) {}
+
+  /**
+   * What the stores that are live answer. Rejects `store_unavailable` after 10 s, and as the question does.
+   *
+   * @param rows how many rows the stores may have to read for it, about.
+   */
+  async ask<T>(orgId: string, rows: number, question: (stores: Stores) => Promise<T>): Promise<T> {
+    const endMs = performance.now() + patienceMs;
+    await this.#turn(orgId, weightOf(rows));
+    return timely(this.#answer(question), endMs - performance.now());
+  }
+
+  /** The next one is asked when the stores are done, not when the client has lost patience. */
+  async #answer<T>(question: (stores: Stores) => Promise<T>): Promise<T> {
+    try {
+      return await question(this.generations.live());
+    } finally {
+      this.#asked--;
+      this.#next();
+    }
+  }
+
+  async #turn(orgId: string, weight: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { isLate: false, go: resolve };
+    let weights = this.#weights.get(orgId);
+    if (!weights) this.#weights.set(orgId, (weights = new FairQueue()));
+    weights.add(weight, waiting);
+    this.#turns.add(orgId, weights);
+    this.#next();
+    const timer = setTimeout(() => {
+      waiting.isLate = true;
+      reject(tooLate());
+    }, patienceMs);
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  #next(): void {
+    while (this.#asked < this.generations.readsAtOnce) {
+      const weights = this.#turns.take();
+      if (!weights) return this.#weights.clear();
+      const { isLate, go } = weights.take()!;
+      if (isLate) continue;
+      this.#asked++;
+      go();
+    }
+  }
+}
+
+/** Where nobody counts them: enough to tell light questions from heavy ones. */
+export const seriesOfSource = 100;
+export const sourcesOfFleet = 10_000;
+
+/** Rows of one series in a window, when it has one a second or one a bucket. */
+export function rowsIn({ startMs, endMs }: Window, interval: Interval): number {
+  return (endMs - startMs) / (interval === 'raw' ? 1000 : intervalMs[interval]);
+}
+
+/** Questions of a weight are within a factor of ten. */
+const weightOf = (rows: number): string => `${Math.floor(Math.log10(Math.max(1, rows)))}`;
