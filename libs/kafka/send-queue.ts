@@ -63,7 +63,7 @@ export class SendQueue {
 
   /** @param waitMs how long a call may take before it is told that the log cannot be reached. */
   constructor(
-    private readonly producer: GuardedProducer,
+    private readonly producer: Pick<GuardedProducer, 'send' | 'cut'>,
     private readonly waitMs: number,
   ) {}
 
@@ -147,19 +147,23 @@ export class SendQueue {
 
   /** Resolves when each item is in the log or not wanted any more. */
   async #deliver(parts: readonly Part[]): Promise<void> {
-    let left: readonly Part[] = wanted(parts);
-    for (let ms = pauseMs.first; left.length > 0; ms = Math.min(2 * ms, pauseMs.max)) {
+    let ms = pauseMs.first;
+    // Calls are given up between two attempts too, and nothing of them may be in the next one.
+    for (let left: readonly Part[] = wanted(parts); left.length > 0; left = wanted(left)) {
       try {
         const missing = await this.#send(left);
-        if (missing.length < left.length) ms = pauseMs.first;
-        else await pause(ms);
+        const isSome = missing.length < left.length;
         left = missing;
+        if (isSome) {
+          ms = pauseMs.first;
+          continue;
+        }
       } catch (error) {
         if (this.#crashed) for (const { call } of left.flat()) end(call, this.#crashed);
-        left = wanted(left);
         if (final.has(kafkaErrorOf(error) ?? '')) return this.#deliverApart(left, error);
-        await pause(ms);
       }
+      await pause(ms);
+      ms = Math.min(2 * ms, pauseMs.max);
     }
   }
 
