@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { TelemetryError } from '#model';
+import { causes, TelemetryError } from '#model';
 import { exitCodes, Failure } from './failure.js';
 import { harmless } from './text.js';
 
@@ -112,8 +112,9 @@ export function finish(io: Io, error: unknown): void {
 }
 
 /** Most messages say what to do. For damage in files that the command itself has opened, the advice is added here. */
-function told({ kind, message }: TelemetryError): string {
-  return kind === 'internal' ? `${message}. Restore the data folder from a copy.` : message;
+function told(error: TelemetryError): string {
+  if (error.kind === 'internal') return `${error.message}. Restore the data folder from a copy.`;
+  return error.retryable ? `${causes(error)}.` : error.message;
 }
 
 function exitCodeOf(error: unknown): number {

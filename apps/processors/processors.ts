@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { KeyDecider, Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
+import { causes, TelemetryError } from '#model';
 import { GENERATIONS, type Generations } from '#stores';
 import { projectorsOf } from './projectors-of.js';
 import { runnerMetrics } from './runner-metrics.js';
@@ -67,7 +68,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     this.#last = this.#last
       .then(() => this.#run())
       .catch((error: unknown) => {
-        this.#report('the groups of a generation could not be started or stopped', error);
+        this.#report(`the groups of a generation could not be started or stopped: ${causes(error)}`, error);
         if (!this.#stopping) setTimeout(() => this.#follow(), againMs).unref();
       });
   }
@@ -130,8 +131,10 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     await runner.stop();
   }
 
-  #report(message: string, error: unknown): void {
-    this.#logger.error(message, error instanceof Error ? error.stack : error);
+  /** The stack of what we throw ourselves says less than its causes, which the message has. */
+  #report(message: string, error?: unknown): void {
+    if (error === undefined) this.#logger.log(message);
+    else this.#logger.error(message, error instanceof Error && !(error instanceof TelemetryError) ? error.stack : undefined);
   }
 
   #whyNot(): string | undefined {

@@ -1,9 +1,20 @@
-import type { LogViews } from '#log';
+import { deadLettersOf, type AnyTopic, type LogViews } from '#log';
 import type { Metric } from '#model';
+import type { KafkaLetterPlaces } from './letter-places.js';
 import type { SendQueue } from './send-queue.js';
 
+/** Counting asks Kafka about every topic. */
+const lettersMs = 30_000;
+
 /** The figures of what is on its way into the log and into the views. */
-export function kafkaMetrics(queue: SendQueue, views: LogViews): readonly Metric[] {
+export function kafkaMetrics(
+  queue: SendQueue,
+  views: LogViews,
+  letters: KafkaLetterPlaces,
+  topics: readonly AnyTopic[],
+): readonly Metric[] {
+  const names = topics.map(({ name }) => deadLettersOf(name));
+  const waiting = keptFor(lettersMs, () => letters.waiting(names));
   return [
     {
       name: 'headwater_log_queue_bytes',
@@ -34,6 +45,13 @@ export function kafkaMetrics(queue: SendQueue, views: LogViews): readonly Metric
       read: () => queue.sendSeconds,
     },
     {
+      name: 'headwater_dead_letters',
+      kind: 'gauge',
+      unit: '',
+      help: 'Dead letters that wait to be sent back, by their topic; counted at most twice a minute.',
+      read: async () => Array.from(await waiting(), ([topic, value]) => ({ labels: { topic }, value })),
+    },
+    {
       name: 'headwater_view_lag_records',
       kind: 'gauge',
       unit: '',
@@ -41,4 +59,15 @@ export function kafkaMetrics(queue: SendQueue, views: LogViews): readonly Metric
       read: () => views.lags().map(([topic, value]) => ({ labels: { topic }, value })),
     },
   ];
+}
+
+/** Asks again once an answer is older than `ms`. A failure is not kept. */
+function keptFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  let kept: { readonly answer: Promise<T>; readonly atMs: number } | undefined;
+  return () => {
+    if (kept && performance.now() - kept.atMs < ms) return kept.answer;
+    const fresh = { answer: ask(), atMs: performance.now() };
+    fresh.answer.catch(() => (kept = undefined));
+    return (kept = fresh).answer;
+  };
 }

@@ -1,5 +1,5 @@
 import { DeadLetters, LogViews, type AnyTopic, type RecordLog, type Views } from '#log';
-import { TelemetryError, type Metric } from '#model';
+import { TelemetryError, type Dependency, type Metric } from '#model';
 import { AvroCodec, topics as allTopics } from '#topics';
 import { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
@@ -36,6 +36,8 @@ export interface KafkaStorage {
   readonly groups: KafkaGroups;
   readonly deadLetters: DeadLetters;
   readonly metrics: readonly Metric[];
+  /** Kafka and the schema registry, each by itself. */
+  readonly dependencies: readonly Dependency[];
   /** Resolves when the topics are there and the schemas known. Rejects as the opening does. */
   readonly opened: Promise<void>;
   /** Why the log cannot be used now, in words for the operator; undefined while it can. */
@@ -47,6 +49,9 @@ export interface KafkaStorage {
 }
 
 const defaults = { sessionMs: 10_000, waitMs: 8_000 };
+const patienceMs = 10_000;
+/** A process that has opened the log asks the registry only for schemas that it has not seen, so silence is no hurry. */
+const beatMs = { kafka: 2_000, registry: 10_000 };
 const pauseMs = { first: 200, max: 2_000 };
 
 /**
@@ -58,12 +63,20 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const { topics = allTopics, sessionMs, waitMs, openMs = waitMs } = { ...defaults, ...options };
   const asker = new Asker(options);
   const opening = new Opening(asker, topics, options);
-  const pulse = new Pulse(asker);
+  const kafkaPulse = new Pulse({
+    name: 'Kafka',
+    ask: () => asker.ask((admin) => admin.describeCluster()),
+    beatMs: beatMs.kafka,
+    patienceMs,
+  });
+  const registryPulse = new Pulse({ name: 'The schema registry', ask: () => opening.registry.ask(), beatMs: beatMs.registry, patienceMs });
   const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, waitMs, report: options.report });
   const views = new LogViews(log, topics);
+  const places = new KafkaLetterPlaces(options, asker);
   const end = async (how: 'close' | 'crash'): Promise<void> => {
     opening.stop();
-    pulse.stop();
+    kafkaPulse.stop();
+    registryPulse.stop();
     await log[how]();
     await asker.close();
   };
@@ -74,12 +87,16 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     deadLetters: new DeadLetters({
       log,
       topics,
-      places: new KafkaLetterPlaces(options, asker),
+      places,
       valueOf: async (topic, bytes) => (await opening.codec).valueOf(topic, bytes),
     }),
-    metrics: kafkaMetrics(log.queue, views),
+    metrics: kafkaMetrics(log.queue, views, places, topics),
     opened: opening.codec.then(() => undefined),
-    health: () => opening.waitsFor ?? pulse.health() ?? log.health(),
+    dependencies: [
+      { id: 'kafka', name: 'Kafka', health: () => kafkaPulse.health() ?? log.health() },
+      { id: 'schema_registry', name: 'The schema registry', health: () => registryPulse.health(), isSpare: true },
+    ],
+    health: () => opening.waitsFor ?? kafkaPulse.health() ?? log.health(),
     close: () => end('close'),
     crash: () => end('crash'),
   };
@@ -100,7 +117,7 @@ class Opening {
   /** What it waits for, or why it never opens; undefined once it is open. */
   waitsFor: string | undefined = 'Kafka has not answered yet';
   readonly #stopping = new AbortController();
-  readonly #registry: ConfluentRegistry;
+  readonly registry: ConfluentRegistry;
 
   constructor(
     private readonly asker: Asker,
@@ -108,7 +125,7 @@ class Opening {
     private readonly options: KafkaOptions,
   ) {
     const { prefix = '', registry, schemaCacheFile: path, report } = options;
-    this.#registry = new ConfluentRegistry({ ...registry, prefix, ...(path !== undefined && { cacheFile: { path, report } }) });
+    this.registry = new ConfluentRegistry({ ...registry, prefix, ...(path !== undefined && { cacheFile: { path, report } }) });
     this.codec = this.#open();
     // Without a listener a rejection would be unhandled; `waitsFor` says why.
     this.codec.catch(() => undefined);
@@ -135,7 +152,7 @@ class Opening {
   async #attempt(): Promise<AvroCodec> {
     const { prefix = '', report } = this.options;
     const differing = await ensureTopics(this.asker, prefix, this.topics, this.options);
-    const codec = await AvroCodec.open(this.#registry, this.topics);
+    const codec = await AvroCodec.open(this.registry, this.topics);
     for (const sentence of differing) report(sentence);
     return codec;
   }

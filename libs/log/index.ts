@@ -1,3 +1,4 @@
+export type { Tell } from './complaints.js';
 export * from './dead-letter.js';
 export * from './dead-letters.js';
 export * from './follow.js';

@@ -28,6 +28,13 @@ export interface ConsumerOptions {
   readonly stopped: (error: Error) => void;
 }
 
+/** How many records of one partition a group has not committed. */
+export interface PartitionLag {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: number;
+}
+
 export interface Subscription {
   /** Moves the group's offsets; what was delivered and not committed is delivered again to the next member. Never moves one back. */
   commit(positions: readonly Position[]): Promise<void>;
@@ -35,6 +42,8 @@ export interface Subscription {
   caughtUp(): Promise<void>;
   /** Records appended and not yet committed by the group, over all partitions of its topics; while it is far behind, at most so many. */
   lag(): Promise<number>;
+  /** The same for each partition of its topics. While the group is far behind, records may be left out whose partition is known only once they are read. */
+  lags(): Promise<readonly PartitionLag[]>;
   /** Resolves when the running handler has settled; no handler is called afterwards. Commits nothing. */
   stop(): Promise<void>;
 }

@@ -1,10 +1,11 @@
-import { forever, type Lease, oneAtATime, TelemetryError } from '#model';
+import { causes, forever, Histogram, type Lease, oneAtATime, TelemetryError } from '#model';
+import { Complaints, type Tell } from './complaints.js';
 import { deadLettersOf } from './dead-letter.js';
 import { isOfARecord, park } from './park.js';
 import { deliver, type Group, type Processor } from './processor.js';
-import type { RecordLog, Subscription } from './record-log.js';
+import type { PartitionLag, RecordLog, Subscription } from './record-log.js';
 import type { StreamRecord, Unreadable } from './topic.js';
-import { placeName, UnderLease } from './under-lease.js';
+import { partitionName, placeName, UnderLease } from './under-lease.js';
 
 /** How often every runner of a process takes a checkpoint, milliseconds. */
 export const CHECKPOINT_MS = Symbol('CheckpointMs');
@@ -15,9 +16,18 @@ export interface RunnerOptions {
   readonly tickMs?: number;
   /** Unix milliseconds; the machine's clock when left out. */
   readonly clock?: () => number;
-  /** Hears of everything that goes wrong, in words for the operator. */
-  readonly report: (message: string, error: unknown) => void;
+  /** Hears what goes wrong, and what works again, in words for the operator. */
+  readonly report: Tell;
 }
+
+/** Of one partition: what the group has not committed. */
+export interface RunnerLag extends PartitionLag {
+  /** Milliseconds since the oldest of it was appended; 0 when there is none. */
+  readonly ageMs: number;
+}
+
+/** More records than these, parked between two checkpoints, are counted in one report. */
+const maxTold = 20;
 
 /** What a runner has done so far. */
 export interface RunnerFigures {
@@ -29,6 +39,8 @@ export interface RunnerFigures {
   readonly failures: number;
   /** Milliseconds since everything processed was last known to be durable. */
   readonly checkpointAgeMs: number;
+  /** Seconds that checkpoints took which had something to make durable. */
+  readonly checkpointSeconds: Histogram;
   /** Why the group stands still for good; undefined while it does not. */
   readonly stoppedBy: Error | undefined;
 }
@@ -52,6 +64,12 @@ export class Runner {
   #ticking: Promise<void> | undefined;
   readonly #counts = { processed: 0, parked: 0, failures: 0 };
   readonly #running = new Set<Promise<void>>();
+  readonly #complaints: Complaints;
+  /** Records that were parked since the last checkpoint. */
+  #parkedLately = 0;
+  /** When each partition was last seen without lag, or first looked at. */
+  readonly #noneMs = new Map<string, number>();
+  readonly #checkpointSeconds = new Histogram([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]);
 
   constructor(
     private readonly log: RecordLog,
@@ -59,6 +77,7 @@ export class Runner {
     private readonly options: RunnerOptions,
   ) {
     this.#group = processor.group;
+    this.#complaints = new Complaints((message, error) => options.report(`group ${this.#group.name}: ${message}`, error));
     // Those who wait for it get the rejection; there may be nobody.
     this.#end.promise.catch(() => undefined);
     const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
@@ -113,8 +132,32 @@ export class Runner {
     return (await this.#subscription?.lag()) ?? 0;
   }
 
+  /** The same for each partition that this member has, and how old the oldest of them is. */
+  async lags(): Promise<readonly RunnerLag[]> {
+    const { clock = Date.now } = this.options;
+    const current = this.#current;
+    const lags = (await this.#subscription?.lags()) ?? [];
+    const nowMs = clock();
+    return lags
+      .filter(({ partition }) => current.partitions.includes(partition))
+      .map((lag) => ({ ...lag, ageMs: this.#ageMs(lag, current, nowMs) }));
+  }
+
   figures(): RunnerFigures {
-    return { ...this.#counts, checkpointAgeMs: performance.now() - this.#checkpointMs, stoppedBy: this.#stoppedBy };
+    return {
+      ...this.#counts,
+      checkpointAgeMs: performance.now() - this.#checkpointMs,
+      checkpointSeconds: this.#checkpointSeconds,
+      stoppedBy: this.#stoppedBy,
+    };
+  }
+
+  /** Of records of which none has come yet it is known only that there were none at the last look. */
+  #ageMs({ topic, partition, records }: PartitionLag, current: UnderLease, nowMs: number): number {
+    const place = `${topic}/${partition}`;
+    const noneMs = this.#noneMs.get(place) ?? nowMs;
+    if (records === 0 || !this.#noneMs.has(place)) this.#noneMs.set(place, nowMs);
+    return records === 0 ? 0 : Math.max(0, nowMs - (current.oldestMs(topic, partition) ?? noneMs));
   }
 
   /** Does work again and again, never twice at a time. What fails was reported, and the next time is the next attempt. */
@@ -136,7 +179,7 @@ export class Runner {
       // The lease may be another one by now: the next tick is for that one.
       if (current !== this.#current || !lease.held() || this.#stopping) return;
       const { clock = Date.now } = this.options;
-      await this.#told('a tick failed', lease, async () => this.processor.tick?.(clock(), lease));
+      await this.#told('a tick', lease, async () => this.processor.tick?.(clock(), lease));
     });
   }
 
@@ -144,8 +187,8 @@ export class Runner {
   async #onTable({ lease }: UnderLease, work: () => Promise<void>): Promise<void> {
     const { table } = this.processor;
     if (!table) return work();
-    const settle = (): Promise<void> => this.#told('the table cannot be written', lease, async () => table.settle());
-    await this.#told('the table cannot be read', lease, () => this.#open());
+    const settle = (): Promise<void> => this.#told('writing the table', lease, async () => table.settle());
+    await this.#told('reading the table', lease, () => this.#open());
     await settle();
     await work();
     await settle();
@@ -159,6 +202,7 @@ export class Runner {
     const current = this.#current;
     const { lease } = current;
     const positions = current.positions();
+    const begunMs = performance.now();
     try {
       if (positions.length > 0) {
         await this.processor.checkpoint?.();
@@ -166,11 +210,14 @@ export class Runner {
         if (!lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
         await this.#subscription!.commit(positions);
         current.committed(positions);
+        this.#checkpointSeconds.add((performance.now() - begunMs) / 1000);
       }
       this.#checkpointMs = performance.now();
+      this.#complaints.worked('a checkpoint');
+      this.#tellParked();
     } catch (error) {
       if (!lease.held()) current.forget();
-      this.#failed('a checkpoint failed', error, lease);
+      this.#failed('a checkpoint', error, lease);
       throw error;
     }
   }
@@ -178,6 +225,7 @@ export class Runner {
   /** The table is read at once, not with the first batch: it may hold outputs that another member has left. */
   #given(lease: Lease, partitions: readonly number[]): void {
     this.#current = new UnderLease(lease, partitions);
+    this.#complaints.forget();
     // A tick of the lease before still uses what the table knew then.
     void Promise.allSettled([this.#ticking]).then(() => this.#open().catch(() => undefined));
   }
@@ -193,19 +241,26 @@ export class Runner {
   }
 
   async #take(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
+    current.came(records[0]!);
     const fresh = current.unparked(records);
     if (fresh.length > 0) await this.#onTable(current, () => this.#process(fresh, current));
     for (const record of records) current.processed(record);
   }
 
   async #process(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
+    const [first] = records as [StreamRecord];
+    const what = `a batch of ${partitionName(first)}`;
     try {
       await deliver(this.processor, records, current.lease);
       this.#counts.processed += records.length;
+      this.#complaints.worked(what);
     } catch (error) {
-      this.#failed('a batch failed', error, current.lease);
-      if (!isOfARecord(error)) throw error;
-      const [first] = records as [StreamRecord];
+      if (!isOfARecord(error)) {
+        this.#failed(what, error, current.lease, ` from offset ${first.offset}`);
+        throw error;
+      }
+      // What is told of such a failure is which record is parked, and why.
+      if (current.lease.held()) this.#counts.failures++;
       if (records.length > 1) for (const record of records) await this.#process([record], current);
       else await this.#park({ ...first, bytes: this.log.encoded(first), reason: reasonOf(error) }, error, current);
     }
@@ -219,30 +274,40 @@ export class Runner {
   async #park(record: Unreadable, error: unknown, current: UnderLease): Promise<void> {
     const { name: group } = this.#group;
     const place = placeName(record);
-    const cannot = `the record of ${place} cannot be parked, and its partition waits`;
-    await this.#told(cannot, current.lease, () => park(this.log, group, record));
+    await this.#told(`parking the record of ${place}, for which its partition waits,`, current.lease, () => park(this.log, group, record));
     current.parked(record);
     this.#counts.parked++;
-    this.options.report(`group ${group} parked the record of ${place} in ${deadLettersOf(record.topic.name)}`, error);
+    if (++this.#parkedLately > maxTold) return;
+    const letters = deadLettersOf(record.topic.name);
+    this.options.report(`group ${group} parked the record of ${place} in ${letters}: ${causes(error)}`, error);
   }
 
-  #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
-    return work().catch((error: unknown) => {
+  #tellParked(): void {
+    const more = this.#parkedLately - maxTold;
+    this.#parkedLately = 0;
+    if (more > 0) this.options.report(`group ${this.#group.name} parked ${more} more records: headwater dlq list shows them`);
+  }
+
+  async #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#complaints.worked(what);
+    } catch (error) {
       this.#failed(what, error, lease);
       throw error;
-    });
+    }
   }
 
   /** What is given up with its lease is no failure: it comes again to whoever has the partitions then. */
-  #failed(what: string, error: unknown, lease: Lease): void {
+  #failed(what: string, error: unknown, lease: Lease, where?: string): void {
     if (!lease.held()) return;
     this.#counts.failures++;
-    this.options.report(`group ${this.#group.name}: ${what}`, error);
+    this.#complaints.failed(what, error, where);
   }
 
   #stopped(error: Error): void {
     this.#stoppedBy = error;
-    this.options.report(`group ${this.#group.name} has stopped: the log cannot be read any further`, error);
+    this.options.report(`group ${this.#group.name} has stopped: the log cannot be read any further: ${causes(error)}`, error);
   }
 }
 

@@ -2,16 +2,23 @@ import type { Lease } from '#model';
 import type { Table } from './table.js';
 import type { Position, StreamRecord } from './topic.js';
 
+interface Processed extends Position {
+  /** When the last record before it was appended; undefined of one that could not be decoded. */
+  readonly appendedMs: number | undefined;
+}
+
 type Place = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
 
-const partitionName = ({ topic, partition }: Place): string => `${topic.name}/${partition}`;
+export const partitionName = ({ topic, partition }: Place): string => `${topic.name}/${partition}`;
 export const placeName = (place: Place): string => `${partitionName(place)} at offset ${place.offset}`;
 
 /** What a runner knows under one lease and forgets with it: what was processed or parked and is not committed yet, and whether the table is read. */
 export class UnderLease {
   /** Where each partition goes on, by its name. */
-  readonly #positions = new Map<string, Position>();
+  readonly #positions = new Map<string, Processed>();
   readonly #parked = new Map<string, Place>();
+  /** When the oldest record of a partition was appended that came and is not committed, or an older one. */
+  readonly #oldestMs = new Map<string, number>();
   #opening: Promise<void> | undefined;
   #isOpen = false;
 
@@ -20,13 +27,26 @@ export class UnderLease {
     readonly partitions: readonly number[],
   ) {}
 
-  positions(): Position[] {
+  positions(): readonly Processed[] {
     return [...this.#positions.values()];
   }
 
-  processed(place: Place): void {
-    const { topic, partition, offset } = place;
-    this.#positions.set(partitionName(place), { topic: topic.name, partition, offset: offset + 1 });
+  /** @param first of the records that came together. */
+  came(first: StreamRecord): void {
+    const partition = partitionName(first);
+    if (!this.#oldestMs.has(partition)) this.#oldestMs.set(partition, first.appendedMs);
+  }
+
+  /** When the oldest record was appended that came and is not committed, or an older one; undefined when none is known. */
+  oldestMs(topic: string, partition: number): number | undefined {
+    return this.#oldestMs.get(`${topic}/${partition}`);
+  }
+
+  processed(place: Place & { readonly appendedMs?: number }): void {
+    const { topic, partition, offset, appendedMs } = place;
+    const name = partitionName(place);
+    this.#positions.set(name, { topic: topic.name, partition, offset: offset + 1, appendedMs });
+    if (appendedMs !== undefined && !this.#oldestMs.has(name)) this.#oldestMs.set(name, appendedMs);
   }
 
   parked(place: Place): void {
@@ -39,10 +59,13 @@ export class UnderLease {
   }
 
   /** @param positions as `positions` gave them. */
-  committed(positions: readonly Position[]): void {
+  committed(positions: readonly Processed[]): void {
     for (const position of positions) {
       const partition = `${position.topic}/${position.partition}`;
-      if (this.#positions.get(partition) === position) this.#positions.delete(partition);
+      if (this.#positions.get(partition) === position) {
+        this.#positions.delete(partition);
+        this.#oldestMs.delete(partition);
+      } else if (position.appendedMs !== undefined) this.#oldestMs.set(partition, position.appendedMs);
       for (const [name, place] of this.#parked) {
         if (partitionName(place) === partition && place.offset < position.offset) this.#parked.delete(name);
       }
@@ -53,6 +76,7 @@ export class UnderLease {
   forget(): void {
     this.#positions.clear();
     this.#parked.clear();
+    this.#oldestMs.clear();
   }
 
   /** Resolves when the table knows the partitions; after a failure the next call reads it again. @param end rejects when nobody waits any more. */

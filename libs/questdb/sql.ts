@@ -13,6 +13,8 @@ const restMs = 1000;
 const endMs = 1000;
 /** A connection is kept so long for the next question: a busy server is slow to take new ones. */
 const keptMs = 60_000;
+/** An answer that is older says nothing about now. */
+const quietMs = 10_000;
 /** Beyond 64 connections the server answers no more of them. */
 const maxConnections = 32;
 const maxWaiting = 1000;
@@ -44,6 +46,7 @@ export class Sql {
   /** Connections that are there and have a question. */
   #working = 0;
   #answers = true;
+  #isAsking = false;
   #answeredMs = 0;
   #closed = false;
 
@@ -85,10 +88,16 @@ export class Sql {
     }
   }
 
-  /** Whether the last question was answered. When it was not, reading this also asks QuestDB again. */
+  /** Whether the last question was answered. When it was not, or was long ago, reading this also asks QuestDB again. */
   get answers(): boolean {
-    if (!this.#answers) this.rows('SELECT 1').catch(() => undefined);
+    if (!this.#isAsking && (!this.#answers || performance.now() - this.#answeredMs > quietMs)) void this.#ask();
     return this.#answers;
+  }
+
+  async #ask(): Promise<void> {
+    this.#isAsking = true;
+    await this.rows('SELECT 1').catch(() => undefined);
+    this.#isAsking = false;
   }
 
   #answered(): void {

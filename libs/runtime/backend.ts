@@ -1,6 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import type { Check, Clock } from '#edge';
-import type { Metric } from '#model';
+import type { Dependency, Metric } from '#model';
 import type { Config } from './config.js';
 
 /** The ports of one shape, open: what stands behind the tokens that roles ask for. */
@@ -9,6 +9,8 @@ export interface OpenBackend {
   readonly metrics: readonly Metric[];
   /** Why a role should not be sent requests, as far as its ports know. */
   readonly checks: readonly Check[];
+  /** What its ports need beside this process. Of what is spare, readiness has a warning while it cannot be used. */
+  readonly dependencies: readonly Dependency[];
   /** Resolves when the log can be read. Rejects StartError where the operator can mend it. */
   readonly opened: Promise<void>;
   /** Everything durable and visible, files closed. */

@@ -26,6 +26,7 @@ export function cluster(role: Role): Backend {
           providers,
           metrics: kafka.metrics,
           checks: [() => kafka.health()],
+          dependencies: kafka.dependencies,
           opened: logOpened,
           close: () => kafka.close(),
           crash: () => kafka.crash(),
@@ -39,6 +40,7 @@ export function cluster(role: Role): Backend {
         providers,
         metrics: [...kafka.metrics, ...stores.metrics],
         checks: [() => kafka.health(), () => stores.health(), () => generations.whyNot()],
+        dependencies: [...kafka.dependencies, { id: 'questdb', name: 'QuestDB', health: () => stores.health() }],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
           endTelling();

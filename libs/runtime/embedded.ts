@@ -14,14 +14,16 @@ export const embedded: Backend = {
       throw cause instanceof DataFolderError ? new StartError(cause.message, { cause }) : cause;
     });
     for (const warning of storage.warnings) report(warning);
+    const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);
     return {
       providers: [
         { provide: RECORD_LOG, useValue: storage.log },
         { provide: VIEWS, useValue: storage.views },
         { provide: GENERATIONS, useValue: onlyGeneration(storage) },
       ],
-      metrics: [],
-      checks: [],
+      metrics: storage.metrics,
+      checks: needed.map(({ health }) => health),
+      dependencies: storage.dependencies,
       opened: Promise.resolve(),
       close: () => storage.close(),
       crash: () => storage.crash(),

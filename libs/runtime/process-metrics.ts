@@ -1,12 +1,30 @@
+import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metric } from '#model';
+
+const manifest = new URL('../../../package.json', import.meta.url);
 
 /** What the process itself costs. Call `stop` when nobody looks any more. */
 export function processMetrics(): { readonly metrics: readonly Metric[]; stop(): void } {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   const seconds = (nanoseconds: number): number => nanoseconds / 1e9;
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
   const metrics: Metric[] = [
+    {
+      name: 'headwater_build_info',
+      kind: 'gauge',
+      unit: '',
+      help: 'Always 1; its labels say which version runs, and on which Node.',
+      read: () => [{ labels: { version, node: process.versions.node }, value: 1 }],
+    },
+    {
+      name: 'process_start_time_seconds',
+      kind: 'gauge',
+      unit: 'seconds',
+      help: 'When the process started, in Unix seconds.',
+      read: () => performance.timeOrigin / 1000,
+    },
     {
       name: 'process_cpu_seconds',
       kind: 'counter',

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { errorCases, TelemetryError } from '#model';
+import { causes, errorCases, TelemetryError } from '#model';
 import type { Backend } from './backend.js';
 import { readConfig, StartError } from './config.js';
 import { anotherKey, welcome } from './first-key.js';
@@ -59,6 +59,10 @@ function fail(error: unknown): never {
 /** Why the start failed: sentences where somebody can mend the cause, else a stack. */
 function reason(error: unknown): string | undefined {
   if (error instanceof StartError) return error.message;
-  if (error instanceof TelemetryError) return `${error.message.replace(/\.?$/, '.')} ${errorCases[error.code].remedy}`;
+  if (error instanceof TelemetryError) {
+    // The remedy of what is only unavailable is for clients: there is no Retry-After here.
+    const remedy = error.retryable ? 'Mend that, such as a full disk, and start again.' : errorCases[error.code].remedy;
+    return `${error.retryable ? causes(error) : error.message.replace(/\.$/, '')}. ${remedy}`;
+  }
   return (error as Error).stack;
 }

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -89,6 +89,33 @@ describe('an embedded server', () => {
     for (let status = 503; status !== 200;) ({ status } = await fetch(`${second.url}/health/ready`));
     expect(await answersOf(second)).toEqual(before);
     await second.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is not ready, and says why, while its folder is gone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'));
+    const server = await startEmbedded({ dataDir: folder });
+    const key = server.firstKey!;
+    const figures = async (): Promise<string> => (await fetch(`${server.adminUrl}/metrics`)).text();
+    const up = (value: number): string => `headwater_dependency_up{dependency="data_folder"} ${value}\n`;
+    await eventually(async () => expect((await fetch(`${server.url}/health/ready`)).status).toBe(200));
+    expect(await figures()).toContain(up(1));
+    expect(await figures()).toContain('headwater_ready 1\n');
+
+    renameSync(folder, `${folder}.moved`);
+    expect(await post(server.url, key, 1)).toBe(503);
+    const ready = await fetch(`${server.url}/health/ready`);
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { reasons: [expect.stringContaining('log.db was deleted or replaced')] },
+    ]);
+    expect(await figures()).toContain(up(0));
+    expect(await figures()).toContain('headwater_ready 0\n');
+
+    renameSync(`${folder}.moved`, folder);
+    expect(await post(server.url, key, 1)).toBe(200);
+    await eventually(async () => expect((await fetch(`${server.url}/health/ready`)).status).toBe(200));
+    await server.stop();
     rmSync(folder, { recursive: true });
   });
 

@@ -14,9 +14,11 @@ import {
   type HttpAppOptions,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
+import type { Metric } from '#model';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { type Config, StartError } from './config.js';
+import { DependencyWatch } from './dependency-watch.js';
 import { firstKey } from './first-key.js';
 import { HealthController } from './health.controller.js';
 import { nestLogger, type Logger } from './logger.js';
@@ -58,11 +60,10 @@ export async function start(
 ): Promise<Running> {
   const report = (message: string): void => logger.warn(message);
   const open = await backend.open(config, clock, report);
-  const requestMetrics = new RequestMetrics();
-  const requestLog = new RequestLog(logger);
+  const requests = { metrics: new RequestMetrics(), log: new RequestLog(logger) };
   const observer = (answered: Answered): void => {
-    requestMetrics.add(answered);
-    requestLog.add(answered);
+    requests.metrics.add(answered);
+    requests.log.add(answered);
   };
   let app: NestFastifyApplication | undefined;
   try {
@@ -72,7 +73,7 @@ export async function start(
       trustedProxies: config.trustedProxies,
       ...limits,
     });
-    return await listen(app, open, backend, config, requestMetrics, report, showFirstKey);
+    return await listen(app, open, backend, config, logger, requests, showFirstKey);
   } catch (error) {
     await app?.close();
     await open.close();
@@ -100,8 +101,8 @@ async function listen(
   open: OpenBackend,
   backend: Backend,
   config: Config,
-  requestMetrics: RequestMetrics,
-  report: (message: string) => void,
+  logger: Logger,
+  requests: { readonly metrics: RequestMetrics; readonly log: RequestLog },
   showFirstKey: NonNullable<StartOptions['showFirstKey']>,
 ): Promise<Running> {
   const keyring = app.get(Keyring);
@@ -113,6 +114,8 @@ async function listen(
   readiness.add(() => (traffic.closing ? 'The server is stopping.' : undefined));
   readiness.add(() => (keyring.isStale() || organizations.isStale() ? 'The log has been silent for minutes.' : undefined));
   readiness.addWarnings(() => warningsOf(views));
+  const spare = open.dependencies.filter(({ isSpare }) => isSpare);
+  readiness.addWarnings(() => spare.flatMap(({ health }) => health() ?? []));
   readiness.need(open.opened);
   readiness.need(keyring.ready);
   readiness.need(organizations.ready);
@@ -122,15 +125,25 @@ async function listen(
   opened.catch(() => undefined);
   if (!backend.listensAtOnce) await opened;
 
-  const unreadable = new UnreadableWatch(views, report);
+  const unreadable = new UnreadableWatch(views, (message) => logger.warn(message));
   const own = processMetrics();
+  const watch = new DependencyWatch(open.dependencies, logger);
+  const ready: Metric = {
+    name: 'headwater_ready',
+    kind: 'gauge',
+    unit: '',
+    help: 'Whether /health/ready says yes: 1 or 0.',
+    read: () => (readiness.reasons().length === 0 ? 1 : 0),
+  };
   const { all } = app.get(Metrics);
-  all.push(...requestMetrics.metrics, ...open.metrics, ...own.metrics);
+  all.push(...requests.metrics.metrics, ...open.metrics, ...own.metrics, watch.metric, ready);
   const admin = new AdminServer(all);
   const end = (): void => {
     admin.close();
     own.stop();
     unreadable.stop();
+    watch.stop();
+    requests.log.stop();
   };
   try {
     const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));
@@ -147,6 +160,8 @@ async function listen(
       firstKey: secret,
       opened,
       stop: async () => {
+        // What is closed in order is no outage.
+        watch.stop();
         await traffic.drain(app.getHttpServer());
         await app.close();
         await open.close();

@@ -1,11 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { entry } from '#log';
+import { until } from '#testing';
 import { sources } from '#topics';
-import { openStorage } from './storage.js';
+import { openStorage, type Storage } from './storage.js';
 
 const source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2 };
 
@@ -23,6 +24,39 @@ describe('a storage', () => {
     await view.ready;
     expect(view.get('o/s')).toEqual(source);
     await second.close();
+  });
+
+  const healthOf = ({ dependencies }: Storage): string | undefined => dependencies.find(({ id }) => id === 'data_folder')!.health();
+
+  it('takes nothing once its folder is deleted or replaced, and says so', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'headwater-storage-'));
+    const storage = await openStorage(dir);
+    await storage.log.append([entry(sources, source)]);
+    expect(healthOf(storage)).toBeUndefined();
+    await rename(dir, `${dir}.moved`);
+    for (const make of [async () => undefined, () => mkdir(dir), () => writeFile(join(dir, 'log.db'), '')]) {
+      await make();
+      await expect(storage.log.append([entry(sources, source)])).rejects.toMatchObject({ code: 'log_unavailable' });
+      expect(healthOf(storage)).toMatch(/^The log cannot be written: .*log\.db was deleted or replaced/);
+    }
+    await until('the folder is missed', () => healthOf(storage)!.startsWith('The data folder was deleted or replaced'));
+    await storage.crash();
+  });
+
+  it('says when a thread has ended', async () => {
+    const storage = await openStorage(await mkdtemp(join(tmpdir(), 'headwater-storage-')));
+    await storage.crash();
+    expect(healthOf(storage)).toBe('A thread of the storage has ended: the thread has ended. Restart the server.');
+  });
+
+  it('tells how much room its disk has', async () => {
+    const storage = await openStorage(await mkdtemp(join(tmpdir(), 'headwater-storage-')));
+    const figures = (): unknown[] => storage.metrics.map((metric) => metric.read());
+    await until('it has looked', () => figures().every((figure) => typeof figure === 'number'));
+    const [free, size] = figures() as number[];
+    expect(free).toBeGreaterThan(0);
+    expect(size).toBeGreaterThan(free!);
+    await storage.close();
   });
 
   it('is for its owner only, whatever the umask', async () => {

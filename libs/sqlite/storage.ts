@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { DeadLetters, LogViews, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, SeriesStore } from '#stores';
 import { AvroCodec, groups, topics } from '#topics';
+import { causes, type Dependency, type Metric } from '#model';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
+import { Disk } from './disk.js';
 import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteGroups } from './log/groups.js';
@@ -23,6 +25,9 @@ export interface Storage {
   readonly events: EventStore;
   /** What the operator should know of the folder, as sentences. */
   readonly warnings: readonly string[];
+  /** The data folder, and the room on its disk. */
+  readonly dependencies: readonly Dependency[];
+  readonly metrics: readonly Metric[];
   /** Writes what waits and closes the files. Stop the consumers first. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would; the folder can be opened again. For tests. */
@@ -49,6 +54,8 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     const stores = await openStores(join(folder.path, storeFileName), log.epochs);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
+    const disk = new Disk(join(folder.path, logFileName));
+    opened.defer(() => disk.stop());
     return {
       log,
       views: new LogViews(log, topics),
@@ -62,8 +69,14 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
       series: stores.series,
       events: stores.events,
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
+      dependencies: [
+        { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
+        { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning(), isSpare: true },
+      ],
+      metrics: disk.metrics,
       close: () => opened.disposeAsync(),
       crash: async () => {
+        disk.stop();
         await Promise.all([log.crash(), stores.crash()]).finally(() => folder.release());
       },
     };
@@ -71,6 +84,20 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     await opened.disposeAsync();
     throw cause;
   }
+}
+
+/** A write that failed says nothing any more after so long without another: only the next one can tell, so requests are let in again. */
+const staleMs = 10_000;
+
+/** Why nothing can be written or read now, as a sentence for the operator; undefined while it can. */
+function whyNot(log: SqliteLog, stores: Stores, disk: Disk): string | undefined {
+  const ended = log.ended ?? stores.ended();
+  if (ended !== undefined) return `A thread of the storage has ended: ${ended}. Restart the server.`;
+  if (disk.isGone)
+    return 'The data folder was deleted or replaced while the server runs: stop the server and restore the folder from a copy.';
+  const { failure } = log;
+  if (!failure || (performance.now() - failure.atMs > staleMs && !disk.isFull)) return undefined;
+  return `The log cannot be written: ${causes(failure.cause)}.`;
 }
 
 export async function openLog(folder: DataFolder): Promise<SqliteLog> {

@@ -31,7 +31,8 @@ describe('a failure of the store', () => {
     using db = new DatabaseSync(':memory:');
     db.exec('CREATE TABLE t(a); PRAGMA max_page_count = 3');
     const fill = failing(() => db.exec('INSERT INTO t VALUES (randomblob(100000))'));
-    expect(fill).toThrow(expect.objectContaining({ code: 'store_unavailable', retryable: true }));
+    const cause = expect.objectContaining({ message: 'the disk is full (ENOSPC)' });
+    expect(fill).toThrow(expect.objectContaining({ code: 'store_unavailable', retryable: true, cause }));
   });
 
   it('passes when the file cannot be opened', () => {

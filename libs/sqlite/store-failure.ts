@@ -3,6 +3,7 @@ import type { Handlers } from './worker.js';
 
 /** SQLite's primary result codes for a file that is not what SQLite wrote. */
 const damage = new Set([11, 26]);
+const full = 13;
 /** Result codes for what may be over soon: busy, locked, no memory, read-only, I/O error, full, cannot open, protocol. */
 const trouble = new Set([5, 6, 7, 8, 10, 13, 14, 15]);
 
@@ -38,5 +39,7 @@ export function storeFailure(cause: unknown): unknown {
   if (damage.has(primary) || code === 'ERR_OUT_OF_RANGE') {
     return new TelemetryError('store_corrupt', 'The store is damaged: have the operator rebuild it from the log.', { cause });
   }
-  return trouble.has(primary) ? new TelemetryError('store_unavailable', 'Try again when the store can be used.', { cause }) : cause;
+  if (!trouble.has(primary)) return cause;
+  const why = primary === full ? new Error('the disk is full (ENOSPC)', { cause }) : cause;
+  return new TelemetryError('store_unavailable', 'Try again when the store can be used.', { cause: why });
 }

@@ -11,6 +11,8 @@ export interface Stores {
   readonly series: SeriesStore;
   readonly events: EventStore;
   readonly positions: Keeper;
+  /** Why one of its threads has ended, in one line; undefined while both live. */
+  readonly ended: () => string | undefined;
   /** Closes the file and empties its write-ahead file. Records that were not checkpointed may be only in the log. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would. */
@@ -32,6 +34,7 @@ export async function openStores(file: string, epochs: readonly Epoch[]): Promis
         of: (group) => threads.writer.call('positions.of', group),
         move: (positions) => threads.writer.call('positions.move', positions),
       },
+      ended: () => threads.writer.ended ?? threads.reader.ended,
       close: async () => {
         try {
           await series.close();

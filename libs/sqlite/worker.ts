@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, Worker, type TransferListItem } from 'node:worker_threads';
-import { TelemetryError, type ErrorCode } from '#model';
+import { causes, TelemetryError, type ErrorCode } from '#model';
 
 interface Call {
   readonly id: number;
@@ -9,7 +9,7 @@ interface Call {
 
 type Reply =
   | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly message: string; readonly code?: ErrorCode; readonly stack?: string };
+  | { readonly id: number; readonly message: string; readonly code?: ErrorCode; readonly why?: string; readonly stack?: string };
 
 interface Waiting {
   resolve(result: never): void;
@@ -69,6 +69,11 @@ export class WorkerThread {
     });
   }
 
+  /** Why the thread ended, in one line; undefined while it lives. */
+  get ended(): string | undefined {
+    return this.#ended && causes(this.#ended);
+  }
+
   /** When the thread ended, on the monotonic clock; undefined while it lives. */
   get endedMs(): number | undefined {
     return this.#endedMs;
@@ -89,7 +94,8 @@ export class WorkerThread {
     this.#waiting.delete(reply.id);
     if ('result' in reply) waiting?.resolve(reply.result as never);
     else {
-      const cause = Object.assign(new Error(reply.message), { stack: reply.stack });
+      const why = reply.why === undefined ? {} : { cause: new Error(reply.why) };
+      const cause = Object.assign(new Error(reply.message, why), { stack: reply.stack });
       waiting?.reject(reply.code ? new TelemetryError(reply.code, reply.message, { cause }) : cause);
     }
   }
@@ -128,6 +134,7 @@ function answer(port: MessagePort, handlers: Handlers, { id, name, argument }: C
   } catch (cause) {
     const error = cause as Error;
     const code = error instanceof TelemetryError ? { code: error.code } : {};
-    port.postMessage({ id, message: error.message, ...code, ...(error.stack && { stack: error.stack }) } satisfies Reply);
+    const why = error.cause === undefined ? {} : { why: causes(error.cause) };
+    port.postMessage({ id, message: error.message, ...code, ...why, ...(error.stack && { stack: error.stack }) } satisfies Reply);
   }
 }

@@ -336,6 +336,12 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       for (const n of count(10)) await log.append([saying('s', n), entry(sources, aSource('s'))]);
       await consumer.has(10);
       expect(await consumer.subscription.lag()).toBe(10);
+      const lags = await consumer.subscription.lags();
+      const topics = consumer.records.map(({ topic }) => topic);
+      const partitions = new Set(topics.flatMap(({ name, partitions: n }) => count(n).map((partition) => `${name}/${partition}`)));
+      expect(new Set(lags.map(({ topic, partition }) => `${topic}/${partition}`))).toEqual(partitions);
+      const [{ topic, partition }] = consumer.records as [StreamRecord];
+      expect(lags.filter(({ records }) => records > 0)).toEqual([{ topic: topic.name, partition, records: 10 }]);
       await consumer.commit(consumer.records.slice(0, 4));
       expect(await consumer.subscription.lag()).toBe(6);
       await consumer.commit();

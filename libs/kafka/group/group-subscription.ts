@@ -1,4 +1,4 @@
-import type { AnyTopic, ConsumerOptions, Position, Subscription } from '#log';
+import type { AnyTopic, ConsumerOptions, PartitionLag, Position, Subscription } from '#log';
 import type { AvroCodec } from '#topics';
 import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
@@ -71,13 +71,18 @@ export class GroupSubscription implements Subscription {
   }
 
   async lag(): Promise<number> {
+    return (await this.lags()).reduce((sum, { records }) => sum + records, 0);
+  }
+
+  async lags(): Promise<readonly PartitionLag[]> {
     const [extents, committed] = await this.#offsets();
-    let lag = 0;
-    for (const [topic, partitions] of extents) {
-      for (const [partition, { low, high }] of partitions.entries())
-        lag += Math.max(0, high - Math.max(low, committed.get(topic)?.[partition] ?? low));
-    }
-    return lag;
+    return Array.from(extents, ([name, partitions]) => {
+      const topic = this.#topics.get(name)!.name;
+      return partitions.map(({ low, high }, partition) => {
+        const next = Math.max(low, committed.get(name)?.[partition] ?? low);
+        return { topic, partition, records: Math.max(0, high - next) };
+      });
+    }).flat();
   }
 
   async stop(): Promise<void> {

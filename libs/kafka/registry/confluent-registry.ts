@@ -48,6 +48,11 @@ export class ConfluentRegistry implements SchemaRegistry {
     }
   }
 
+  /** Resolves when the registry has answered, whatever it says. */
+  ask(): Promise<void> {
+    return this.#api.ask();
+  }
+
   async schema(id: number): Promise<string | undefined> {
     const known = this.#cache.schema(id);
     if (known !== undefined) return known;

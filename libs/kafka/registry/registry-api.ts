@@ -47,6 +47,15 @@ export class RegistryApi {
     await twiceOnConflict(() => this.#call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level }));
   }
 
+  /** Resolves when the registry has answered, if only to refuse. */
+  async ask(): Promise<void> {
+    try {
+      await this.#call('GET', '/config');
+    } catch (error) {
+      if (!(error instanceof RegistryRefusal)) throw error;
+    }
+  }
+
   /** The id of the schema, made at the first call. */
   async register(subject: string, schema: string): Promise<number> {
     const path = `/subjects/${encodeURIComponent(subject)}/versions`;

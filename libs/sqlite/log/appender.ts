@@ -41,6 +41,12 @@ export interface AppenderOptions {
   readonly drift: () => readonly GroupPosition[];
 }
 
+export interface WriteFailure {
+  readonly cause: unknown;
+  /** By the monotonic clock. */
+  readonly atMs: number;
+}
+
 const maxGroupBytes = 8 << 20;
 const maxWaitingBytes = 64 << 20;
 
@@ -53,8 +59,14 @@ export class Appender {
   #bytes = 0;
   #writing: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
+  #failure: WriteFailure | undefined;
 
   constructor(private readonly options: AppenderOptions) {}
+
+  /** The last write, when it failed. */
+  get failure(): WriteFailure | undefined {
+    return this.#failure;
+  }
 
   /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
   add(items: readonly Item[], positions: readonly GroupPosition[] = []): Promise<void> {
@@ -108,9 +120,11 @@ export class Appender {
         positions: [...calls.flatMap((call) => call.positions), ...this.options.drift()],
       };
       const first = await this.options.commit(group);
+      this.#failure = undefined;
       this.options.written({ end: first + ordered.length, records: records(ordered, first, group.ms) });
       for (const call of calls) call.resolve();
     } catch (cause) {
+      this.#failure = { cause, atMs: performance.now() };
       for (const call of calls) call.reject(unavailable(cause as Error));
     } finally {
       for (const call of calls) this.#bytes -= call.bytes;

@@ -91,10 +91,14 @@ export class Follower {
 
   /** Records before `end` that wait for the receiver. What memory no longer holds counts in full: the receiver may want all of it. */
   waiting(end = Infinity): number {
-    const { tail } = this.log;
-    let records = Math.max(0, Math.min(end, tail.from) - this.#position);
-    for (const record of tail.since(this.#position)) if (this.#isWanted(record)) records++;
+    let records = Math.max(0, Math.min(end, this.log.tail.from) - this.#position);
+    for (const _ of this.waitingInMemory()) records++;
     return records;
+  }
+
+  /** Those of them that memory still holds. */
+  *waitingInMemory(): Iterable<StreamRecord> {
+    for (const record of this.log.tail.since(this.#position)) if (this.#isWanted(record)) yield record;
   }
 
   /** Resolves once the receiver has taken everything before `offset`. Rejects when the log is not read so far. */

@@ -1,11 +1,13 @@
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Start } from '#log';
+import { TelemetryError } from '#model';
 import { makePrivate } from '../durable-file.js';
 import { transaction } from '../transaction.js';
 import { Batches } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
-import { damaged, inLog } from './fault.js';
+import { damaged, inLog, logFileName } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
 import type { ReadAnswer } from './chunk.js';
@@ -51,12 +53,17 @@ export class LogFile {
   readonly #positions: Positions;
   readonly #epochs: Epochs;
   readonly #warning: string | undefined;
+  readonly #inode: number;
   #head: number;
 
   /** Opens the file, made if need be, and checks that it holds all that was ever acknowledged. */
-  constructor(path: string, nowMs: number) {
+  constructor(
+    private readonly path: string,
+    nowMs: number,
+  ) {
     this.#witness = new Witness(join(dirname(path), witnessFileName));
     this.#db = inLog('opening', () => openDatabase(path));
+    this.#inode = statSync(path).ino;
     this.#batches = inLog('opening', () => new Batches(this.#db));
     this.#latest = inLog('opening', () => new Latest(this.#db));
     this.#positions = inLog('opening', () => new Positions(this.#db, damaged));
@@ -85,6 +92,7 @@ export class LogFile {
         if (kept > 0) this.#batches.add(first, kept, ms, frames.subarray(0, keptBytes));
         if (compacted > 0) this.#latest.add(first + kept, compacted, ms, frames.subarray(keptBytes));
         this.#positions.move(positions);
+        this.#checkPlace();
       }),
     );
     this.#head = first + kept + compacted;
@@ -142,6 +150,11 @@ export class LogFile {
     return Math.min(this.#head, ...since.filter((offset) => offset !== undefined));
   }
 
+  /** A file that was deleted or replaced can still be written, and all of that is lost when it is closed. */
+  #checkPlace(): void {
+    if (statSync(this.path, { throwIfNoEntry: false })?.ino !== this.#inode) throw new TelemetryError('log_unavailable', misplaced);
+  }
+
   #atomically<T>(work: () => T): T {
     try {
       return transaction(this.#db, work);
@@ -153,6 +166,8 @@ export class LogFile {
     }
   }
 }
+
+const misplaced = `${logFileName} was deleted or replaced while the server runs: stop the server and restore the data folder from a copy`;
 
 function openDatabase(path: string): DatabaseSync {
   makePrivate(path);

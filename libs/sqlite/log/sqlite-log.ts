@@ -16,7 +16,7 @@ import {
 import { forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
-import { Appender, type Item, type Written } from './appender.js';
+import { Appender, type Item, type WriteFailure, type Written } from './appender.js';
 import type { Chunk } from './chunk.js';
 import { draft } from './frame.js';
 import type { Followed, Reading } from './follower.js';
@@ -181,6 +181,16 @@ export class SqliteLog implements RecordLog, Followed {
   left(reading: Reading): void {
     this.#readings.delete(reading);
     for (const [name, member] of this.#groups) if (member === reading) this.#groups.delete(name);
+  }
+
+  /** The last write, when it failed. */
+  get failure(): WriteFailure | undefined {
+    return this.#appender.failure;
+  }
+
+  /** Why its thread has ended, in one line; undefined while it lives. */
+  get ended(): string | undefined {
+    return this.thread.ended;
   }
 
   /** Milliseconds since its thread has ended; 0 while it lives. */

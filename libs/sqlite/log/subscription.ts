@@ -1,5 +1,5 @@
 import { forever } from '#model';
-import type { ConsumerOptions, Position, StreamRecord, Subscription } from '#log';
+import type { ConsumerOptions, PartitionLag, Position, StreamRecord, Subscription } from '#log';
 import { Follower, type Followed, type Reading } from './follower.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
@@ -78,7 +78,13 @@ export class GroupSubscription implements Subscription, Reading {
   }
 
   async lag(): Promise<number> {
-    return this.#delivered.filter((it) => !this.#isCommitted(it)).length + this.#follower.waiting();
+    return this.#uncommitted().length + this.#follower.waiting();
+  }
+
+  async lags(): Promise<readonly PartitionLag[]> {
+    const counts = new Map(this.options.topics.map(({ name, partitions }) => [name, Array<number>(partitions).fill(0)]));
+    for (const { topic, partition } of [...this.#uncommitted(), ...this.#follower.waitingInMemory()]) counts.get(topic.name)![partition]!++;
+    return Array.from(counts, ([topic, of]) => of.map((records, partition) => ({ topic, partition, records }))).flat();
   }
 
   async stop(): Promise<void> {
@@ -90,6 +96,10 @@ export class GroupSubscription implements Subscription, Reading {
   #deliver(records: readonly Delivered[]): void {
     const known = this.#delivered.at(-1)?.offset ?? -1;
     for (const { topic, partition, offset } of records) if (offset > known) this.#delivered.push({ topic, partition, offset });
+  }
+
+  #uncommitted(): readonly Delivered[] {
+    return this.#delivered.filter((it) => !this.#isCommitted(it));
   }
 
   #isCommitted({ topic, partition, offset }: Delivered): boolean {
