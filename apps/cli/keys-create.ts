@@ -4,7 +4,7 @@ import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
 import { Failure, usage } from './failure.js';
-import { dataFlag, offline } from './target.js';
+import { dataFlag } from './target.js';
 
 interface NewKey {
   readonly name: string;
@@ -18,11 +18,12 @@ interface CreatedKey {
 export const body = command({
   about:
     'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin, or, with --data, the data folder of a ' +
-    'server that is stopped. Any key may read all data of its organization, whatever its scopes: read is not enforced. write is needed ' +
+    'server that is stopped, or, with --org, the data plane that the environment names. Any key may read all data of its organization, whatever its scopes: read is not enforced. write is needed ' +
     'to send points, admin to manage keys.',
   flags: {
     ...connectionFlags,
     data: dataFlag,
+    org: { value: 'ID', about: 'an organization of the folder or of the data plane; see `headwater org list`' },
     name: { value: 'NAME', about: 'what the key is for, so that you know it in the list', default: hostname() },
     scopes: { value: 'SCOPES', about: 'some of read, write, admin, with commas between', default: 'read,write' },
     json: { about: 'print the answer as JSON, with the key in `api_key`' },
@@ -31,11 +32,14 @@ export const body = command({
     'headwater keys create --name pump-7',
     'headwater keys create --name gateway --scopes write > gateway.key',
     'headwater keys create --name me --scopes read,write,admin --data data',
+    'headwater keys create --name me --scopes read,write,admin --org org_0000000000000001',
   ],
   async run(flags, io) {
     const asked = { name: flags.name, scopes: readScopes(flags.scopes) };
     const created =
-      flags.data === undefined ? await throughApi(new Api(await findConnection(flags)), asked) : await inFolder(flags.data, asked);
+      flags.data === undefined && flags.org === undefined
+        ? await throughApi(new Api(await findConnection(flags)), asked)
+        : await throughLog(flags.data, asked, flags.org);
     await io.data(flags.json ? `${JSON.stringify(created, null, 2)}\n` : `${created.api_key}\n`);
     io.note('This key is shown once: store it now.');
   },
@@ -44,27 +48,16 @@ export const body = command({
 const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
   (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
 
-async function inFolder(dir: string, asked: NewKey): Promise<CreatedKey> {
-  const [{ openStorage }, { KeyCommands, Keyring, Organizations, whileDeciding }, { toListed }] = await Promise.all([
-    import('#sqlite'),
-    import('#edge'),
-    import('../control/keys.js'),
-  ]);
-  const storage = await offline(dir, () => openStorage(dir));
-  try {
-    const organizations = new Organizations(storage.views, storage.log, Date.now);
-    const keyring = new Keyring(storage.views);
-    const commands = new KeyCommands(storage.views, storage.log, Date.now);
-    await Promise.all([organizations.ready, keyring.ready]);
-    const [organization, ...others] = organizations.list();
-    if (!organization || others.length > 0)
-      throw new Failure('The folder has no organization, or several: start its server, and use a key with the scope admin.');
-    const create = (): ReturnType<typeof commands.create> => commands.create(organization.orgId, asked.name, asked.scopes);
-    const { key, secret } = await whileDeciding(storage.log, keyring, Date.now, create);
+/** Without a server that answers: on a folder or the data plane, for the organization named, or the only one there is. */
+async function throughLog(dir: string | undefined, { name, scopes: granted }: NewKey, orgId: string | undefined): Promise<CreatedKey> {
+  const [{ makeKey, withOrganizations }, { toListed }] = await Promise.all([import('./organizations.js'), import('../control/keys.js')]);
+  return withOrganizations(dir, async (organizations, ports) => {
+    const [organization, ...others] = organizations.list().filter((one) => orgId === undefined || one.orgId === orgId);
+    if (!organization) throw new Failure('There is no such organization: see `headwater org list`.');
+    if (others.length > 0) throw new Failure('There are several organizations: name one with --org; see `headwater org list`.');
+    const { key, secret } = await makeKey(ports, organization.orgId, name, granted);
     return { ...toListed(key), api_key: secret };
-  } finally {
-    await storage.close();
-  }
+  });
 }
 
 /** Scopes as typed: names with commas between. */

@@ -68,6 +68,10 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['rebuild', '--data', 'd', '--without-deleted-records'], '--without-deleted-records is for the data plane'],
     [['verify', '--without-deleted-records'], '--without-deleted-records goes with --repair'],
     [['keys', 'create', '--api-key', 'hw_x', '--name', 'n', '--scopes', 'read,root'], 'There is no scope "root"'],
+    [['org', 'set', 'org_x'], 'Give --name, --payment or --limit.'],
+    [['org', 'set', 'org_x', '--limit', 'speed=1'], 'There is no limit "speed"'],
+    [['org', 'create', '--name', 'n', '--limit', 'series=0'], 'a whole number above 0'],
+    [['org', 'create', '--name', 'n', '--payment', 'maybe'], 'Write --payment yes or --payment no.'],
   ])('%j', async (args, said) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);

@@ -13,6 +13,7 @@ Exit codes: 0 done, 1 failed or differs, 2 wrong usage, 130 interrupted.`;
 /** What commands of two words have in common, by the first. */
 const families: Readonly<Record<string, string>> = {
   keys: 'Create, list and delete API keys',
+  org: 'List, create and change organizations',
   dlq: 'List, show and send back what consumer groups of the data plane could not use',
 };
 

@@ -51,7 +51,7 @@ export const withoutDeletedFlag = {
   about: 'where Kafka has deleted records: make new tables without them all the same, and drop the old ones that have them',
 };
 
-interface LogPorts {
+export interface LogPorts {
   readonly log: RecordLog;
   readonly views: Views;
   readonly groups: Groups;

@@ -14,6 +14,8 @@ import {
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
+import { NameLimiter } from './name-limiter.js';
+import { Rates } from './rates.js';
 import { release } from './read-body.js';
 import { Slices } from './slices.js';
 
@@ -42,6 +44,8 @@ export class Accept {
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly slices: Slices,
+    private readonly names: NameLimiter,
+    private readonly rates: Rates,
     metrics: Metrics,
   ) {
     metrics.add(
@@ -68,10 +72,13 @@ export class Accept {
   /** Resolves once every point of the body is durable; the bytes are given away. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
   async body(caller: Caller, bytes: Uint8Array | undefined, requestId: string, traceparent?: string): Promise<Receipt> {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
+    this.rates.charge(caller, 'bytes', bytes.length);
     const { orgId } = caller;
     const accepted = await this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock() }));
     release(bytes);
     const { count, sourceId } = accepted;
+    this.names.check(orgId, accepted);
+    this.rates.charge(caller, 'points', count);
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
     if (count > 0) await this.#append(orgId, accepted, headers);
     const events = accepted.events.reduce((sum, batch) => sum + batch.events.length, 0);

@@ -8,6 +8,7 @@ import type { Held, InFlight } from './in-flight.js';
 import { drainBody, type DrainLimits } from './drain.js';
 import { statusOf } from './problem.js';
 import { checkBodyHeaders, hasBody } from './read-body.js';
+import type { Rates } from './rates.js';
 import type { Routes } from './routes.js';
 import type { StalledReaders } from './stalled-readers.js';
 import type { Traffic } from './traffic.js';
@@ -55,10 +56,11 @@ function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply
   return failure ? statusOf[failure.kind] : 499;
 }
 
-/** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 401, 402, 403, 415, 413, 429 or 503. */
+/** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 401, 402, 403, 429 (rate), 415, 413, 429 or 503. */
 export class Arrival {
   constructor(
     private readonly admission: Admission,
+    private readonly rates: Rates,
     private readonly inFlight: InFlight,
     private readonly traffic: Traffic,
     private readonly routes: Routes,
@@ -149,6 +151,7 @@ export class Arrival {
     if (access.key !== false) {
       reply.header('cache-control', 'no-store');
       request.caller = this.admission.admit(credentialOf(request), request.ip, access);
+      if (access.scope === 'write') this.rates.admit(request.caller);
     }
     const { headers } = request;
     if (access.body !== false && hasBody(headers)) {

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { NameLimits } from '#model';
 import { Accept } from './accept.js';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
@@ -6,7 +7,9 @@ import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
 import { Metrics } from './metrics.js';
+import { NAME_LIMITS, NameLimiter } from './name-limiter.js';
 import { Organizations } from './organizations.js';
+import { Rates } from './rates.js';
 import { Readiness } from './readiness.js';
 import { Slices } from './slices.js';
 import { Traffic } from './traffic.js';
@@ -14,12 +17,18 @@ import { Traffic } from './traffic.js';
 /** What every HTTP face shares. Needs RECORD_LOG, VIEWS and CLOCK from a global module. */
 @Module({})
 export class EdgeModule {
-  static of(limits: InFlightLimits): DynamicModule {
-    const shared = [Accept, Admission, Answers, InFlight, Keyring, Metrics, Organizations, Readiness, Slices, Traffic];
+  static of(inFlight: InFlightLimits, names: NameLimits): DynamicModule {
+    const shared = [Accept, Admission, Answers, InFlight, Keyring, Metrics, Organizations, Rates, Readiness, Slices, Traffic];
     return {
       module: EdgeModule,
       global: true,
-      providers: [{ provide: IN_FLIGHT_LIMITS, useValue: limits }, FailedKeys, ...shared],
+      providers: [
+        { provide: IN_FLIGHT_LIMITS, useValue: inFlight },
+        { provide: NAME_LIMITS, useValue: names },
+        FailedKeys,
+        NameLimiter,
+        ...shared,
+      ],
       exports: shared,
     };
   }

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { IncomingMessage, ServerOptions } from 'node:http';
+import type { NameLimits } from '#model';
 import { Admission } from './admission.js';
 import type { Observer } from './answered.js';
 import { Arrival } from './arrival.js';
@@ -13,6 +14,7 @@ import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.js';
 import { readBody } from './read-body.js';
+import { Rates } from './rates.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
 import { StalledReaders } from './stalled-readers.js';
@@ -27,6 +29,8 @@ export interface HttpAppOptions {
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly writeStallMs?: number;
   readonly inFlight?: InFlightLimits;
+  /** Names that an organization without limits of its own may have active; any number when left out. */
+  readonly names?: NameLimits;
   readonly drain?: DrainLimits;
   /** Addresses or networks of proxies that say who the client is. */
   readonly trustedProxies?: readonly string[];
@@ -41,6 +45,7 @@ export async function createHttpApp(
     requestTimeoutMs = 30_000,
     writeStallMs = 30_000,
     inFlight = inFlightLimits,
+    names = { sources: Infinity, series: Infinity, tag_sets: Infinity },
     drain = drainLimits,
     trustedProxies = [],
   }: HttpAppOptions = {},
@@ -74,12 +79,12 @@ export async function createHttpApp(
   const routes = new Routes();
   routes.watch(instance);
 
-  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight), role] };
+  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names), role] };
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
 
   const readers = new StalledReaders(writeStallMs);
-  const arrival = new Arrival(app.get(Admission), app.get(InFlight), app.get(Traffic), routes, observer, drain, readers);
+  const arrival = new Arrival(app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic), routes, observer, drain, readers);
   for (const name of ['caller', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));

@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { entry, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from '#log';
-import type { Organization } from '#model';
+import type { Organization, OrganizationLimits } from '#model';
 import { organizations } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
 
 /** A view that is older may still show what is deleted. */
 const maxAgeMs = 300_000;
-const maxShowingMs = 5_000;
+
+const noLimits: OrganizationLimits = Object.freeze({});
 
 /** Whether the log has been silent for so long that the view may show what is deleted. */
 export const isStale = (view: View<unknown>): boolean => view.ageMs() > maxAgeMs;
@@ -47,15 +48,41 @@ export class Organizations {
     return this.#view.get(orgId)?.paymentMethodOnFile ?? false;
   }
 
+  /** What limits an organization has of its own. */
+  limits(orgId: string): OrganizationLimits {
+    return this.#view.get(orgId)?.limits ?? noLimits;
+  }
+
   list(): readonly Organization[] {
     return Array.from(this.#view.scan(''), ([, organization]) => organization);
   }
 
   /** Makes an organization that is known here at once. Rejects `log_unavailable`; it may then exist all the same. */
-  async create(name: string, paymentMethodOnFile: boolean, orgId = `org_${randomBytes(8).toString('hex')}`): Promise<Organization> {
-    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock() };
-    await this.log.append([entry(organizations, organization)]);
-    await this.#view.until(organization.orgId, (shown) => shown !== undefined, maxShowingMs);
+  async create(
+    name: string,
+    paymentMethodOnFile: boolean,
+    { orgId = `org_${randomBytes(8).toString('hex')}`, limits = {} }: Partial<Pick<Organization, 'orgId' | 'limits'>> = {},
+  ): Promise<Organization> {
+    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock(), limits };
+    await this.#write(organization);
     return organization;
+  }
+
+  /**
+   * Changes an organization, and it is so here at once; undefined where there is none. Of two changes at the same time the later one in the log
+   * stands, whole. Rejects `log_unavailable`; it may then be changed all the same.
+   */
+  async set(orgId: string, change: Partial<Omit<Organization, 'orgId'>>): Promise<Organization | undefined> {
+    await this.#view.caughtUp();
+    const known = this.#view.get(orgId);
+    if (!known) return undefined;
+    const organization = { ...known, ...change };
+    await this.#write(organization);
+    return organization;
+  }
+
+  async #write(organization: Organization): Promise<void> {
+    await this.log.append([entry(organizations, organization)]);
+    await this.#view.caughtUp();
   }
 }

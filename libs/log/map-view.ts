@@ -44,6 +44,10 @@ export class MapView implements View<unknown> {
     return this.#newest.get(key);
   }
 
+  get size(): number {
+    return this.#newest.size;
+  }
+
   *scan(prefix: string, page?: Page): Iterable<readonly [string, unknown]> {
     for (const key of this.#newest.startingWith(prefix, page)) {
       const value = this.#newest.get(key);

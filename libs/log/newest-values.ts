@@ -14,6 +14,10 @@ export class NewestValues {
     return this.#values.get(key);
   }
 
+  get size(): number {
+    return this.#values.size;
+  }
+
   keys(): Iterable<string> {
     return this.#values.keys();
   }

@@ -40,6 +40,8 @@ export function* pagesOf<V>(
 /** A compacted topic followed in memory: about a million keys, to which those who write the topic keep; see `maxKeys` of a table. */
 export interface View<V> {
   get(key: string): V | undefined;
+  /** Keys that have a value. */
+  readonly size: number;
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes: all of them, or those of one page. */
   scan(prefix: string, page?: Page): Iterable<readonly [key: string, value: V]>;
   /**

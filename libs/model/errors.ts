@@ -92,6 +92,12 @@ export const errorCases = {
     title: 'Too many failed keys from this address',
     remedy: 'Wait for as long as Retry-After says and use a valid key.',
   },
+  too_many_series: {
+    kind: 'over_rate',
+    title: 'Too many new devices, series or tag sets',
+    remedy:
+      'Send what is known already; new names fit again after Retry-After. Keep counters, times and random ids out of source ids, metric names and tags, or have the operator raise the limit.',
+  },
   overloaded: { kind: 'unavailable', title: 'The server is at its limit', remedy: 'Send the same body again after Retry-After.' },
   slow_body: { kind: 'unavailable', title: 'The request came too slowly', remedy: 'Send the whole request within 30 seconds.' },
   log_unavailable: {

@@ -1,9 +1,12 @@
+import type { OrganizationLimits } from './organization-limits.js';
+
 export interface Organization {
   readonly orgId: string;
   readonly name: string;
   /** Without one its keys may neither ingest nor read. */
   readonly paymentMethodOnFile: boolean;
   readonly createdMs: number;
+  readonly limits: OrganizationLimits;
 }
 
 export const scopes = ['read', 'write', 'admin'] as const;

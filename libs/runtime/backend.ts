@@ -1,6 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import type { Check, Clock } from '#edge';
-import type { Dependency, Metric } from '#model';
+import type { Dependency, Metric, NameLimits } from '#model';
 import type { Config } from './config.js';
 
 /** The ports of one shape, open: what stands behind the tokens that roles ask for. */
@@ -30,6 +30,8 @@ export interface Backend {
   readonly listensAtOnce: boolean;
   /** Whether the first start makes an organization and a key. */
   readonly makesFirstKey: boolean;
+  /** How many names an organization may have active in one process, where nobody says. */
+  readonly names: NameLimits;
   /** How often every consumer group takes a checkpoint, milliseconds. */
   checkpointMs(config: Config): number;
 }

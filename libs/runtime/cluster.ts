@@ -13,6 +13,8 @@ export function cluster(role: Role): Backend {
   return {
     listensAtOnce: true,
     makesFirstKey: false,
+    // What names take is not in this process, but in QuestDB and in the processors.
+    names: { sources: 100_000, series: 1_000_000, tag_sets: 100_000 },
     checkpointMs: ({ checkpointS }) => checkpointS * 1000,
     async open(config, clock, report) {
       const kafka = await openLog(config, report, 0);

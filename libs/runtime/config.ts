@@ -37,6 +37,11 @@ const whole = (min: number, max: number): Kind<number> => ({
   parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
   expected: `a whole number from ${min} to ${max}`,
 });
+/** A number of names; `auto` is what suits the shape. */
+const names: Kind<number | 'auto'> = {
+  parse: (text) => (text === 'auto' ? text : whole(1, 999_999_999).parse(text)),
+  expected: 'auto, or a whole number from 1 to 999999999',
+};
 const url = (protocols: readonly string[], expected: string): Kind<string> => ({
   parse: (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? text.replace(/\/+$/, '') : undefined),
   expected: `a URL that begins with ${expected}`,
@@ -93,6 +98,24 @@ export const settings = {
     'info',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     '`trace`, `debug`, `info`, `warn`, `error`, `silent`; logs go to stderr, as JSON unless it is a terminal',
+  ),
+  maxSources: setting(
+    'HEADWATER_MAX_SOURCES',
+    'auto',
+    names,
+    'devices of an organization that may be active within two hours, in each process that takes points; `auto` is one for each 16 KiB of the heap of a server, and 100,000 for roles',
+  ),
+  maxSeries: setting(
+    'HEADWATER_MAX_SERIES',
+    'auto',
+    names,
+    'the same for series, which are metrics and events of one device; `auto` is one for each 4 KiB, and 1,000,000',
+  ),
+  maxTagSets: setting(
+    'HEADWATER_MAX_TAG_SETS',
+    'auto',
+    names,
+    'the same for distinct tag sets of points; `auto` is one for each 16 KiB, and 100,000',
   ),
   brokers: setting('HEADWATER_KAFKA_BROKERS', 'localhost:9092', addresses, 'some of the Kafka brokers, with commas between', 'cluster'),
   topicPrefix: setting(

@@ -1,12 +1,19 @@
+import { getHeapStatistics } from 'node:v8';
 import { RECORD_LOG, VIEWS } from '#log';
-import { GENERATIONS, onlyGeneration } from '#stores';
+import { GENERATIONS, NAME_ROOM, onlyGeneration } from '#stores';
 import type { Backend } from './backend.js';
 import { StartError } from './config.js';
+
+const heapBytes = getHeapStatistics().heap_size_limit;
+/** All names may take this much of the heap: the rest is for requests and reads. */
+const namesShare = 1 / 3;
 
 /** One process, one data folder, nothing else to install. */
 export const embedded: Backend = {
   listensAtOnce: false,
   makesFirstKey: true,
+  // About a fifth of what all names may take, so that one organization alone does not fill it in an hour.
+  names: { sources: Math.floor(heapBytes / 16_384), series: Math.floor(heapBytes / 4096), tag_sets: Math.floor(heapBytes / 16_384) },
   checkpointMs: () => 10_000,
   async open({ dataDir }, _clock, report) {
     const { DataFolderError, openStorage } = await import('#sqlite');
@@ -20,6 +27,7 @@ export const embedded: Backend = {
         { provide: RECORD_LOG, useValue: storage.log },
         { provide: VIEWS, useValue: storage.views },
         { provide: GENERATIONS, useValue: onlyGeneration(storage) },
+        { provide: NAME_ROOM, useValue: storage.room(namesShare * heapBytes) },
       ],
       metrics: storage.metrics,
       checks: needed.map(({ health }) => health),

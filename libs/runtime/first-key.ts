@@ -27,7 +27,7 @@ export async function firstKey(
   if (organizations.hasUnreadable() || keyring.hasUnreadable()) return undefined;
   const [known, ...others] = organizations.list();
   if (others.length > 0) return undefined;
-  const { orgId } = known ?? (await organizations.create('My organization', true, firstOrgId));
+  const { orgId } = known ?? (await organizations.create('My organization', true, { orgId: firstOrgId }));
   if (keyring.list(orgId).length > 0) return undefined;
   const { key, secret } = newKey(orgId, 'First key', ['read', 'write', 'admin'], Date.now());
   await show?.(secret);

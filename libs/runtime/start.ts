@@ -14,7 +14,7 @@ import {
   type HttpAppOptions,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
-import type { Metric } from '#model';
+import type { Metric, NameLimits } from '#model';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { type Config, StartError } from './config.js';
@@ -71,6 +71,7 @@ export async function start(
       logger: nestLogger(logger),
       observer,
       trustedProxies: config.trustedProxies,
+      names: namesOf(config, backend.names),
       ...limits,
     });
     return await listen(app, open, backend, config, logger, requests, showFirstKey);
@@ -79,6 +80,11 @@ export async function start(
     await open.close();
     throw error;
   }
+}
+
+function namesOf({ maxSources, maxSeries, maxTagSets }: Config, auto: NameLimits): NameLimits {
+  const of = (given: number | 'auto', usual: number): number => (given === 'auto' ? usual : given);
+  return { sources: of(maxSources, auto.sources), series: of(maxSeries, auto.series), tag_sets: of(maxTagSets, auto.tag_sets) };
 }
 
 function root(role: Type, open: OpenBackend, clock: Clock, checkpointMs: number): DynamicModule {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeadLetters, LogViews, type Groups, type RecordLog, type Views } from '#log';
-import type { EventStore, SeriesStore } from '#stores';
-import { AvroCodec, groups, topics } from '#topics';
+import type { EventStore, NameRoom, SeriesStore } from '#stores';
+import { AvroCodec, groups, sources, topics } from '#topics';
 import { causes, type Dependency, type Metric } from '#model';
+import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { Disk } from './disk.js';
 import { fitStore, storeFileName } from './fitting-store.js';
@@ -23,6 +24,8 @@ export interface Storage {
   readonly deadLetters: DeadLetters;
   readonly series: SeriesStore;
   readonly events: EventStore;
+  /** Opens the view of sources. @param maxBytes of memory that names may take. */
+  room(maxBytes: number): NameRoom;
   /** What the operator should know of the folder, as sentences. */
   readonly warnings: readonly string[];
   /** The data folder, and the room on its disk. */
@@ -54,11 +57,12 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     const stores = await openStores(join(folder.path, storeFileName), log.epochs);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
+    const views = new LogViews(log, topics);
     const disk = new Disk(join(folder.path, logFileName));
     opened.defer(() => disk.stop());
     return {
       log,
-      views: new LogViews(log, topics),
+      views,
       groups: new SqliteGroups(log, topics),
       deadLetters: new DeadLetters({
         log,
@@ -68,6 +72,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
       }),
       series: stores.series,
       events: stores.events,
+      room: (maxBytes) => new DirectoryRoom(stores.directory, views.open(sources), maxBytes),
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
       dependencies: [
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },

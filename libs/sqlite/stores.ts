@@ -2,6 +2,7 @@ import type { EventStore, SeriesStore } from '#stores';
 import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
+import type { Directory } from './series/directory.js';
 import { SqliteSeriesStore } from './series/series-store.js';
 import type { StoreFile } from './store-origin.js';
 import { WorkerThread } from './worker.js';
@@ -13,6 +14,8 @@ export interface Stores {
   readonly positions: Keeper;
   /** Why one of its threads has ended, in one line; undefined while both live. */
   readonly ended: () => string | undefined;
+  /** What the series store keeps in memory for as long as it is open. */
+  readonly directory: Pick<Directory, 'bytes' | 'bytesOf' | 'find'>;
   /** Closes the file and empties its write-ahead file. Records that were not checkpointed may be only in the log. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would. */
@@ -29,6 +32,7 @@ export async function openStores(file: string, epochs: readonly Epoch[]): Promis
     const series = await SqliteSeriesStore.open(threads.writer, threads.reader);
     return {
       series,
+      directory: series.directory,
       events: new SqliteEventStore(threads.writer, threads.reader),
       positions: {
         of: (group) => threads.writer.call('positions.of', group),

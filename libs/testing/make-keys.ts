@@ -8,7 +8,7 @@ let made = 0;
 
 /** Makes an organization in a log, though nobody decides there. */
 export async function makeOrganization(log: Pick<RecordLog, 'append'>, paid: boolean, orgId = `org_test${++made}`): Promise<string> {
-  const organization: Organization = { orgId, name: orgId, paymentMethodOnFile: paid, createdMs: 1 };
+  const organization: Organization = { orgId, name: orgId, paymentMethodOnFile: paid, createdMs: 1, limits: {} };
   await log.append([entry(organizations, organization)]);
   return orgId;
 }

@@ -86,6 +86,10 @@ class MemoryView implements View<unknown> {
     return this.#values.get(key);
   }
 
+  get size(): number {
+    return this.#values.size;
+  }
+
   scan(prefix: string, { after = '', limit = Infinity }: Partial<Page> = {}): [string, unknown][] {
     return Array.from(this.#values)
       .filter(([key]) => key.startsWith(prefix) && compareUtf8(key, after) > 0)

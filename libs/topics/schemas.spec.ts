@@ -52,7 +52,8 @@ const apiKey: Required<ApiKey> = {
 };
 const keyCommand: Required<KeyCommand> = { orgId: 'o', id: 'c', askedMs: t, keyId: 'k', does: 'create_first', key: apiKey };
 const decisions: Required<KeyDecisions> = { orgId: 'o', decided: [{ id: 'c', askedMs: t, outcome: 'has_keys' }], atMs: t + 1 };
-const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t };
+/** `limits` is what an older writer's record is read with. */
+const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t, limits: {} };
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
 const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
@@ -81,6 +82,7 @@ const written: Readonly<Record<string, string>> = {
   'key-command.v1.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
   'key-decisions.v1.avsc': '026f020263f6a1abfef9620400f8a1abfef962',
   'organization.v1.avsc': '026f026e01f6a1abfef962',
+  'organization.v2.avsc': '026f026e01f6a1abfef96200',
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
@@ -161,6 +163,12 @@ describe('a topic', () => {
     const [topic, value] = full.find(([{ schema }]) => name.startsWith(`${schema}.v`))!;
     const bytes = Buffer.from(`00${(registry.texts.indexOf(text(name)) + 1).toString(16).padStart(8, '0')}${written[name]}`, 'hex');
     expect(codec.decode(topic, topic.key(value), bytes)).toEqual(value);
+  });
+
+  it('keeps the limits of an organization, those of a newer version too', () => {
+    const limits = { points_per_s: 5000, of_tomorrow: 7 } as Organization['limits'];
+    const limited = { ...organization, limits };
+    expect(codec.decode(organizations, 'o', codec.encode(organizations, limited))).toEqual(limited);
   });
 
   it('reads what a newer writer wrote, once it has learned its schema', async () => {

@@ -33,7 +33,7 @@ export class SqliteSeriesStore implements SeriesStore {
 
   private constructor(
     private readonly reader: WorkerThread,
-    private readonly directory: Directory,
+    readonly directory: Directory,
     private readonly arenas: ArenaStack,
   ) {}
 

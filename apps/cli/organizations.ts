@@ -1,0 +1,68 @@
+import { KeyCommands, Keyring, Organizations, whileDeciding, type NewKey } from '#edge';
+import { limitNames, type LimitName, type Organization, type OrganizationLimits, type Scope } from '#model';
+import { usage } from './failure.js';
+import { withLog, type LogPorts } from './target.js';
+
+/** The flag of the commands that limit an organization. */
+export const limitFlag = {
+  value: 'NAME=NUMBER',
+  about: `a limit of its own, or NAME=none for none; may be repeated. Names: ${limitNames.join(', ')}`,
+  many: true,
+} as const;
+
+export const paymentFlag = {
+  value: 'YES',
+  about: 'yes or no: whether it has a payment method on file, without which its keys get 402',
+} as const;
+
+export function readPayment(text: string): boolean {
+  if (text !== 'yes' && text !== 'no') throw usage('Write --payment yes or --payment no.');
+  return text === 'yes';
+}
+
+/** An organization as the commands print it. */
+export const toListed = ({ orgId, name, paymentMethodOnFile, createdMs, limits }: Organization): object => ({
+  id: orgId,
+  name,
+  payment_method_on_file: paymentMethodOnFile,
+  created_ms: createdMs,
+  limits: { ...limits },
+});
+
+/** Works on the organizations of a stopped server's data folder, or of the data plane where none is named. */
+export function withOrganizations<T>(
+  dir: string | undefined,
+  work: (organizations: Organizations, ports: LogPorts) => Promise<T>,
+): Promise<T> {
+  return withLog(dir, async (ports) => {
+    const organizations = new Organizations(ports.views, ports.log, Date.now);
+    await organizations.ready;
+    return work(organizations, ports);
+  });
+}
+
+/** Makes a key, whether or not a process that decides about keys is running. */
+export async function makeKey({ log, views }: LogPorts, orgId: string, name: string, granted: readonly Scope[]): Promise<NewKey> {
+  const keyring = new Keyring(views);
+  const commands = new KeyCommands(views, log, Date.now);
+  await keyring.ready;
+  return whileDeciding(log, keyring, Date.now, () => commands.create(orgId, name, granted));
+}
+
+type Changes = Partial<Record<LimitName, number | undefined>>;
+
+/** Limits as they are typed, such as `points_per_s=1000`; undefined for `none`. */
+export function readLimits(texts: readonly string[]): Changes {
+  const limits: Changes = {};
+  for (const text of texts) {
+    const [name, number = ''] = text.split('=', 2) as [LimitName, string?];
+    if (!limitNames.includes(name)) throw usage(`There is no limit "${name}": use one of ${limitNames.join(', ')}.`);
+    if (number !== 'none' && !/^[1-9]\d{0,11}$/.test(number))
+      throw usage(`Write --limit ${name}= with a whole number above 0, or with none.`);
+    limits[name] = number === 'none' ? undefined : Number(number);
+  }
+  return limits;
+}
+
+export const changedLimits = (before: OrganizationLimits, changes: Changes): OrganizationLimits =>
+  Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, number]) => number !== undefined));

@@ -1,0 +1,130 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
+import { activePeriodMs, ActiveNames, nameKinds, TelemetryError, type Accepted, type NameKind, type NameLimits } from '#model';
+import { NAME_ROOM, type NameRoom } from '#stores';
+import { CLOCK, type Clock } from './clock.js';
+import { Metrics } from './metrics.js';
+import { Organizations } from './organizations.js';
+
+export const NAME_LIMITS = Symbol('NameLimits');
+
+const inWords: Readonly<Record<NameKind, string>> = {
+  sources: 'devices',
+  series: 'series, which are metrics and events of one device,',
+  tag_sets: 'tag sets',
+};
+
+/** Whether there is room again is for the operator to decide, so this says only how often to ask. */
+const roomRetryS = 60;
+
+/**
+ * Refuses bodies that bring more new names than their organization may have active in this process, so that names that never come again, such
+ * as random ids, fill neither this server's memory nor the store's dictionaries. Each process counts what passes it.
+ */
+@Injectable()
+export class NameLimiter {
+  readonly #organizations = new Map<string, ActiveNames>();
+  readonly #secret = randomInt(2 ** 32);
+  readonly #refused = new Map<NameKind | 'room', number>();
+  #lastPeriod = 0;
+
+  /** @param room where names are kept in the memory of this process. */
+  constructor(
+    private readonly organizations: Organizations,
+    @Inject(NAME_LIMITS) private readonly limits: NameLimits,
+    @Inject(CLOCK) private readonly clock: Clock,
+    metrics: Metrics,
+    @Optional() @Inject(NAME_ROOM) private readonly room?: NameRoom,
+  ) {
+    const ofKinds = (value: (kind: NameKind) => number) => () => nameKinds.map((kind) => ({ labels: { kind }, value: value(kind) }));
+    metrics.add(
+      {
+        name: 'headwater_active_names',
+        kind: 'gauge',
+        unit: '',
+        help: 'Devices, series and tag sets that this process saw in this hour and the last, of all organizations.',
+        read: ofKinds((kind) => this.#sum((names, nowMs) => names.active(kind, nowMs))),
+      },
+      {
+        name: 'headwater_active_names_limit_ratio',
+        kind: 'gauge',
+        unit: '',
+        help: 'Active names of the organization that is nearest to its limit, as a share of that limit.',
+        read: ofKinds((kind) => this.#nearest(kind)),
+      },
+      {
+        name: 'headwater_bodies_with_too_many_names',
+        kind: 'counter',
+        unit: '',
+        help: 'Bodies that were refused for the new names in them, by the limit: a kind of names, or room in memory.',
+        read: () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
+      },
+    );
+    for (const limit of [...nameKinds, 'room'] as const) this.#refused.set(limit, 0);
+  }
+
+  /** Takes note of the names of a body that is about to be stored. @throws TelemetryError `too_many_series`, and takes note of no new name. */
+  check(orgId: string, body: Accepted): void {
+    const nowMs = this.clock();
+    const { room } = this;
+    if (room?.isFull(orgId) && !isKnown(room, body))
+      throw this.#refusal(
+        'room',
+        'This server has no memory left for the names of new devices and series. Send those that are known already, and have its operator ' +
+          'give it a larger heap, or trim its data folder.',
+        roomRetryS,
+      );
+    const excess = this.#of(orgId, nowMs).admit(body, this.#limitsOf(orgId), nowMs);
+    if (!excess || (room && isKnown(room, body))) return;
+    const { kind, limit, endMs } = excess;
+    const retryAfterS = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
+    throw this.#refusal(
+      kind,
+      `Your organization may have ${limit.toLocaleString('en')} ${inWords[kind]} active within two hours, and this body brings more new ones than are left. ` +
+        `Send those that are known already; new ones may fit again in ${retryAfterS} seconds.`,
+      retryAfterS,
+    );
+  }
+
+  #refusal(limit: NameKind | 'room', detail: string, retryAfterS: number): TelemetryError {
+    this.#refused.set(limit, this.#refused.get(limit)! + 1);
+    return new TelemetryError('too_many_series', detail, { retryAfterS });
+  }
+
+  #of(orgId: string, nowMs: number): ActiveNames {
+    const period = Math.floor(nowMs / activePeriodMs);
+    if (period !== this.#lastPeriod) this.#forgetIdle(nowMs);
+    this.#lastPeriod = period;
+    let names = this.#organizations.get(orgId);
+    if (!names) this.#organizations.set(orgId, (names = new ActiveNames(this.#secret)));
+    return names;
+  }
+
+  #limitsOf(orgId: string): NameLimits {
+    const own = this.organizations.limits(orgId);
+    return {
+      sources: own.sources ?? this.limits.sources,
+      series: own.series ?? this.limits.series,
+      tag_sets: own.tag_sets ?? this.limits.tag_sets,
+    };
+  }
+
+  #forgetIdle(nowMs: number): void {
+    for (const [orgId, names] of this.#organizations) if (names.isIdle(nowMs)) this.#organizations.delete(orgId);
+  }
+
+  #sum(count: (names: ActiveNames, nowMs: number) => number): number {
+    const nowMs = this.clock();
+    return Array.from(this.#organizations.values(), (names) => count(names, nowMs)).reduce((sum, one) => sum + one, 0);
+  }
+
+  #nearest(kind: NameKind): number {
+    const nowMs = this.clock();
+    const shares = Array.from(this.#organizations, ([orgId, names]) => names.active(kind, nowMs) / this.#limitsOf(orgId)[kind]);
+    return shares.reduce((most, share) => Math.max(most, share), 0);
+  }
+}
+
+const isKnown = (room: NameRoom, { points, events }: Accepted): boolean =>
+  points.every(({ orgId, sourceId, series }) => series.every(({ metric }) => room.hasSeries(orgId, sourceId, metric))) &&
+  events.every(({ orgId, sourceId }) => room.hasSource(orgId, sourceId));

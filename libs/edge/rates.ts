@@ -1,0 +1,75 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { rateNames, TelemetryError, TokenBucket, type Caller, type OrganizationLimits, type RateName } from '#model';
+import { CLOCK, type Clock } from './clock.js';
+import { Metrics } from './metrics.js';
+import { Organizations } from './organizations.js';
+
+const ratesOf = {
+  points: ['points_per_s', 'key_points_per_s'],
+  requests: ['requests_per_s', 'key_requests_per_s'],
+  bytes: ['bytes_per_s', 'key_bytes_per_s'],
+} as const;
+
+/**
+ * How much an organization, and each of its keys, may send in a second to this process: each process counts for itself. A request is let in
+ * while nothing is owed; what it brings is charged afterwards, when its size is known.
+ */
+@Injectable()
+export class Rates {
+  /** By the limits of an organization, so that all begin anew when its record changes, and then by rate and key: one for each key it ever used. */
+  readonly #buckets = new WeakMap<OrganizationLimits, Map<string, TokenBucket>>();
+  readonly #refused = new Map<RateName, number>(rateNames.map((name) => [name, 0]));
+
+  constructor(
+    private readonly organizations: Organizations,
+    @Inject(CLOCK) private readonly clock: Clock,
+    metrics: Metrics,
+  ) {
+    metrics.add({
+      name: 'headwater_requests_over_rate',
+      kind: 'counter',
+      unit: '',
+      help: 'Requests that were refused because their organization or key is over a rate, by the limit.',
+      read: () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
+    });
+  }
+
+  /** Counts a request. @throws TelemetryError `over_rate`, with the seconds until the same request is let in. */
+  admit(caller: Caller): void {
+    const limits = this.organizations.limits(caller.orgId);
+    let longestMs = 0;
+    let longest: RateName | undefined;
+    for (const name of rateNames) {
+      const waitMs = this.#bucket(limits, name, caller)?.waitMs(this.clock()) ?? 0;
+      if (waitMs > longestMs) [longestMs, longest] = [waitMs, name];
+    }
+    if (longest) throw this.#refusal(longest, limits[longest]!, Math.ceil(longestMs / 1000));
+    this.charge(caller, 'requests', 1);
+  }
+
+  /** Charges for what was let in. */
+  charge(caller: Caller, measured: keyof typeof ratesOf, amount: number): void {
+    const limits = this.organizations.limits(caller.orgId);
+    for (const name of ratesOf[measured]) this.#bucket(limits, name, caller)?.take(amount);
+  }
+
+  /** Undefined where there is no such limit: a limit of 0, which no command sets, would never let anything in again. */
+  #bucket(limits: OrganizationLimits, name: RateName, { keyId }: Caller): TokenBucket | undefined {
+    const perS = limits[name] ?? 0;
+    if (perS <= 0) return undefined;
+    let buckets = this.#buckets.get(limits);
+    if (!buckets) this.#buckets.set(limits, (buckets = new Map()));
+    const id = name.startsWith('key_') ? name + keyId : name;
+    let bucket = buckets.get(id);
+    if (!bucket) buckets.set(id, (bucket = new TokenBucket(perS, this.clock())));
+    return bucket;
+  }
+
+  #refusal(name: RateName, perS: number, retryAfterS: number): TelemetryError {
+    this.#refused.set(name, this.#refused.get(name)! + 1);
+    const who = name.startsWith('key_') ? 'This key' : 'The organization of this key';
+    const measured = name.replace('key_', '').replace('_per_s', '');
+    const detail = `${who} may send ${perS.toLocaleString('en')} ${measured} a second: go on in ${retryAfterS} seconds.`;
+    return new TelemetryError('over_rate', detail, { retryAfterS });
+  }
+}

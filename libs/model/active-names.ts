@@ -1,0 +1,169 @@
+import type { Accepted } from './accepted.js';
+import { addText, NameFilter, type NameHash } from './name-filter.js';
+import type { EventBatch, PointBatch, Tags } from './point.js';
+import { noTags } from './tags.js';
+
+/**
+ * The names that every new one of takes memory for good: of sources, of series (a metric or an event name of one source), and of tag sets of
+ * metric points.
+ */
+export const nameKinds = ['sources', 'series', 'tag_sets'] as const;
+export type NameKind = (typeof nameKinds)[number];
+
+/** How many names of each kind may be active. */
+export type NameLimits = Readonly<Record<NameKind, number>>;
+
+/** A name is active until the end of the period after the one in which it came last. */
+export const activePeriodMs = 3_600_000;
+
+/** More names of one kind than may be active. */
+export interface TooManyNames {
+  readonly kind: NameKind;
+  readonly limit: number;
+  /** When so many names have ended that the body fits, if none of the current period go on; Unix milliseconds. */
+  readonly endMs: number;
+}
+
+/** The names of one period. */
+class Period {
+  readonly filter = new NameFilter();
+  readonly counts: Record<NameKind, number> = { sources: 0, series: 0, tag_sets: 0 };
+}
+
+interface FreshName extends NameHash {
+  readonly kind: NameKind;
+}
+
+/**
+ * The names of one organization that came in this period and in the last one, and how many there are: about four bytes each, whatever they
+ * are. One new name in some hundred is taken for a known one, and is not counted.
+ */
+export class ActiveNames {
+  /** What the hashes of the names of each kind begin with. */
+  readonly #starts: Readonly<Record<NameKind, NameHash>>;
+  #number = -1;
+  #current = new Period();
+  /** What came in the period before; its counts leave out what has come again since. */
+  #previous = new Period();
+  // Of the body that is looked at: its new names, each once, and the tags that were looked at.
+  readonly #fresh: FreshName[] = [];
+  readonly #freshHashes = new Set<number>();
+  readonly #tags = new Set<Tags>();
+  readonly #source: NameHash = { a: 0, b: 0 };
+  readonly #hash: NameHash = { a: 0, b: 0 };
+
+  /** @param secret a random number of 32 bits: who does not know it cannot choose names that are taken for known ones. */
+  constructor(secret: number) {
+    const start = (kind: NameKind): NameHash => addText({ a: secret, b: ~secret }, kind, { a: 0, b: 0 });
+    this.#starts = { sources: start('sources'), series: start('series'), tag_sets: start('tag_sets') };
+  }
+
+  /**
+   * Takes note of the names of a body that is about to be stored. Where it brings more new ones than may be active, it takes note of none of
+   * those and says so. A body without new names always passes. The work is one hash for each run of the body, not for each point.
+   */
+  admit({ points, events }: Accepted, limits: NameLimits, nowMs: number): TooManyNames | undefined {
+    this.#turn(nowMs);
+    for (const batch of points) this.#lookAtPoints(batch);
+    for (const batch of events) this.#lookAtEvents(batch);
+    this.#tags.clear();
+    if (this.#fresh.length === 0) return undefined;
+    const excess = this.#excess(limits);
+    if (!excess) this.#keepFresh();
+    this.#fresh.length = 0;
+    this.#freshHashes.clear();
+    return excess;
+  }
+
+  active(kind: NameKind, nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#current.counts[kind] + this.#previous.counts[kind];
+  }
+
+  /** No name is active. */
+  isIdle(nowMs: number): boolean {
+    return nameKinds.every((kind) => this.active(kind, nowMs) === 0);
+  }
+
+  /** A clock that is set back changes nothing. */
+  #turn(nowMs: number): void {
+    const number = Math.floor(nowMs / activePeriodMs);
+    if (number <= this.#number) return;
+    this.#previous = number === this.#number + 1 ? this.#current : new Period();
+    this.#current = new Period();
+    this.#number = number;
+  }
+
+  #lookAtPoints({ sourceId, series }: PointBatch): void {
+    this.#lookAtSource(sourceId);
+    for (const { metric, tags } of series) {
+      this.#look('series', addText(this.#source, metric, this.#hash));
+      if (tags === noTags || this.#tags.has(tags)) continue;
+      this.#tags.add(tags);
+      this.#look('tag_sets', this.#tagsHash(tags));
+    }
+  }
+
+  #lookAtEvents({ sourceId, events }: EventBatch): void {
+    this.#lookAtSource(sourceId);
+    let last: string | undefined;
+    for (const { metric } of events) {
+      if (metric !== last) this.#look('series', addText(this.#source, metric, this.#hash));
+      last = metric;
+    }
+  }
+
+  #lookAtSource(sourceId: string): void {
+    this.#look('sources', addText(this.#starts.sources, sourceId, this.#hash));
+    addText(this.#starts.series, sourceId, this.#source);
+  }
+
+  /** A sum over the tags, so that their order does not matter. */
+  #tagsHash(tags: Tags): NameHash {
+    const hash = this.#hash;
+    let [a, b] = [0, 0];
+    for (const key in tags) {
+      addText(addText(this.#starts.tag_sets, key, hash), tags[key]!, hash);
+      a = (a + hash.a) | 0;
+      b = (b + hash.b) | 0;
+    }
+    hash.a = a;
+    hash.b = b | 1;
+    return hash;
+  }
+
+  #look(kind: NameKind, hash: NameHash): void {
+    if (this.#current.filter.has(hash)) return;
+    if (this.#previous.filter.has(hash)) return this.#goesOn(kind, hash);
+    const both = (hash.a >>> 0) * 2 ** 21 + (hash.b >>> 11);
+    if (this.#freshHashes.has(both)) return;
+    this.#freshHashes.add(both);
+    this.#fresh.push({ kind, ...hash });
+  }
+
+  #goesOn(kind: NameKind, hash: NameHash): void {
+    // A name that is taken for a known one was never counted.
+    if (this.#previous.counts[kind] > 0) this.#previous.counts[kind]--;
+    this.#current.counts[kind]++;
+    this.#current.filter.add(hash);
+  }
+
+  #excess(limits: NameLimits): TooManyNames | undefined {
+    const more: Record<NameKind, number> = { sources: 0, series: 0, tag_sets: 0 };
+    for (const { kind } of this.#fresh) more[kind]++;
+    const isOver = (kind: NameKind): boolean =>
+      more[kind] > 0 && this.#current.counts[kind] + this.#previous.counts[kind] + more[kind] > limits[kind];
+    const kind = nameKinds.find(isOver);
+    if (!kind) return undefined;
+    // At the end of this period only names of the one before end.
+    const periods = this.#current.counts[kind] + more[kind] > limits[kind] ? 2 : 1;
+    return { kind, limit: limits[kind], endMs: (this.#number + periods) * activePeriodMs };
+  }
+
+  #keepFresh(): void {
+    for (const name of this.#fresh) {
+      this.#current.counts[name.kind]++;
+      this.#current.filter.add(name);
+    }
+  }
+}
