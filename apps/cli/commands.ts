@@ -29,5 +29,6 @@ export const commands: Readonly<Record<string, Entry>> = {
   'views list': { summary: 'List the records of compacted topics that cannot be read', load: () => import('./views-list.js') },
   'views remove': { summary: 'End such keys with tombstones', load: () => import('./views-remove.js') },
   verify: { summary: 'Compare what a stopped server, or the data plane, answers with the log', load: () => import('./verify.js') },
+  trim: { summary: 'Take devices out of a data folder that is too large to open', load: () => import('./trim.js') },
   rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

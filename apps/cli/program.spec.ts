@@ -72,6 +72,8 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['org', 'set', 'org_x', '--limit', 'speed=1'], 'There is no limit "speed"'],
     [['org', 'create', '--name', 'n', '--limit', 'series=0'], 'a whole number above 0'],
     [['org', 'create', '--name', 'n', '--payment', 'maybe'], 'Write --payment yes or --payment no.'],
+    [['trim', '--data', 'd'], 'Say what stays: with --keep, with --since, or with both.'],
+    [['trim', '--data', 'd', '--since', 'now'], '--since "now" is no time like'],
   ])('%j', async (args, said) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, '']);

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
-import { frameBytes, frameTopic } from './frame.js';
+import { blankFrame, frameBytes, frameKey, frameTopic } from './frame.js';
 import type { ReadAnswer, Stored } from './chunk.js';
 
 /** A group of records, with offsets from `first` to `first + n - 1`. `prev` is the `first` of the row before, so that a lost row is noticed. */
@@ -26,6 +26,24 @@ const level2 = { params: { [constants.ZSTD_c_compressionLevel]: 2 } };
 const readBytes = 1 << 20;
 const scanBytes = 8 << 20;
 
+/** Which records go from the log. */
+export interface Trimming {
+  /** Names of topics that keep all records; none of any other goes. */
+  readonly kept: readonly string[];
+  readonly goes: (key: string) => boolean;
+  /** What was appended before stays, Unix milliseconds. */
+  readonly sinceMs: number;
+  /** Otherwise they are only counted. */
+  readonly confirmed: boolean;
+}
+
+export interface TrimStep {
+  readonly gone: number;
+  readonly kept: number;
+  /** Where to go on; undefined at the end. */
+  readonly next: number | undefined;
+}
+
 /** `prev` of the first row. */
 const none = -1;
 
@@ -36,6 +54,7 @@ export class Batches {
   readonly #holding: StatementSync;
   readonly #newest: StatementSync;
   readonly #since: StatementSync;
+  readonly #replace: StatementSync;
   #last: number | undefined;
 
   constructor(db: DatabaseSync) {
@@ -45,6 +64,7 @@ export class Batches {
     this.#holding = db.prepare('SELECT first, n FROM batch WHERE first <= ? ORDER BY first DESC LIMIT 1');
     this.#newest = db.prepare('SELECT first, prev, n, ms, z, crc, body FROM batch ORDER BY first DESC LIMIT 1');
     this.#since = db.prepare('SELECT first FROM batch WHERE ms >= ? ORDER BY first LIMIT 1');
+    this.#replace = db.prepare('UPDATE batch SET z = ?, crc = ?, body = ? WHERE first = ?');
   }
 
   /** Offset of the first record that was appended at a time or later; undefined when there is none. */
@@ -63,8 +83,7 @@ export class Batches {
   add(first: number, n: number, ms: number, frames: Buffer): void {
     if (this.#last === undefined) this.end();
     const prev = this.#last!;
-    const z = frames.length >= compressFromBytes ? 1 : 0;
-    const body = z === 1 ? zstdCompressSync(frames, level2) : frames;
+    const { z, body } = packed(frames);
     this.#insert.run(first, prev, n, ms, z, rowChecksum(body, first, prev, n, ms, z), body);
     this.#last = first;
   }
@@ -81,9 +100,8 @@ export class Batches {
     let prev = this.#before(from);
     let next = from;
     while (read < readBytes && scanned < scanBytes) {
-      const row = this.#next.get(prev) as BatchRow | undefined;
+      const row = this.#rowAfter(prev);
       if (!row) return { records, next: head };
-      if (row.prev !== prev) throw damaged(`the row after offset ${prev} is missing, found row ${row.first}`);
       const frames = unpack(row);
       read += pick(row, frames, from, wanted, records);
       scanned += frames.length;
@@ -93,6 +111,40 @@ export class Batches {
     return { records, next };
   }
 
+  /** Puts empty records in the places of those that go, in some rows after the one that begins at `after`. */
+  trim(after: number, { kept: topics, goes, sinceMs, confirmed }: Trimming): TrimStep {
+    let [gone, kept, scanned, prev] = [0, 0, 0, after];
+    while (scanned < scanBytes) {
+      const row = this.#rowAfter(prev);
+      if (!row) return { gone, kept, next: undefined };
+      const { first, n, ms } = row;
+      const all = unpack(row);
+      const before = gone;
+      const left = splitFrames(all, n).map((frame) => {
+        const key = frameKey(frame, 0);
+        // A record without a key has gone already.
+        if (key === '' || !topics.includes(frameTopic(frame, 0))) return frame;
+        const isGone = ms >= sinceMs && goes(key);
+        if (isGone) gone++;
+        else kept++;
+        return isGone ? blankFrame(frame) : frame;
+      });
+      if (gone > before && confirmed) {
+        const { z, body } = packed(Buffer.concat(left));
+        this.#replace.run(z, rowChecksum(body, first, row.prev, n, ms, z), body, first);
+      }
+      scanned += all.length;
+      prev = first;
+    }
+    return { gone, kept, next: prev };
+  }
+
+  #rowAfter(first: number): BatchRow | undefined {
+    const row = this.#next.get(first) as BatchRow | undefined;
+    if (row && row.prev !== first) throw damaged(`the row after offset ${first} is missing, found row ${row.first}`);
+    return row;
+  }
+
   /** The `first` of the row before the one that holds `from`. */
   #before(from: number): number {
     const row = this.#holding.get(from) as Pick<BatchRow, 'first' | 'n'> | undefined;
@@ -100,6 +152,15 @@ export class Batches {
     if (row.first + row.n <= from) return row.first;
     return (this.#holding.get(row.first - 1) as Pick<BatchRow, 'first'> | undefined)?.first ?? none;
   }
+}
+
+function packed(frames: Buffer): Pick<BatchRow, 'z' | 'body'> {
+  return frames.length >= compressFromBytes ? { z: 1, body: zstdCompressSync(frames, level2) } : { z: 0, body: frames };
+}
+
+function splitFrames(frames: Buffer, n: number): Buffer[] {
+  let at = 0;
+  return Array.from({ length: n }, () => frames.subarray(at, (at += frameBytes(frames, at))));
 }
 
 function check(row: BatchRow): void {

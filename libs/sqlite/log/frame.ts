@@ -68,6 +68,20 @@ export function frameTopic(from: Buffer, at: number): string {
   return from.toString('latin1', at + headBytes, at + headBytes + from.readUInt8(at + 10));
 }
 
+export function frameKey(from: Buffer, at: number): string {
+  const keyAt = at + headBytes + from.readUInt8(at + 10);
+  return from.toString('utf8', keyAt, keyAt + from.readUInt16LE(at + 4));
+}
+
+/** What takes the place of a frame whose record goes: its topic and partition, without a key and a value. */
+export function blankFrame(frame: Buffer): Buffer {
+  const blank = Buffer.from(frame.subarray(0, headBytes + frame.readUInt8(10)));
+  blank.writeUInt32LE(tombstoneBytes, 0);
+  blank.writeUInt16LE(0, 4);
+  blank.writeUInt16LE(0, 8);
+  return blank;
+}
+
 /** Reads a frame; its value is a view of `from`. */
 export function readFrame(from: Buffer, at: number): Frame {
   const valueBytes = from.readUInt32LE(at);

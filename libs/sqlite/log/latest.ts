@@ -71,6 +71,23 @@ export class Latest {
     if (dropped.length > 0) this.#save(dropped.reduce((tally, { crc }) => less(tally, crc), this.#load()));
   }
 
+  /**
+   * Drops the records of keys that go from some topics, in some rows from `from` on, but never the newest record: the head is known by it.
+   * Returns where to go on; undefined at the end.
+   */
+  drop(from: number, topics: readonly string[], goes: (key: string) => boolean): number | undefined {
+    const rows = this.#statements.some.all(from) as unknown as { at: number; topic: string; key: string; crc: number }[];
+    const newest = this.end() - 1;
+    let tally = this.#load();
+    for (const { at, topic, key, crc } of rows) {
+      if (at === newest || !topics.includes(topic) || !goes(key)) continue;
+      this.#statements.remove.get(topic, key);
+      tally = less(tally, crc);
+    }
+    this.#save(tally);
+    return rows.length === 0 ? undefined : rows.at(-1)!.at + 1;
+  }
+
   read(from: number, end: number, topics: readonly string[]): ReadAnswer {
     const wanted = new Set(topics);
     const records: Stored[] = [];
@@ -114,7 +131,7 @@ export class Latest {
 
 function prepare(
   db: DatabaseSync,
-): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'since', StatementSync> {
+): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'some' | 'since', StatementSync> {
   return {
     remove: db.prepare('DELETE FROM latest WHERE topic = ? AND key = ? RETURNING crc'),
     insert: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?)'),
@@ -124,6 +141,7 @@ function prepare(
     newest: db.prepare('SELECT ifnull(max(at) + 1, 0) AS end FROM latest'),
     drop: db.prepare('DELETE FROM latest WHERE gone = 1 AND ms < ? AND at < (SELECT max(at) FROM latest) RETURNING crc'),
     from: db.prepare('SELECT at, ms, gone, crc, frame FROM latest WHERE at >= ? ORDER BY at'),
+    some: db.prepare('SELECT at, topic, key, crc FROM latest WHERE at >= ? ORDER BY at LIMIT 10000'),
     since: db.prepare('SELECT at FROM latest WHERE ms >= ? ORDER BY at LIMIT 1'),
   };
 }

@@ -5,13 +5,15 @@ import type { Start } from '#log';
 import { TelemetryError } from '#model';
 import { makePrivate } from '../durable-file.js';
 import { transaction } from '../transaction.js';
-import { Batches } from './batches.js';
+import { Batches, type Trimming, type TrimStep } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
 import { damaged, inLog, logFileName } from './fault.js';
 import { Latest } from './latest.js';
 import { Positions, type GroupPosition } from './positions.js';
 import type { ReadAnswer } from './chunk.js';
 import { Witness, witnessFileName } from './witness.js';
+
+export type { Trimming } from './batches.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
 export interface Group {
@@ -119,6 +121,21 @@ export class LogFile {
   /** Moves a group back, in no partition forward; durable once it returns. Answers the topics that it reads. */
   rewind(group: string, to: Start): readonly string[] {
     return inLog(`moving the group ${group}`, () => this.#atomically(() => this.#positions.rewind(group, this.#offsetOf(to))));
+  }
+
+  /** Takes some records out, from the row after `after` on: one step, durable once it returns. */
+  trim(after: number, trimming: Trimming): TrimStep {
+    return inLog('trimming', () => this.#atomically(() => this.#batches.trim(after, trimming)));
+  }
+
+  /** Drops keys of compacted topics without a trace; see `Latest.drop`. */
+  dropKeys(from: number, topics: readonly string[], goes: (key: string) => boolean): number | undefined {
+    return inLog('dropping keys', () => this.#atomically(() => this.#latest.drop(from, topics, goes)));
+  }
+
+  /** Gives unused room back; needs as much room again while it works. */
+  shrink(): void {
+    inLog('shrinking', () => this.#db.exec('VACUUM'));
   }
 
   positions(group: string): readonly GroupPosition[] {

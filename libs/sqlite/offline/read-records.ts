@@ -9,7 +9,7 @@ export interface Progress {
 }
 
 /**
- * Hands over all records of some topics, and says after each batch before which offset everything is taken. Resolves with how many records cannot
+ * Hands over all records of some topics, but for the empty ones that `trim` leaves, and says after each batch before which offset everything is taken. Resolves with how many records cannot
  * be decoded, which are in no projection. Rejects `log_corrupt` at the first damaged row, and with what `take` rejects with.
  */
 export async function readRecords(
@@ -23,7 +23,8 @@ export async function readRecords(
     topics,
     from: 'beginning',
     take: async (records) => {
-      await take(records);
+      const whole = records.filter(({ value }) => value !== null);
+      if (whole.length > 0) await take(whole);
       onTaken(records.at(-1)!.offset + 1);
     },
     unreadable: () => void unreadable++,
