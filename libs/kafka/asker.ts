@@ -19,7 +19,7 @@ interface Connected {
   open: number;
 }
 
-const patienceMs = 15_000;
+const defaultPatienceMs = 15_000;
 const answerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, max: 1_000 };
@@ -31,8 +31,8 @@ export class Asker {
 
   constructor(private readonly address: KafkaAddress) {}
 
-  /** Rejects `log_unavailable` when there is no answer for some seconds. A question may be asked more than once. */
-  async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+  /** Rejects `log_unavailable` when there is no answer for that long. A question may be asked more than once. */
+  async ask<T>(question: (admin: Admin) => Promise<T>, patienceMs = defaultPatienceMs): Promise<T> {
     const deadline = performance.now() + patienceMs;
     for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {

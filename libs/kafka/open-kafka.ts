@@ -50,7 +50,7 @@ export interface KafkaStorage {
 
 const defaults = { sessionMs: 10_000, waitMs: 8_000 };
 const patienceMs = 10_000;
-/** A process that has opened the log asks the registry only for schemas that it has not seen, so silence is no hurry. */
+/** A process that has opened the log asks the registry only for schemas that it has not seen, so that is no hurry. */
 const beatMs = { kafka: 2_000, registry: 10_000 };
 const pauseMs = { first: 200, max: 2_000 };
 
@@ -65,7 +65,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
   const opening = new Opening(asker, topics, options);
   const kafkaPulse = new Pulse({
     name: 'Kafka',
-    ask: () => asker.ask((admin) => admin.describeCluster()),
+    ask: () => asker.ask((admin) => admin.describeCluster(), beatMs.kafka),
     beatMs: beatMs.kafka,
     patienceMs,
   });

@@ -6,7 +6,7 @@ export interface PulseOptions {
   /** Resolves when there was an answer. */
   readonly ask: () => Promise<unknown>;
   readonly beatMs: number;
-  /** So long a silence is not worth telling, milliseconds. */
+  /** How long an answer may be missing before that is told, milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -14,6 +14,8 @@ export interface PulseOptions {
 export class Pulse {
   readonly #stopping = new AbortController();
   #heardMs = performance.now();
+  /** When the first question was asked that nobody has answered yet. */
+  #askedMs: number | undefined;
   #reason = 'no answer';
 
   constructor(private readonly options: PulseOptions) {
@@ -22,8 +24,9 @@ export class Pulse {
 
   health(): string | undefined {
     const { name, patienceMs } = this.options;
-    const ageMs = performance.now() - this.#heardMs;
-    return ageMs > patienceMs ? `${name} has not been heard for ${Math.round(ageMs / 1000)} s: ${this.#reason}` : undefined;
+    const nowMs = performance.now();
+    if (this.#askedMs === undefined || nowMs - this.#askedMs < patienceMs) return undefined;
+    return `${name} has not been heard for ${Math.round((nowMs - this.#heardMs) / 1000)} s: ${this.#reason}`;
   }
 
   stop(): void {
@@ -34,9 +37,11 @@ export class Pulse {
     const { signal } = this.#stopping;
     const { ask, beatMs } = this.options;
     while (!signal.aborted) {
+      this.#askedMs ??= performance.now();
       try {
         await ask();
         this.#heardMs = performance.now();
+        this.#askedMs = undefined;
       } catch (error) {
         this.#reason = reasonOf(error);
       }
