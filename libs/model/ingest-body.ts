@@ -12,9 +12,6 @@ import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** So many points are read in one step. */
-const stepPoints = 256;
-
 /**
  * Reads an ingest body in steps: the one definition of what a point is. Of optional fields null means the same as absent, and unknown ones are
  * ignored.
@@ -33,10 +30,11 @@ export function* acceptBody(
   if (points === undefined) throw new TelemetryError('invalid_body', 'Give the body a field `points` that is an array.');
   if (points > maxPoints) throw new TelemetryError('too_many_points', 'Send at most 10,000 points in one body.');
 
-  const reader = new BodyReader(bytes, receivedMs, body.sourceId, new PointCollector(memory));
+  const { sourceId } = body;
+  const reader = new PointReader(bytes, receivedMs, new PointCollector(memory), new EventCollector(), new Set());
+  reader.readBodySource(sourceId);
   for (let place = 0; place < points && !reader.flaws.full; place++) {
-    if (place % stepPoints === 0) yield;
-    reader.read(body.point(place), place);
+    reader.read(yield* body.point(place), place, sourceId);
   }
   if (reader.flaws.any) throw reader.flaws.toError();
   yield;
@@ -48,29 +46,33 @@ export function* acceptBody(
   };
 }
 
-class BodyReader {
+/** Reads points one by one and gives them to collectors. */
+export class PointReader {
   readonly flaws = new Flaws();
-  readonly events = new EventCollector();
-  readonly #named = new Set<string>();
 
+  /** @param named takes the ids of all sources that are named. */
   constructor(
     private readonly bytes: Buffer,
     private readonly receivedMs: number,
-    private readonly bodySourceId: unknown,
     readonly points: PointCollector,
-  ) {
-    if (isSourceId(bodySourceId)) this.#named.add(bodySourceId);
-    else if (isGiven(bodySourceId)) this.flaws.add('invalid_source_id', 'source_id');
+    readonly events: EventCollector,
+    private readonly named: Set<string>,
+  ) {}
+
+  readBodySource(value: unknown): void {
+    if (isSourceId(value)) this.named.add(value);
+    else if (isGiven(value)) this.flaws.add('invalid_source_id', 'source_id');
   }
 
   get onlySource(): string | undefined {
-    return this.#named.size === 1 ? [...this.#named][0] : undefined;
+    return this.named.size === 1 ? [...this.named][0] : undefined;
   }
 
-  read(json: unknown, place: number): void {
+  /** @param json as `sentPoint` tells it. @param bodySourceId for a point without one. */
+  read(json: unknown, place: number, bodySourceId: unknown): void {
     const point = fieldsOf(json);
     if (!point) return this.flaws.add('point_not_object', 'points', place);
-    const sourceId = this.#sourceId(point['source_id'], place);
+    const sourceId = this.#sourceId(point['source_id'], place, bodySourceId);
     const metric = this.#metric(point['metric'], place);
     const timestampMs = this.#timestampMs(point['timestamp'], place);
     const tags = readTags(point['tags'], place, this.flaws);
@@ -85,14 +87,14 @@ class BodyReader {
     }
   }
 
-  #sourceId(value: unknown, place: number): string {
+  #sourceId(value: unknown, place: number, bodySourceId: unknown): string {
     if (isSourceId(value)) {
-      this.#named.add(value);
+      this.named.add(value);
       return value;
     }
     if (isGiven(value)) this.flaws.add('invalid_source_id', 'points', place, 'source_id');
-    else if (isSourceId(this.bodySourceId)) return this.bodySourceId;
-    else if (!isGiven(this.bodySourceId)) this.flaws.add('missing_source_id', 'points', place);
+    else if (isSourceId(bodySourceId)) return bodySourceId;
+    else if (!isGiven(bodySourceId)) this.flaws.add('missing_source_id', 'points', place);
     return '';
   }
 

@@ -100,9 +100,30 @@ describe('the scanner', () => {
     ['nulls', '{"source_id":"s","points":[{"metric":"m","value":1,"class":null,"tags":null,"timestamp":null,"source_id":null}]}'],
     ['unknown fields', '{"type":"telemetry","source_id":"s","points":[{"metric":"m","value":1,"unit":"°C","x":{"y":[]}}],"seq":7}'],
     ['names in Unicode', '{"source_id":"s","points":[{"metric":"Füllstand 😀","value":1}]}'],
+    [
+      'a name with an escape between others',
+      '{"source_id":"s","points":[{"metric":"m","value":1},{"metric":"\\u0065","value":1},{"metric":"m","value":2}]}',
+    ],
+    ['a field that comes again', '{"source_id":"s","points":[{"metric":"m","metric":"n","source_id":"a","source_id":"b","value":1}]}'],
+    ['a tag that comes again', `{"points":[{"metric":"m","value":1,"tags":{${'"a":"b",'.repeat(3000)}"a":"c"}}],"source_id":"s"}`],
     ['all digits of a double', '{"source_id":"s","points":[{"metric":"m","value":0.30000000000000004}]}'],
   ])('itself reads %s', (_, text) => {
     expect(atOnce(parser.scan(bytesOf(text), context))).toBeDefined();
     expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)));
+  });
+
+  const fill = (item: string): string => Array.from({ length: Math.floor(5e6 / (item.length + 1)) }, () => item).join();
+  it.each([
+    ['plain points', 1, 1, `{"metric":"m","value":1,"x":1}`, 10_000],
+    ['a field that comes again', 20, 50, `{${fill('"metric":"m"')},"value":1}`, 1],
+    ['a tag that comes again', 20, 150, `{"metric":"m","value":1,"tags":{${fill('"a":"b"')}}}`, 1],
+    ['a field that nobody knows', 20, 50, `{"metric":"m","value":1,"x":[${fill('{}')}]}`, 1],
+    ['points with an escape', 10, 50, `{"metric":"\\u0065","value":1,"tags":{"a":"${'b'.repeat(200)}"}}`, 10_000],
+  ])('takes for %s at least %i and at most %i steps', (_, least, most, point, count) => {
+    const work = parser.parse(bytesOf(`{"source_id":"s","points":[${Array.from({ length: count }, () => point).join()}]}`), context);
+    let steps = 1;
+    while (!work.next().done) steps++;
+    expect(steps).toBeGreaterThanOrEqual(least);
+    expect(steps).toBeLessThanOrEqual(most);
   });
 });

@@ -11,6 +11,9 @@ const minus = 0x2d;
 const decimalPoint = 0x2e;
 const letterN = 0x6e;
 
+/** Longer values go to the slow parser, which reads them in steps. */
+export const maxValueBytes = 32 * 1024;
+
 /** A number of at most so many digits is an integer divided by one of these powers, and a double holds both exactly. */
 const exactDigits = 15;
 const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** power);
@@ -109,7 +112,7 @@ export class JsonCursor {
     if (this.atNumber()) return void this.number();
     const start = this.at;
     this.skip(depth);
-    if (!isOneValue(this.bytes.subarray(start, this.at))) throw unusual;
+    if (this.at - start > maxValueBytes || !isOneValue(this.bytes.subarray(start, this.at))) throw unusual;
   }
 
   /** Passes anything that begins like a value. Whether it is one shows only when it is parsed. */
@@ -175,11 +178,11 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Whether the bytes are one JSON value. They must not be nested deeper than `maxJsonDepth`. */
+/** Whether the bytes are one JSON value. */
 function isOneValue(bytes: Buffer): boolean {
   try {
     const passer = new JsonPasser(bytes);
-    passer.value();
+    if (!passer.scalar()) for (const _ of passer.nested(0));
     return passer.peek() === undefined;
   } catch {
     return false;

@@ -1,18 +1,35 @@
 import { backslash, closeBrace, closeBracket, colon, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
-import { notJson } from './json.js';
+import { maxJsonDepth, notJson } from './json.js';
 
 const letterU = 0x75;
 const literals: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((text) => [text.charCodeAt(0), Buffer.from(text)]));
 const escapable = new Set(Buffer.from('"\\/bfnrt'));
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
+/** So many bytes are passed in one step. */
+const stepBytes = 128 * 1024;
+
 /** Passes JSON, byte by byte, and makes nothing of it. @throws TelemetryError `invalid_json` where it is none. */
 export class JsonPasser {
   at = 0;
+  #stepEnd = stepBytes;
 
-  /** @param bytes valid UTF-8, nested so little that a function may call itself as deep. */
+  /** @param bytes valid UTF-8. */
   constructor(readonly bytes: Buffer) {
     if (bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)) this.at = byteOrderMark.length;
+  }
+
+  /** Goes on elsewhere, in the same step. */
+  goTo(at: number): void {
+    this.#stepEnd += at - this.at;
+    this.at = at;
+  }
+
+  /** True when so much has been passed that it is time to give way. */
+  get isDue(): boolean {
+    if (this.at < this.#stepEnd) return false;
+    this.#stepEnd = this.at + stepBytes;
+    return true;
   }
 
   /** The next byte that is not white space; undefined at the end. */
@@ -33,6 +50,12 @@ export class JsonPasser {
     return true;
   }
 
+  /** Passes the beginning of what ends with `close`; false behind its end when it is empty. */
+  begins(close: number): boolean {
+    this.expect(openOf(close));
+    return !this.passedIf(close);
+  }
+
   /** True behind a comma, false behind `close`. */
   goesOn(close: number): boolean {
     if (this.passedIf(comma)) return true;
@@ -40,13 +63,38 @@ export class JsonPasser {
     return false;
   }
 
-  value(): void {
+  /** Passes a string, a number or a literal; false where an object or an array begins. */
+  scalar(): boolean {
     const byte = this.peek();
+    if (byte === openBrace || byte === openBracket) return false;
     if (byte === quote) this.string();
-    else if (byte === openBrace) this.#members();
-    else if (byte === openBracket) this.#elements();
     else if (byte! > 0x60) this.#literal(literals.get(byte!));
     else this.#number();
+    return true;
+  }
+
+  /** Passes an object or an array, in steps. @param depth of what holds it. */
+  *nested(depth: number): Generator<void> {
+    const closes: number[] = [];
+    do {
+      if (!this.scalar()) {
+        if (depth + closes.length === maxJsonDepth) throw notJson();
+        const close = this.bytes[this.at] === openBrace ? closeBrace : closeBracket;
+        if (this.begins(close)) {
+          closes.push(close);
+          if (close === closeBrace) this.key();
+          continue;
+        }
+      }
+      while (closes.length > 0 && !this.goesOn(closes.at(-1)!)) closes.pop();
+      if (closes.at(-1) === closeBrace) this.key();
+      if (this.isDue) yield;
+    } while (closes.length > 0);
+  }
+
+  key(): void {
+    this.string();
+    this.expect(colon);
   }
 
   string(): void {
@@ -59,23 +107,6 @@ export class JsonPasser {
       else at++;
     }
     this.at = at + 1;
-  }
-
-  #members(): void {
-    this.expect(openBrace);
-    if (this.passedIf(closeBrace)) return;
-    do {
-      this.string();
-      this.expect(colon);
-      this.value();
-    } while (this.goesOn(closeBrace));
-  }
-
-  #elements(): void {
-    this.expect(openBracket);
-    if (this.passedIf(closeBracket)) return;
-    do this.value();
-    while (this.goesOn(closeBracket));
   }
 
   #escapeEnd(start: number): number {
@@ -116,3 +147,5 @@ export class JsonPasser {
 
 const isHexDigit = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
+const openOf = (close: number): number => (close === closeBrace ? openBrace : openBracket);

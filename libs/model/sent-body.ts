@@ -12,11 +12,8 @@ export interface SentBody {
   readonly sourceId: unknown;
   /** How many points there are, of too many one more than may be; undefined when they are no array. */
   readonly points: number | undefined;
-  /**
-   * The fields of a point that mean something; a value that is not an object for a point that is none. In place of `value` stands its span,
-   * because an event keeps the text of its value and `JSON.parse` does not tell it. Objects and arrays where none is valid are empty.
-   */
-  point(place: number): unknown;
+  /** A point, as `sentPoint` tells it. */
+  point(place: number): Generator<void, unknown>;
 }
 
 /** An object of so many bytes is parsed with all that it holds. */
@@ -34,109 +31,111 @@ const minEscapedBytes = 9;
 const maxEscapedBytes = 54;
 
 /**
- * Passes a whole body once, and makes objects of what matters only when it is asked for: of unknown fields, of points and tags beyond the first that
- * is too many, and of fields that come again nothing is made. Undefined when the body is not an object.
+ * Passes a whole body once, in steps, and makes objects of what matters only when it is asked for: of unknown fields, of points and tags beyond the
+ * first that is too many, and of fields that come again nothing is made. Undefined when the body is not an object.
  *
  * @param bytes valid UTF-8, nested at most 64 deep.
  * @throws TelemetryError `invalid_json`.
  */
-export function sentBody(bytes: Buffer): SentBody | undefined {
+export function* sentBody(bytes: Buffer): Generator<void, SentBody | undefined> {
   const json = new JsonPasser(bytes);
   let body: SentBody | undefined;
-  if (json.peek() === openBrace) body = new PassedBody(json);
-  else json.value();
+  if (json.peek() === openBrace) body = yield* bodyAt(json);
+  else if (!json.scalar()) yield* json.nested(0);
   if (json.peek() !== undefined) throw notJson();
   return body;
 }
 
-class PassedBody implements SentBody {
-  /** Where each point begins. */
-  #starts: readonly number[] | undefined;
-  readonly #sourceId: Span | undefined;
-
-  constructor(private readonly json: JsonPasser) {
-    let sourceId: Span | undefined;
-    passFields(json, (start, end) => {
-      const name = fieldAt(json.bytes, start, end, bodyFields);
-      if (name === 0) this.#starts = passItems(json);
-      else if (name === 1) sourceId = passed(json);
-      else json.value();
-    });
-    this.#sourceId = sourceId;
-  }
-
-  get sourceId(): unknown {
-    return valueAt(this.json.bytes, this.#sourceId);
-  }
-
-  get points(): number | undefined {
-    return this.#starts?.length;
-  }
-
-  point(place: number): unknown {
-    const { json } = this;
-    json.at = this.#starts![place]!;
-    if (json.peek() !== openBrace) return valueAt(json.bytes, passed(json));
-    const spans: (Span | undefined)[] = [];
-    passFields(json, (start, end) => {
-      const name = fieldAt(json.bytes, start, end, pointFields);
-      if (name < 0) json.value();
-      // Of equal keys the last wins.
-      else spans[name] = passed(json);
-    });
-    const [metric, value, timestamp, tags, kind, source_id] = spans;
-    const of = (span: Span | undefined): unknown => valueAt(json.bytes, span);
-    return { metric: of(metric), value, timestamp: of(timestamp), tags: tagsAt(json, tags), class: of(kind), source_id: of(source_id) };
-  }
-}
-
-/** Passes an object. @param field passes the value of the key whose quotes stand at [start, end). */
-function passFields(json: JsonPasser, field: (start: number, end: number) => void): void {
-  json.expect(openBrace);
-  if (json.passedIf(closeBrace)) return;
-  do {
+function* bodyAt(json: JsonPasser): Generator<void, SentBody> {
+  let starts: readonly number[] | undefined;
+  let sourceId: Span | undefined;
+  for (let more = json.begins(closeBrace); more; more = json.goesOn(closeBrace)) {
+    const name = fieldAt(json, bodyFields);
     json.peek();
     const start = json.at;
-    json.string();
-    const end = json.at;
-    json.expect(colon);
-    field(start, end);
-  } while (json.goesOn(closeBrace));
+    if (name === 0 && json.bytes[start] === openBracket) starts = yield* itemsAt(json);
+    else {
+      if (!json.scalar()) yield* json.nested(1);
+      if (name === 0) starts = undefined;
+      else if (name === 1) sourceId = [start, json.at];
+    }
+    if (json.isDue) yield;
+  }
+  return {
+    sourceId: valueAt(json.bytes, sourceId),
+    points: starts?.length,
+    *point(place) {
+      json.goTo(starts![place]!);
+      const point = yield* sentPoint(json);
+      if (json.isDue) yield;
+      return point;
+    },
+  };
 }
 
-/** Passes an array, and tells where its items begin: one more than there may be points is enough. Undefined for any other value. */
-function passItems(json: JsonPasser): number[] | undefined {
-  if (json.peek() !== openBracket) {
-    json.value();
-    return undefined;
-  }
+/** Passes an array, and tells where its items begin: one more than there may be points is enough. */
+function* itemsAt(json: JsonPasser): Generator<void, number[]> {
   const starts: number[] = [];
-  json.expect(openBracket);
-  if (json.passedIf(closeBracket)) return starts;
-  do {
+  for (let more = json.begins(closeBracket); more; more = json.goesOn(closeBracket)) {
     json.peek();
     if (starts.length <= maxPoints) starts.push(json.at);
-    json.value();
-  } while (json.goesOn(closeBracket));
+    if (!json.scalar()) yield* json.nested(2);
+    if (json.isDue) yield;
+  }
   return starts;
 }
 
-function passed(json: JsonPasser): Span {
-  json.peek();
-  const start = json.at;
-  json.value();
-  return [start, json.at];
+/**
+ * Passes a point, in steps. Returns its fields that mean something; a value that is not an object for a point that is none. In place of `value` stands
+ * its span, because an event keeps the text of its value and `JSON.parse` does not tell it. Objects and arrays where none is valid are empty.
+ *
+ * @throws TelemetryError `invalid_json`.
+ */
+export function* sentPoint(json: JsonPasser): Generator<void, unknown> {
+  const { bytes } = json;
+  if (json.peek() !== openBrace) {
+    const start = json.at;
+    if (!json.scalar()) yield* json.nested(2);
+    return valueAt(bytes, [start, json.at]);
+  }
+  const spans: (Span | undefined)[] = [];
+  for (let more = json.begins(closeBrace); more; more = json.goesOn(closeBrace)) {
+    const name = fieldAt(json, pointFields);
+    json.peek();
+    const start = json.at;
+    if (!json.scalar()) yield* json.nested(3);
+    // Of equal keys the last wins.
+    if (name >= 0) spans[name] = [start, json.at];
+    if (json.isDue) yield;
+  }
+  const end = json.at;
+  const [metric, value, timestamp, tags, kind, source_id] = spans;
+  const point = {
+    metric: valueAt(bytes, metric),
+    value,
+    timestamp: valueAt(bytes, timestamp),
+    tags: yield* tagsAt(json, tags),
+    class: valueAt(bytes, kind),
+    source_id: valueAt(bytes, source_id),
+  };
+  json.goTo(end);
+  return point;
 }
 
-/** The position of a key among names, -1 when it is none of them. */
-function fieldAt(bytes: Buffer, start: number, end: number, among: readonly Buffer[]): number {
-  const size = end - start;
+/** Passes a key, and tells its position among names, -1 when it is none of them. */
+function fieldAt(json: JsonPasser, among: readonly Buffer[]): number {
+  const { bytes } = json;
+  json.peek();
+  const start = json.at;
+  json.string();
+  const size = json.at - start;
+  json.expect(colon);
   for (let at = 0; at < among.length; at++) {
     const name = among[at]!;
     if (name.length === size - 2 && isAt(bytes, start + 1, name)) return at;
   }
-  if (size < minEscapedBytes || size > maxEscapedBytes || !hasEscape(bytes, start, end)) return -1;
-  const name = Buffer.from(textAt(bytes, start, end));
+  if (size < minEscapedBytes || size > maxEscapedBytes || !hasEscape(bytes, start, start + size)) return -1;
+  const name = Buffer.from(textAt(bytes, start, start + size));
   return among.findIndex((one) => one.equals(name));
 }
 
@@ -161,26 +160,38 @@ function valueAt(bytes: Buffer, span: Span | undefined): unknown {
 }
 
 /** The tags; of too many one more than there may be. */
-function tagsAt(json: JsonPasser, span: Span | undefined): unknown {
-  if (!span || json.bytes[span[0]] !== openBrace) return valueAt(json.bytes, span);
-  if (span[1] - span[0] <= maxSmallBytes) return JSON.parse(json.bytes.toString('utf8', ...span));
+function* tagsAt(json: JsonPasser, span: Span | undefined): Generator<void, unknown> {
+  const { bytes } = json;
+  if (!span || bytes[span[0]] !== openBrace) return valueAt(bytes, span);
+  if (span[1] - span[0] <= maxSmallBytes) return JSON.parse(bytes.toString('utf8', ...span));
   const keys: (readonly [key: string, quoted: Uint8Array])[] = [];
   const values = new Map<string, Span>();
-  json.at = span[0];
-  passFields(json, (start, end) => {
-    if (values.size > maxTags) return json.value();
-    let key: string | undefined;
-    for (let at = 0; at < keys.length && key === undefined; at++) {
-      const [text, quoted] = keys[at]!;
-      if (quoted.length === end - start && isAt(json.bytes, start, quoted)) key = text;
-    }
-    if (key === undefined) {
-      key = textAt(json.bytes, start, end);
-      if (keys.length < 2 * maxTags) keys.push([key, json.bytes.subarray(start, end)]);
-    }
-    values.set(key, passed(json));
-  });
+  json.goTo(span[0]);
+  for (let more = json.begins(closeBrace); more && values.size <= maxTags; more = json.goesOn(closeBrace)) {
+    json.peek();
+    const key = keyAt(json, keys);
+    const start = json.at;
+    if (!json.scalar()) yield* json.nested(4);
+    values.set(key, [start, json.at]);
+    if (json.isDue) yield;
+  }
   const tags = Object.create(null) as Record<string, unknown>;
-  for (const [key, value] of values) tags[key] = valueAt(json.bytes, value);
+  for (const [key, value] of values) tags[key] = valueAt(bytes, value);
   return tags;
+}
+
+/** Passes a key. @param known keys that came before, the first few, because to parse a string takes longer than to compare it. */
+function keyAt(json: JsonPasser, known: (readonly [key: string, quoted: Uint8Array])[]): string {
+  const { bytes } = json;
+  const start = json.at;
+  json.string();
+  const end = json.at;
+  json.expect(colon);
+  for (let at = 0; at < known.length; at++) {
+    const [key, quoted] = known[at]!;
+    if (quoted.length === end - start && isAt(bytes, start, quoted)) return key;
+  }
+  const key = textAt(bytes, start, end);
+  if (known.length < 2 * maxTags) known.push([key, bytes.subarray(start, end)]);
+  return key;
 }

@@ -1,0 +1,284 @@
+import type { Accepted, IngestContext } from './accepted.js';
+import { BodyTags, pointDepth } from './body-tags.js';
+import { TelemetryError } from './errors.js';
+import { EventCollector } from './event-collector.js';
+import { storedValue } from './event-value.js';
+import { PointReader } from './ingest-body.js';
+import { closeBrace, closeBracket, colon, openBrace, openBracket, quote } from './json-bytes.js';
+import { JsonCursor, maxValueBytes, unusual } from './json-cursor.js';
+import { JsonPasser } from './json-passer.js';
+import { field, type Name } from './name-table.js';
+import { isSourceId } from './names.js';
+import { maxPoints, type PointCollector } from './point-collector.js';
+import { sentPoint } from './sent-body.js';
+import { maxTimestampMs, pointTimeMs } from './timestamp.js';
+
+const bodyDepth = 1;
+/** The body's source may stand behind its points: it is looked for in so many last bytes. */
+const tailBytes = 600;
+
+/** Objects with more fields go to the slow parser, which skips what it does not need. */
+const maxFields = 64;
+
+/**
+ * How much is read in one step. A plain point counts one, so that a body of plain points is one step; tags, runs and values count as many times
+ * more as they cost.
+ */
+const stepWork = 16_384;
+const runWork = 8;
+const unusualWork = 32;
+const bytesOfWork = 32;
+
+/** Reads a body of the usual shapes in one pass. A point of another shape is read the slow way, and the pass goes on behind it. */
+export class BodyScanner {
+  readonly #events = new EventCollector();
+  readonly #tags = new BodyTags();
+  readonly #named = new Set<string>();
+  #lastKey: Name | undefined;
+  #lastName: Name | undefined;
+  /** The body's own source, read or guessed. A wrong guess falls back to the slow parser. */
+  #bodySource = '';
+  #isBodySourceRead = false;
+  /** Points read; negative until the array begins. */
+  #count = -1;
+  /** Done in this step. */
+  #work = 0;
+  /** Steps that ended before the last point. */
+  #steps = 0;
+
+  // The point that is being read.
+  #metric: Name | undefined;
+  #sourceId = '';
+  #timestampMs = 0;
+  #tagNumber = 0;
+  #isEvent = false;
+  #isNumber = false;
+  #number = 0;
+  #valueStart = 0;
+  #valueEnd = 0;
+
+  constructor(
+    private readonly json: JsonCursor,
+    private readonly context: IngestContext,
+    private readonly scan: number,
+    private readonly points: PointCollector,
+  ) {}
+
+  *body(): Generator<void, Accepted> {
+    this.json.expect(openBrace);
+    let fields = 0;
+    do {
+      if (++fields > maxFields) throw unusual;
+      const key = this.#field();
+      if (key === field.source_id) this.#readBodySource();
+      else if (key === field.points) yield* this.#readPoints();
+      else this.json.pass(bodyDepth);
+    } while (this.json.goesOn(closeBrace));
+    if (this.#steps > 0) yield;
+    const isWhole = this.json.peek() === undefined && this.#count >= 0;
+    if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
+    const { orgId, receivedMs } = this.context;
+    return {
+      points: this.points.batches(orgId, receivedMs),
+      events: this.#events.batches(orgId, receivedMs),
+      count: this.#count,
+      sourceId: this.#named.size === 1 ? [...this.#named][0] : undefined,
+    };
+  }
+
+  #readBodySource(): void {
+    const sourceId = this.json.shortText();
+    if (!isSourceId(sourceId)) throw unusual;
+    this.#named.add(sourceId);
+    if (this.#bodySource !== '' && this.#bodySource !== sourceId) throw unusual;
+    this.#bodySource = sourceId;
+    this.#isBodySourceRead = true;
+  }
+
+  *#readPoints(): Generator<void> {
+    if (this.#count >= 0) throw unusual;
+    this.#count = 0;
+    this.json.expect(openBracket);
+    if (this.json.peek() === closeBracket) {
+      this.json.at++;
+      return;
+    }
+    do {
+      const start = this.json.at;
+      if (!this.#isRead()) yield* this.#readUnusual(start);
+      if (++this.#work < stepWork) continue;
+      this.#work = 0;
+      this.#steps++;
+      yield;
+    } while (this.json.goesOn(closeBracket));
+  }
+
+  /** Reads the point that stands here; false when its shape is unusual. */
+  #isRead(): boolean {
+    if (this.#count === maxPoints) throw unusual;
+    try {
+      this.#readPoint();
+    } catch (error) {
+      if (error !== unusual) throw error;
+      return false;
+    }
+    this.#count++;
+    return true;
+  }
+
+  *#readUnusual(start: number): Generator<void> {
+    const json = new JsonPasser(this.json.bytes);
+    json.goTo(start);
+    try {
+      const point = (yield* sentPoint(json)) as { readonly source_id?: unknown } | null;
+      const bodySource = point?.source_id ? '' : this.#bodySource || this.#guessBodySource();
+      const reader = new PointReader(json.bytes, this.context.receivedMs, this.points, this.#events, this.#named);
+      reader.read(point, this.#count, bodySource);
+      if (reader.flaws.any) throw unusual;
+    } catch (error) {
+      // The errors of a body are told by the slow parser, which reads all of it.
+      throw error instanceof TelemetryError ? unusual : error;
+    }
+    this.#work += unusualWork + (json.at - start) / bytesOfWork;
+    this.json.at = json.at;
+    this.#count++;
+  }
+
+  #readPoint(): void {
+    this.#metric = undefined;
+    this.#sourceId = '';
+    this.#timestampMs = this.context.receivedMs;
+    this.#tagNumber = 0;
+    this.#isEvent = false;
+    this.#valueEnd = 0;
+    this.json.expect(openBrace);
+    let [seen, fields] = [0, 0];
+    do {
+      if (++fields > maxFields) throw unusual;
+      const key = this.#field();
+      if (seen & key) throw unusual;
+      seen |= key;
+      this.#readPointField(key);
+    } while (this.json.goesOn(closeBrace));
+    this.#finishPoint();
+  }
+
+  #readPointField(key: number): void {
+    switch (key) {
+      case field.metric:
+        this.#metric = this.#name();
+        break;
+      case field.value:
+        this.#readValue();
+        break;
+      case field.timestamp:
+        if (!this.json.passedNull()) this.#readTimestamp();
+        break;
+      case field.tags:
+        if (!this.json.passedNull()) this.#readTags();
+        break;
+      case field.class:
+        if (!this.json.passedNull()) this.#readClass();
+        break;
+      case field.source_id:
+        if (!this.json.passedNull()) this.#sourceId = this.#readSource();
+        break;
+      default:
+        this.json.pass(pointDepth);
+    }
+  }
+
+  #readTags(): void {
+    const { at } = this.json;
+    const { size } = this.#tags;
+    this.#tagNumber = this.#tags.read(this.json);
+    if (this.#tags.size > size) this.#work += (this.json.at - at) / bytesOfWork;
+  }
+
+  #readValue(): void {
+    this.#isNumber = this.json.atNumber();
+    this.#valueStart = this.json.at;
+    if (this.#isNumber) this.#number = this.json.number();
+    // Whether a string is one shows when it is kept.
+    else if (this.json.bytes[this.#valueStart] === quote) this.json.skip(pointDepth);
+    else this.json.pass(pointDepth);
+    this.#valueEnd = this.json.at;
+    if (!this.#isNumber) this.#work += (this.#valueEnd - this.#valueStart) / bytesOfWork;
+  }
+
+  #readTimestamp(): void {
+    this.#timestampMs = pointTimeMs(this.json.number(), this.context.receivedMs);
+    if (this.#timestampMs > maxTimestampMs) throw unusual;
+  }
+
+  #readClass(): void {
+    const { text } = this.#name();
+    this.#isEvent = text === 'event';
+    if (!this.#isEvent && text !== 'metric') throw unusual;
+  }
+
+  #readSource(): string {
+    const name = this.#name();
+    if (!name.isSourceId) throw unusual;
+    return name.text;
+  }
+
+  #finishPoint(): void {
+    const metric = this.#metric;
+    if (!metric?.isMetric || this.#valueEnd === 0) throw unusual;
+    if (this.#sourceId === '') this.#sourceId = this.#bodySource || this.#guessBodySource();
+    else this.#named.add(this.#sourceId);
+    if (this.#isEvent) this.#addEvent(metric.text);
+    else if (this.#isNumber) this.points.add(this.#runOf(metric), this.#timestampMs, this.#number);
+    else throw unusual;
+  }
+
+  #runOf(metric: Name): number {
+    const tags = this.#tagNumber;
+    if (metric.scan === this.scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
+    this.#work += runWork;
+    metric.run = this.points.run(this.#sourceId, metric.text, this.#tags.at(tags));
+    metric.scan = this.scan;
+    metric.tags = tags;
+    metric.sourceId = this.#sourceId;
+    return metric.run;
+  }
+
+  #addEvent(metric: string): void {
+    if (this.#valueEnd - this.#valueStart > maxValueBytes) throw unusual;
+    const stored = this.#storedValue();
+    if (typeof stored === 'string') throw unusual;
+    const tags = this.#tags.at(this.#tagNumber);
+    this.#work += runWork;
+    this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });
+  }
+
+  #storedValue(): ReturnType<typeof storedValue> {
+    try {
+      return storedValue(this.json.bytes, this.#valueStart, this.#valueEnd);
+    } catch {
+      throw unusual;
+    }
+  }
+
+  /** Some libraries write the body's source behind its points. */
+  #guessBodySource(): string {
+    const { json } = this;
+    const tail = json.text(Math.max(json.at, json.bytes.length - tailBytes), json.bytes.length);
+    const guess = /"source_id"\s*:\s*"([^"\\]+)"[^"]*$/.exec(tail)?.[1];
+    if (guess === undefined) throw unusual;
+    this.#bodySource = guess;
+    return guess;
+  }
+
+  #field(): number {
+    this.#lastKey = this.json.name(this.#lastKey);
+    this.json.expect(colon);
+    return this.#lastKey.field;
+  }
+
+  #name(): Name {
+    this.#lastName = this.json.name(this.#lastName);
+    return this.#lastName;
+  }
+}
