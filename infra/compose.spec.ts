@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { awayAnswer, entryOf, maxWebSockets, readConfig, roleOf, roles, routes, settings } from '#runtime';
+import { awayAnswer, entryOf, maxWebSockets, readConfig, roleOf, roles, routes, settings, type Setting } from '#runtime';
 import { asEnvironment, images, kafkaSettings, questDbSettings } from './servers/index.js';
 import { nginxConf } from './proxy/nginx-conf.js';
 import { written } from './roles/written.js';
@@ -34,7 +34,8 @@ const environment = (service: Service): Record<string, string> =>
   Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, String(value)]));
 /** What the command line reads beside the settings. */
 const ofTheCommand = ['HEADWATER_URL'];
-const known = [...Object.values(settings).map(({ variable }) => variable), ...ofTheCommand];
+const all: readonly Setting<unknown>[] = Object.values(settings);
+const known = [...all.flatMap(({ variable, mayBeFile }) => (mayBeFile ? [variable, `${variable}_FILE`] : [variable])), ...ofTheCommand];
 
 describe('infra/compose.yaml', () => {
   it('has a service for each role, named as the role, that runs its entry file', () => {

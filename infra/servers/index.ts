@@ -6,6 +6,7 @@ import { artifact as registry } from './registry.js';
 export { freePorts, isFree } from './free-ports.js';
 export { endWithUs, JavaServer, smallHeap } from './java-server.js';
 export { asEnvironment, kafkaSettings, startKafka, type KafkaOptions, type KafkaServers } from './kafka.js';
+export type { KafkaSecurity } from './kafka-security.js';
 export { questDbSettings, startQuestDb, type QuestDbOptions, type QuestDbServer } from './questdb.js';
 export { startRegistry, type RegistryServer } from './registry.js';
 

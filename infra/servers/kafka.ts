@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { freePorts } from './free-ports.js';
 import { JavaServer, smallHeap } from './java-server.js';
 import { livePeers } from './kafka-peers.js';
+import { scramUser, secured, type KafkaSecurity } from './kafka-security.js';
 import { fetched, java } from './maven.js';
 
 const run = promisify(execFile);
@@ -34,6 +35,8 @@ export interface KafkaOptions {
   readonly ports?: readonly number[];
   /** Ports that clients are told instead, as when something stands between; the brokers go to each other directly. */
   readonly advertised?: readonly number[];
+  /** For clients; in plain text and unasked when left out. Brokers talk in plain text among themselves. */
+  readonly security?: KafkaSecurity | undefined;
 }
 
 export interface KafkaServers {
@@ -50,16 +53,17 @@ interface Node {
   readonly advertised: number;
   readonly brokerPort: number;
   readonly controllerPort: number;
+  readonly security: KafkaSecurity | undefined;
 }
 
 /** Kafka in KRaft mode on 127.0.0.1, each broker a controller too. Resolves when all of them serve. */
-export async function startKafka({ folder, brokers, ports, advertised }: KafkaOptions): Promise<KafkaServers> {
+export async function startKafka({ folder, brokers, ports, advertised, security }: KafkaOptions): Promise<KafkaServers> {
   const jars = await fetched(artifact);
   const free = await freePorts(3 * brokers);
   const nodes = Array.from({ length: brokers }, (_, n) => {
     const port = ports?.[n] ?? free[n]!;
     const [brokerPort, controllerPort] = [free[brokers + n]!, free[2 * brokers + n]!];
-    return { id: n + 1, port, advertised: advertised?.[n] ?? port, brokerPort, controllerPort };
+    return { id: n + 1, port, advertised: advertised?.[n] ?? port, brokerPort, controllerPort, security };
   });
   const started = await Promise.allSettled(
     nodes.map((node) => startBroker(join(jars, '*'), join(folder, `broker-${node.id}`), node, nodes)),
@@ -79,27 +83,27 @@ async function startBroker(classPath: string, folder: string, node: Node, all: r
   const file = join(folder, 'server.properties');
   writeFileSync(file, properties(folder, node, all));
   if (!existsSync(join(folder, 'log', 'meta.properties'))) {
-    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file];
+    const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', file, ...(node.security ? scramUser(node.security) : [])];
     await run(await java(), [...smallest, '-cp', classPath, ...format], { cwd: folder });
   }
   return JavaServer.start({
     name: `Kafka broker ${node.id}`,
     args: [...smallest, '-cp', classPath, 'kafka.Kafka', file],
     folder,
-    serves: async () => (await livePeers(node.port)).includes(node.id),
+    serves: async () => (await livePeers(node.brokerPort)).includes(node.id),
   });
 }
 
-function properties(folder: string, { id, port, advertised, brokerPort, controllerPort }: Node, all: readonly Node[]): string {
+function properties(folder: string, { id, port, advertised, brokerPort, controllerPort, security }: Node, all: readonly Node[]): string {
   const lines: Record<string, string | number> = {
     ...kafkaSettings,
     'process.roles': 'broker,controller',
     'node.id': id,
     'controller.quorum.voters': all.map((node) => `${node.id}@127.0.0.1:${node.controllerPort}`).join(','),
-    listeners: `PLAINTEXT://127.0.0.1:${port},BROKER://127.0.0.1:${brokerPort},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${advertised},BROKER://127.0.0.1:${brokerPort}`,
+    listeners: `CLIENT://127.0.0.1:${port},BROKER://127.0.0.1:${brokerPort},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': `CLIENT://127.0.0.1:${advertised},BROKER://127.0.0.1:${brokerPort}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,BROKER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+    'listener.security.protocol.map': `CONTROLLER:PLAINTEXT,BROKER:PLAINTEXT,CLIENT:${security ? 'SASL_SSL' : 'PLAINTEXT'}`,
     'inter.broker.listener.name': 'BROKER',
     'log.dirs': join(folder, 'log'),
     'offsets.topic.replication.factor': all.length,
@@ -118,6 +122,7 @@ function properties(folder: string, { id, port, advertised, brokerPort, controll
     'log.cleaner.dedupe.buffer.size': 33554432,
     // Tests wait for a tombstone to be compacted away.
     'log.cleaner.backoff.ms': 1000,
+    ...(security && secured(folder, security)),
   };
   return Object.entries(lines)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
-import { answered, logUnavailable, reasonOf } from './trouble.js';
+import { answered, isRefusal, logUnavailable, reasonOf } from './trouble.js';
 
 /** Where a partition begins, and the offset of its next record. */
 export interface Extent {
@@ -20,6 +20,8 @@ interface Connected {
 }
 
 const defaultPatienceMs = 15_000;
+/** With brokers that refuse us: another of them may not, but whoever waits shall soon be told why. */
+const refusedMs = 2_000;
 const answerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, max: 1_000 };
@@ -33,13 +35,14 @@ export class Asker {
 
   /** Rejects `log_unavailable` when there is no answer for that long. A question may be asked more than once. */
   async ask<T>(question: (admin: Admin) => Promise<T>, patienceMs = defaultPatienceMs): Promise<T> {
-    const deadline = performance.now() + patienceMs;
+    const beganMs = performance.now();
     for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
         return await this.#askOnce(question);
       } catch (cause) {
         // Another broker may answer where one is frozen, and metadata may be stale for a moment after a leader change.
-        if (this.#closed || performance.now() + ms > deadline) throw logUnavailable(`Kafka does not answer: ${reasonOf(cause)}.`, cause);
+        const [lastsMs, what] = isRefusal(cause) ? [refusedMs, 'cannot be used'] : [patienceMs, 'does not answer'];
+        if (this.#closed || performance.now() + ms > beganMs + lastsMs) throw logUnavailable(`Kafka ${what}: ${reasonOf(cause)}.`, cause);
         await setTimeout(ms);
       }
     }

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { ISocketFactory, Kafka, KafkaConfig } from 'kafkajs';
+import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
+import { onceOpen, openSocket, resetSocket, type TlsOptions } from '#sockets';
 import { lz4Decompress, snappyDecompress } from './compression.js';
 import { kafkajs } from './kafkajs.js';
 
@@ -10,8 +11,20 @@ export interface KafkaAddress {
   readonly brokers: readonly string[];
   /** Stands before the name of every topic, group and subject, so that several installations can share one Kafka. */
   readonly prefix?: string;
-  readonly sasl?: KafkaConfig['sasl'];
+  /** Plain TCP when left out. */
+  readonly tls?: TlsOptions;
+  /** Nobody asks who we are when left out. */
+  readonly sasl?: Sasl;
 }
+
+/** Who we are, and how brokers make sure of it. */
+export interface Sasl {
+  readonly mechanism: SaslMechanism;
+  readonly username: string;
+  readonly password: string;
+}
+
+export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
 /** A Kafka client with connections of its own. */
 export interface Client {
@@ -31,16 +44,15 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
 });
 
-const keepAliveMs = 60_000;
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
 /** @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client. */
-export function newClient({ brokers, sasl }: KafkaAddress, retries = 12): Client {
-  const line = new Line();
+export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12): Client {
+  const line = new Line(tls);
   const kafka = new kafkajs.Kafka({
     clientId: 'headwater',
     brokers: shuffled(brokers),
-    ...(sasl && { sasl }),
+    ...(sasl && { sasl: saslOf(sasl) }),
     socketFactory: line.open,
     connectionTimeout: 3_000,
     authenticationTimeout: 5_000,
@@ -51,6 +63,12 @@ export function newClient({ brokers, sasl }: KafkaAddress, retries = 12): Client
   });
   return { kafka, cut: () => line.cut() };
 }
+
+/** A copy: kafkajs keeps in it what it has made of it. */
+const saslOf = ({ mechanism, ...login }: Sasl): SASLOptions => ({
+  ...login,
+  mechanism: mechanism.toLowerCase() as Lowercase<SaslMechanism>,
+});
 
 /** kafkajs asks the first broker of the list first, which may be the one that has frozen. */
 function shuffled(brokers: readonly string[]): string[] {
@@ -65,9 +83,11 @@ export class Line {
   readonly #sockets = new Set<Socket>();
   #isCut = false;
 
+  constructor(private readonly tls?: TlsOptions) {}
+
   readonly open: ISocketFactory = ({ host, port, onConnect }) => {
-    const socket = connect({ host, port }, onConnect);
-    socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
+    const socket = openSocket({ host, port, tls: this.tls });
+    onceOpen(socket, onConnect);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     if (this.#isCut) cut(socket);
@@ -80,19 +100,5 @@ export class Line {
   }
 }
 
-function cut(socket: Socket): void {
-  const error = new Error('the line is cut');
-  if (socket.connecting) socket.destroy(error);
-  // Node cannot reset a socket that is just ending, and would never close it; the end takes only a moment.
-  else if (isEnding(socket)) socket.once('finish', () => cut(socket));
-  else {
-    // After an ordinary end the kernel would go on sending what is in its buffers, for minutes where the network is away.
-    socket.resetAndDestroy();
-    // kafkajs does not hear of a reset and would wait for answers.
-    socket.emit('error', error);
-  }
-}
-
-/** Whether the kernel has everything but the end of the stream. */
-const isEnding = ({ writableEnded, writableFinished, writableLength }: Socket): boolean =>
-  writableEnded && !writableFinished && writableLength === 0;
+/** kafkajs does not hear of a reset and would wait for answers. */
+const cut = (socket: Socket): void => resetSocket(socket, new Error('the line is cut'));

@@ -1,20 +1,35 @@
 import { setTimeout } from 'node:timers/promises';
 import { TelemetryError } from '#model';
+import { isTlsError } from '#sockets';
 
 /** What went wrong: our own words, else the innermost of the errors that kafkajs and Node wrap in each other. */
 export function reasonOf(error: unknown): string {
   const errors = chain(error);
   const ours = errors.find((it) => it instanceof TelemetryError);
-  const innermost = (ours ?? errors.at(-1)) as { readonly message?: string; readonly code?: string } | undefined;
-  return (innermost?.message || innermost?.code) ?? String(error);
+  const innermost = (ours ?? errors.at(-1)) as { readonly message?: string; readonly code?: string; readonly broker?: string } | undefined;
+  if (isLogin(innermost)) return `${innermost.message}: check HEADWATER_KAFKA_SASL, HEADWATER_KAFKA_USERNAME and HEADWATER_KAFKA_PASSWORD`;
+  // As a broker does that wants TLS or a password from one who comes without.
+  if (nameOf(innermost) === 'KafkaJSConnectionClosedError')
+    return `${innermost?.broker} closes our connections: if it always does, check HEADWATER_KAFKA_TLS and HEADWATER_KAFKA_SASL`;
+  return (innermost?.message?.replace(/^Connection error: /, '') || innermost?.code) ?? String(error);
 }
+
+/** Whether a broker refuses our name and password, or one side refuses the certificate of the other: trying again helps only once somebody has mended it. */
+export const isRefusal = (error: unknown): boolean => chain(error).some((it) => isLogin(it) || isTlsError(it));
+
+const isLogin = (error: unknown): error is Error =>
+  nameOf(error) === 'KafkaJSSASLAuthenticationError' || kafkaType(error) === 'UNSUPPORTED_SASL_MECHANISM';
+
+const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);
 
 /** Kafka's name for what went wrong, such as `MESSAGE_TOO_LARGE`; undefined when it is not an answer of a broker. */
 export function kafkaErrorOf(error: unknown): string | undefined {
   return chain(error)
-    .map((it) => (it as { readonly type?: string } | undefined)?.type)
+    .map(kafkaType)
     .find((type) => type !== undefined);
 }
+
+const kafkaType = (error: unknown): string | undefined => (error as { readonly type?: string } | undefined)?.type;
 
 function chain(error: unknown): readonly unknown[] {
   const errors = [error];

@@ -1,5 +1,8 @@
-import { Sender } from '@questdb/nodejs-client';
+import type { Agent } from 'node:http';
+import { Sender, SenderOptions } from '@questdb/nodejs-client';
 import { oneAtATime } from '#model';
+import { agentFor } from '#sockets';
+import { credentialsRefused, type HttpAccess } from './access.js';
 import { type Delivery, NotAccepted, Refused, RefusedRow } from './delivery.js';
 import { type Series, symbolsText } from './series-names.js';
 
@@ -8,13 +11,16 @@ const maxRows = 10_000;
 
 /** QuestDB's own client, for tables that get few rows. */
 export class Client {
-  readonly #settings: string;
+  readonly #agent: Agent;
   #sender: Promise<Sender> | undefined;
   readonly #inTurn = oneAtATime();
 
   /** @param url base address of the server. */
-  constructor(url: string) {
-    this.#settings = `http::addr=${new URL(url).host};stdlib_http=on;auto_flush=off;protocol_version=2;retry_timeout=0;request_timeout=10000`;
+  constructor(
+    private readonly url: string,
+    private readonly access: HttpAccess = {},
+  ) {
+    this.#agent = agentFor(url, access.tls, { keepAlive: true });
   }
 
   /**
@@ -26,7 +32,7 @@ export class Client {
   }
 
   async #send(build: (sender: Sender) => Promise<void>, permit: () => void): Promise<void> {
-    const sender = await (this.#sender ??= Sender.fromConfig(this.#settings));
+    const sender = await (this.#sender ??= this.#open());
     try {
       // A flush that failed before has emptied the buffer, a build that failed has not.
       sender.reset();
@@ -44,12 +50,25 @@ export class Client {
     const sender = await this.#sender?.catch(() => undefined);
     this.#sender = undefined;
     await sender?.close();
+    this.#agent.destroy();
+  }
+
+  async #open(): Promise<Sender> {
+    const { username, password, token } = this.access;
+    const { protocol, hostname, port } = new URL(this.url);
+    const [scheme, usualPort] = protocol === 'https:' ? (['https', 443] as const) : (['http', 80] as const);
+    const settings = `${scheme}::addr=${hostname}:${port || usualPort};stdlib_http=on;auto_flush=off;protocol_version=2;retry_timeout=0;request_timeout=10000`;
+    const options = await SenderOptions.fromConfig(settings, { agent: this.#agent });
+    // Not in the text: there a semicolon in a password would end it.
+    return new Sender(Object.assign(options, { username, password, token }));
   }
 }
 
 /** The client's error has the status of the answer in its text, and nothing of the answer's body. */
 function failureOf(cause: Error): NotAccepted {
-  return /statusCode=400\b/.test(cause.message)
+  const status = Number(/statusCode=(\d+)/.exec(cause.message)?.[1]);
+  if (status === 401 || status === 403) return new NotAccepted('none', credentialsRefused(status), { cause });
+  return status === 400
     ? new Refused(undefined, 'QuestDB answers 400: a row does not fit its table', { cause })
     : new NotAccepted('unknown', `QuestDB's client failed: ${cause.message}`, { cause });
 }

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { forever } from '#model';
+import { Authority } from '#testing';
 import { HttpSink } from './http-sink.js';
 
 const small = Buffer.from('t,a=b value=1 1\n');
@@ -13,21 +15,31 @@ const large = Buffer.alloc(32 << 20);
 type Behaviour = (socket: Socket) => void;
 const accepts: Behaviour = (socket) => void socket.write('HTTP/1.1 204 No Content\r\n\r\n');
 const refuses: Behaviour = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\ncontent-length: 3\r\n\r\nno!');
+/** The TCP connection under one with TLS: only that can be reset. */
+const underneath = new WeakMap<Socket, Socket>();
+const reset = (socket: Socket): unknown => (underneath.get(socket) ?? socket).resetAndDestroy();
 const refusesAndResets: Behaviour = (socket) => {
-  socket.write('HTTP/1.1 400 Bad Request\r\ncontent-length: 3\r\n\r\nno!', () => socket.resetAndDestroy());
+  socket.write('HTTP/1.1 400 Bad Request\r\ncontent-length: 3\r\n\r\nno!', () => reset(socket));
 };
 const resetsWithinItsText: Behaviour = (socket) => {
-  socket.write('HTTP/1.1 500 Oops\r\ncontent-length: 100\r\n\r\nno', () => socket.resetAndDestroy());
+  socket.write('HTTP/1.1 500 Oops\r\ncontent-length: 100\r\n\r\nno', () => reset(socket));
 };
-const resets: Behaviour = (socket) => void socket.resetAndDestroy();
+const resets: Behaviour = (socket) => void reset(socket);
 
-describe('A body that is sent over HTTP', () => {
+const authority = new Authority();
+
+describe.each([
+  ['A body that is sent over HTTP', false],
+  ['A body that is sent over HTTPS', true],
+])('%s', (_protocol, isTls) => {
   let behaviours: Behaviour[];
   let server: Server;
   let sink: HttpSink;
   const sockets = new Set<Socket>();
   beforeEach(async () => {
-    server = createServer((socket) => {
+    let newest: Socket;
+    const take = (socket: Socket): void => {
+      underneath.set(socket, newest);
       const behave = behaviours.shift()!;
       sockets.add(socket);
       socket.on('error', () => undefined);
@@ -35,10 +47,13 @@ describe('A body that is sent over HTTP', () => {
         socket.read();
         behave(socket);
       });
-    });
+    };
+    server = isTls ? createTlsServer(authority.certify(), take) : createServer(take);
+    server.prependListener('connection', (socket: Socket) => (newest = socket));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    sink = new HttpSink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const { port } = server.address() as AddressInfo;
+    sink = new HttpSink(`${isTls ? 'https' : 'http'}://127.0.0.1:${port}`, { tls: { ca: authority.cert } });
   });
   afterEach(async () => {
     sink.close();
@@ -70,7 +85,10 @@ describe('A body that is sent over HTTP', () => {
     const end = Promise.withResolvers<{ readonly code: string; readonly bytes: number }>();
     behaviours = [
       (socket) => {
-        socket.on('error', ({ code }: NodeJS.ErrnoException) => end.resolve({ code: code!, bytes: socket.bytesRead })).resume();
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => end.resolve({ code: code!, bytes: socket.bytesRead }));
+        socket.on('end', () => end.resolve({ code: 'an end', bytes: socket.bytesRead })).resume();
+        // With TLS the server of Node keeps the error of a reset to itself.
+        if (isTls) socket.on('close', () => end.resolve({ code: 'ECONNRESET', bytes: socket.bytesRead }));
         held = false;
       },
     ];
@@ -78,6 +96,50 @@ describe('A body that is sent over HTTP', () => {
     const { code, bytes } = await end.promise;
     expect(code).toBe('ECONNRESET');
     expect(bytes).toBeLessThan(most);
+  });
+});
+
+describe('Who we are', () => {
+  it.each([
+    ['a name and its password', { username: 'u', password: 'p:;w' }, `Basic ${Buffer.from('u:p:;w').toString('base64')}`],
+    ['a token', { token: 't0' }, 'Bearer t0'],
+  ])('is said with %s; when that is refused, nothing was written and the sentence says what to check', async (_, login, said) => {
+    const heard: string[] = [];
+    const server = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .once('data', (bytes: Buffer) => {
+          heard.push(bytes.toString());
+          socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno');
+        }),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const sink = new HttpSink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, login);
+    const refused = await sink.send(small, forever).catch((error: unknown) => error);
+    sink.close();
+    server.close();
+    expect(refused).toMatchObject({
+      outcome: 'none',
+      message: expect.stringMatching(/^QuestDB refuses us \(401\): check HEADWATER_QUESTDB_USERNAME/),
+    });
+    expect(heard[0]).toContain(`authorization: ${said}\r\n`);
+  });
+
+  it('is said to nobody whose certificate we do not trust, and nothing was written', async () => {
+    let bytes = 0;
+    const server = createTlsServer(new Authority().certify(), (socket) => void socket.on('data', (some: Buffer) => (bytes += some.length)));
+    server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const sink = new HttpSink(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, { tls: { ca: authority.cert }, token: 't0' });
+    const refused = await sink.send(small, forever).catch((error: unknown) => error);
+    sink.close();
+    server.close();
+    expect(refused).toMatchObject({
+      outcome: 'none',
+      message: expect.stringContaining('no trusted authority has signed the certificate of'),
+    });
+    expect(bytes).toBe(0);
   });
 });
 

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { during, type Lease, oneAtATime } from '#model';
+import { agentFor, authorizationOf, onceOpen, resetSocket } from '#sockets';
+import { credentialsRefused, type HttpAccess } from './access.js';
 import { NotAccepted, Refused, type LineSink } from './delivery.js';
 
 /** An answer that takes longer is reported to the operator. */
@@ -19,14 +21,17 @@ const pieceBytes = 1 << 17;
 /** Line protocol over HTTP, on one connection that is kept. */
 export class HttpSink implements LineSink {
   readonly #url: URL;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #agent: Agent;
+  readonly #login: ReturnType<typeof authorizationOf>;
   readonly #inTurn = oneAtATime();
   #sentMs: number | undefined;
   #closed = false;
 
   /** @param url base address of the server. */
-  constructor(url: string) {
+  constructor(url: string, access: HttpAccess = {}) {
     this.#url = new URL('/write?precision=ms', url);
+    this.#agent = agentFor(url, access.tls, { keepAlive: true, maxSockets: 1 });
+    this.#login = authorizationOf(access);
   }
 
   /** Whether an answer has been awaited for too long. */
@@ -56,7 +61,7 @@ export class HttpSink implements LineSink {
   }
 
   async #exchange(body: Uint8Array, goesOn: () => boolean): Promise<void> {
-    const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength };
+    const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength, ...this.#login };
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
     // A request may also fail after its answer has begun, of which the answer is told too.
     sending.on('error', () => undefined);
@@ -94,8 +99,7 @@ class Connection {
     };
     sending.once('socket', (socket) => {
       this.#socket = socket;
-      if (socket.connecting) socket.once('connect', connected);
-      else connected();
+      onceOpen(socket, connected);
     });
   }
 
@@ -106,9 +110,7 @@ class Connection {
 
   /** What waits to be delivered is thrown away, also by the kernel. */
   reset(): void {
-    // One that still connects would be reset only once it has.
-    if (this.#connected) this.#socket?.resetAndDestroy();
-    else this.#socket?.destroy();
+    if (this.#socket) resetSocket(this.#socket);
   }
 
   /** Resolves when nothing of the request is under way any more. */
@@ -135,6 +137,7 @@ function write(sending: ClientRequest, body: Uint8Array, goesOn: () => boolean, 
 
 /** An answer that blames the body is JSON that names a line, counted from 1. */
 function failureOf(status: number, said: string): NotAccepted {
+  if (status === 401 || status === 403) return new NotAccepted('none', credentialsRefused(status));
   const why = `QuestDB answers ${status}: ${said.slice(0, 500)}`;
   const line = status === 400 ? /"line"\s*:\s*(\d+)/.exec(said)?.[1] : undefined;
   return line === undefined ? new NotAccepted('none', why) : new Refused(Number(line) - 1, why);

@@ -1,4 +1,6 @@
+import type { TlsOptions } from '#sockets';
 import type { GenerationStore, SeriesStore, Stores } from '#stores';
+import type { HttpAccess } from './access.js';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
 import { Figures, Outage, type WritePath } from './delivery.js';
@@ -19,8 +21,12 @@ import { Visibility } from './visibility.js';
 export interface QuestDbOptions {
   /** Base address of line protocol over HTTP, like `http://127.0.0.1:9000`. */
   readonly httpUrl: string;
+  /** How to get in there. */
+  readonly http?: HttpAccess;
   /** Address of the PostgreSQL protocol with user and password, like `postgres://admin:quest@127.0.0.1:8812/qdb`. */
   readonly pgUrl: string;
+  /** What is trusted when that has an `sslmode` other than `disable`. */
+  readonly pgTls?: TlsOptions;
   /** Server time, Unix milliseconds. */
   readonly clock: () => number;
   /** How new tables are cut; by day by default. */
@@ -50,16 +56,16 @@ interface Generation extends Stores {
 const maxGenerations = 3;
 
 /** Opens no connection before the first question, so it works while the server is down. */
-export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commit = 'sync' }: QuestDbOptions): QuestDb {
-  const reading = new Sql(pgUrl, 16);
+export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning = 'DAY', commit = 'sync' }: QuestDbOptions): QuestDb {
+  const reading = new Sql(pgUrl, 16, pgTls);
   // Of two generations at work, with questions that may take a minute.
-  const writing = new Sql(pgUrl, 8);
-  const looking = new Sql(pgUrl, 2);
+  const writing = new Sql(pgUrl, 8, pgTls);
+  const looking = new Sql(pgUrl, 2, pgTls);
   const visibility = new Visibility(looking);
   const commits = new Commits(writing, commit);
   const figures = new Figures();
-  const sinks = [new HttpSink(httpUrl), new HttpSink(httpUrl)] as const;
-  const clients = [new Client(httpUrl), new Client(httpUrl)] as const;
+  const sinks = [new HttpSink(httpUrl, http), new HttpSink(httpUrl, http)] as const;
+  const clients = [new Client(httpUrl, http), new Client(httpUrl, http)] as const;
   const generations = new Map<number, Generation>();
 
   const open = (generation: number): Generation => {
@@ -112,7 +118,7 @@ export function openQuestDb({ httpUrl, pgUrl, clock, partitioning = 'DAY', commi
     const [suspended] = visibility.suspended;
     if (suspended) return `QuestDB has suspended the table ${suspended.table}: ${suspended.reason}`;
     const [trouble] = [...generations.values()].flatMap(({ series, events }) => series.trouble ?? events.trouble ?? []);
-    return trouble ?? (sinks.some(({ slow }) => slow) || !reading.answers ? 'QuestDB does not answer.' : undefined);
+    return trouble ?? reading.whyNot ?? (sinks.some(({ slow }) => slow) ? 'QuestDB does not answer.' : undefined);
   };
 
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseError, Pool } from 'pg';
+import { DatabaseError, Pool, type PoolConfig } from 'pg';
 import { TelemetryError } from '#model';
+import { checking, inWords, type TlsOptions } from '#sockets';
 import type { Patience } from '#stores';
 
 export type Value = string | number | null;
@@ -45,14 +46,22 @@ export class Sql {
   #waiting = 0;
   /** Connections that are there and have a question. */
   #working = 0;
-  #answers = true;
+  #whyNot: string | undefined;
   #isAsking = false;
-  #answeredMs = 0;
+  #answeredMs = -Infinity;
   #closed = false;
 
-  constructor(url: string, connections = maxConnections) {
+  /**
+   * @param url with user and password, like `postgres://admin:quest@127.0.0.1:8812/qdb`; encrypted when it has an `sslmode` but `disable`.
+   * @param tls what is trusted then.
+   */
+  constructor(
+    private readonly url: string,
+    connections = maxConnections,
+    tls: TlsOptions = {},
+  ) {
     this.#pool = new Pool({
-      connectionString: url,
+      ...poolOf(url, tls),
       max: Math.min(connections, maxConnections),
       connectionTimeoutMillis: connectMs,
       query_timeout: maxMs,
@@ -74,24 +83,28 @@ export class Sql {
     try {
       const query = { text, values: [...values], rowMode: 'array' as const, types: types as never, query_timeout: patienceMs };
       const answer = await this.#pool.query(query).catch((cause: unknown) => {
-        const isBusy = this.#answers && !(cause instanceof DatabaseError) && performance.now() - askedMs < patienceMs;
+        const isBusy = this.#whyNot === undefined && !(cause instanceof DatabaseError) && performance.now() - askedMs < patienceMs;
         return isBusy ? this.#pool.query(query) : Promise.reject(cause);
       });
       this.#answered();
       return answer.rows as unknown[] as R[];
     } catch (cause) {
-      if (cause instanceof DatabaseError) this.#answered();
-      else if (this.#isSilence(askedMs)) this.#rest();
+      const why = whyRefused(cause, this.url);
+      if (why !== undefined) this.#rest(why);
+      else if (cause instanceof DatabaseError) this.#answered();
+      else if (this.#isSilence(askedMs)) this.#rest('QuestDB does not answer.');
       throw unavailable(cause);
     } finally {
       this.#waiting--;
     }
   }
 
-  /** Whether the last question was answered. When it was not, or was long ago, reading this also asks QuestDB again. */
-  get answers(): boolean {
-    if (!this.#isAsking && (!this.#answers || performance.now() - this.#answeredMs > quietMs)) void this.#ask();
-    return this.#answers;
+  /**
+   * Why the last question was not answered, in words for the operator. When it was not, or was long ago, reading this also asks QuestDB again.
+   */
+  get whyNot(): string | undefined {
+    if (!this.#isAsking && (this.#whyNot !== undefined || performance.now() - this.#answeredMs > quietMs)) void this.#ask();
+    return this.#whyNot;
   }
 
   async #ask(): Promise<void> {
@@ -101,12 +114,12 @@ export class Sql {
   }
 
   #answered(): void {
-    this.#answers = true;
+    this.#whyNot = undefined;
     this.#answeredMs = performance.now();
   }
 
-  #rest(): void {
-    this.#answers = false;
+  #rest(why: string): void {
+    this.#whyNot = why;
     this.#restUntilMs = performance.now() + restMs;
   }
 
@@ -141,6 +154,27 @@ export class Sql {
     // A question that waits for its answer does not hold up the end.
     await Promise.race([this.#pool.end(), pause(endMs, undefined, { ref: false })]);
   }
+}
+
+/** What `pg` does with the `sslmode` of a URL changes with its versions, so it is not told of it. */
+function poolOf(url: string, tls: TlsOptions): PoolConfig {
+  const plain = new URL(url);
+  const mode = plain.searchParams.get('sslmode') ?? 'disable';
+  plain.searchParams.delete('sslmode');
+  return { connectionString: plain.href, ssl: mode !== 'disable' && checking(tls) };
+}
+
+/** Why QuestDB does not let us in, or why we do not trust it; undefined when it is something else. */
+function whyRefused(cause: unknown, url: string): string | undefined {
+  const { host } = new URL(url);
+  const words = inWords(cause, host);
+  if (words !== undefined) return `QuestDB cannot be used: ${words}.`;
+  if (!(cause instanceof Error)) return undefined;
+  if (/does not support SSL/.test(cause.message))
+    return `QuestDB cannot be used: ${host} does not speak TLS, so leave sslmode out of HEADWATER_QUESTDB_PG.`;
+  // QuestDB has no code of its own for it.
+  const isLogin = cause instanceof DatabaseError && (cause.code?.startsWith('28') || /invalid username\/password/i.test(cause.message));
+  return isLogin ? 'QuestDB refuses the user or the password in HEADWATER_QUESTDB_PG.' : undefined;
 }
 
 /** Whether another attempt may work: there was no answer, or another process is making the same thing, such as a view that is replaced. */

@@ -27,10 +27,11 @@ export async function openLog(config: Config, report: Report, openMs = 8_000, co
   try {
     return await openKafka({
       brokers: config.brokers,
+      ...kafkaAccess(config),
       prefix: config.topicPrefix,
       replicationFactor: config.replication,
       minInsyncReplicas: config.replication > 2 ? 2 : 1,
-      registry: { url: config.registryUrl },
+      registry: { url: config.registryUrl, ...registryAccess(config) },
       schemaCacheFile: join(config.cacheDir, 'schemas.json'),
       sessionMs: config.sessionS * 1000,
       openMs,
@@ -61,8 +62,29 @@ export async function withLog<T>(config: Config, work: (kafka: Kafka) => Promise
 export async function openStores(config: Config, clock: Clock): Promise<GenerationStore> {
   const { openQuestDb } = await import('#questdb');
   const { questDbUrl: httpUrl, questDbPg: pgUrl, questDbCommit: commit, partitioning } = config;
-  return openQuestDb({ httpUrl, pgUrl, clock, partitioning, commit });
+  const { questDbUsername: username, questDbPassword: password, questDbToken: token, questDbCa: ca } = config;
+  const tls = trusting(ca);
+  return openQuestDb({ httpUrl, http: { username, password, token, tls }, pgUrl, pgTls: tls, clock, partitioning, commit });
 }
+
+/** An empty text is a setting that was not made. */
+const trusting = (ca: string): { readonly ca?: string } => (ca ? { ca } : {});
+
+type KafkaAccess = Pick<Parameters<(typeof import('#kafka'))['openKafka']>[0], 'tls' | 'sasl'>;
+
+const kafkaAccess = (config: Config): KafkaAccess => ({
+  ...(config.kafkaTls === 'on' && {
+    tls: { ...trusting(config.kafkaCa), ...(config.kafkaCert && { cert: config.kafkaCert, key: config.kafkaKey }) },
+  }),
+  ...(config.kafkaSasl && { sasl: { mechanism: config.kafkaSasl, username: config.kafkaUsername, password: config.kafkaPassword } }),
+});
+
+const registryAccess = ({ registryUsername: username, registryPassword: password, registryToken: token, registryCa: ca }: Config) => ({
+  username,
+  password,
+  token,
+  tls: trusting(ca),
+});
 
 /**
  * Opens both, for work on the data plane.

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Authority } from '#testing';
 import { readConfig, type Setting, settings, StartError } from './config.js';
 
 const defaults = {
@@ -15,17 +17,36 @@ const defaults = {
   maxSeries: 'auto',
   maxTagSets: 'auto',
   brokers: ['localhost:9092'],
+  kafkaTls: 'off',
+  kafkaCa: '',
+  kafkaCert: '',
+  kafkaKey: '',
+  kafkaSasl: '',
+  kafkaUsername: '',
+  kafkaPassword: '',
   topicPrefix: '',
   sessionS: 10,
   replication: 1,
   registryUrl: 'http://localhost:8085/apis/ccompat/v7',
+  registryCa: '',
+  registryUsername: '',
+  registryPassword: '',
+  registryToken: '',
   cacheDir: resolve('data/cache'),
   questDbUrl: 'http://localhost:9000',
+  questDbUsername: '',
+  questDbPassword: '',
+  questDbToken: '',
   questDbPg: 'postgres://admin:quest@localhost:8812/qdb',
+  questDbCa: '',
   partitioning: 'DAY',
   questDbCommit: 'sync',
   checkpointS: 60,
 };
+
+const authority = new Authority();
+const ours = authority.certify();
+const { cert: ca } = authority;
 
 describe('the configuration', () => {
   it('has a default for everything', () => {
@@ -45,13 +66,28 @@ describe('the configuration', () => {
       HEADWATER_MAX_SERIES: '1000',
       HEADWATER_MAX_TAG_SETS: '10',
       HEADWATER_KAFKA_BROKERS: 'a:9092, b.example:1',
+      HEADWATER_KAFKA_TLS: 'on',
+      HEADWATER_KAFKA_CA: ca,
+      HEADWATER_KAFKA_CERT: ours.cert,
+      HEADWATER_KAFKA_KEY: ours.key,
+      HEADWATER_KAFKA_SASL: 'SCRAM-SHA-512',
+      HEADWATER_KAFKA_USERNAME: 'u',
+      HEADWATER_KAFKA_PASSWORD: 'p ',
       HEADWATER_KAFKA_PREFIX: 'two.',
       HEADWATER_SESSION_SECONDS: '2',
       HEADWATER_KAFKA_REPLICATION: '3',
       HEADWATER_REGISTRY_URL: 'https://registry/',
+      HEADWATER_REGISTRY_CA: ca,
+      HEADWATER_REGISTRY_USERNAME: '',
+      HEADWATER_REGISTRY_PASSWORD: '',
+      HEADWATER_REGISTRY_TOKEN: 't',
       HEADWATER_CACHE: '/c',
-      HEADWATER_QUESTDB_URL: 'http://q:9000',
-      HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb',
+      HEADWATER_QUESTDB_URL: 'https://q:9000',
+      HEADWATER_QUESTDB_USERNAME: 'u',
+      HEADWATER_QUESTDB_PASSWORD: 'p',
+      HEADWATER_QUESTDB_TOKEN: '',
+      HEADWATER_QUESTDB_PG: 'postgres://u:p@q:8812/qdb?sslmode=verify-full',
+      HEADWATER_QUESTDB_CA: ca,
       HEADWATER_QUESTDB_PARTITION: 'HOUR',
       HEADWATER_QUESTDB_COMMIT: 'any',
       HEADWATER_CHECKPOINT_SECONDS: '5',
@@ -68,13 +104,28 @@ describe('the configuration', () => {
       maxSeries: 1000,
       maxTagSets: 10,
       brokers: ['a:9092', 'b.example:1'],
+      kafkaTls: 'on',
+      kafkaCa: ca,
+      kafkaCert: ours.cert,
+      kafkaKey: ours.key,
+      kafkaSasl: 'SCRAM-SHA-512',
+      kafkaUsername: 'u',
+      kafkaPassword: 'p ',
       topicPrefix: 'two.',
       sessionS: 2,
       replication: 3,
       registryUrl: 'https://registry',
+      registryCa: ca,
+      registryUsername: '',
+      registryPassword: '',
+      registryToken: 't',
       cacheDir: '/c',
-      questDbUrl: 'http://q:9000',
-      questDbPg: 'postgres://u:p@q:8812/qdb',
+      questDbUrl: 'https://q:9000',
+      questDbUsername: 'u',
+      questDbPassword: 'p',
+      questDbToken: '',
+      questDbPg: 'postgres://u:p@q:8812/qdb?sslmode=verify-full',
+      questDbCa: ca,
       partitioning: 'HOUR',
       questDbCommit: 'any',
       checkpointS: 5,
@@ -98,8 +149,11 @@ describe('the configuration', () => {
       HEADWATER_KAFKA_BROKERS: 'a:1,,b:2',
       HEADWATER_KAFKA_REPLICATION: '0',
       HEADWATER_REGISTRY_URL: 'registry:8085',
-      HEADWATER_QUESTDB_URL: 'https://q:9000',
-      HEADWATER_QUESTDB_PG: 'http://q',
+      HEADWATER_KAFKA_TLS: 'true',
+      HEADWATER_KAFKA_SASL: 'GSSAPI',
+      HEADWATER_KAFKA_CA: '/etc/ca.pem',
+      HEADWATER_QUESTDB_URL: 'q:9000',
+      HEADWATER_QUESTDB_PG: 'postgres://q/qdb?sslmode=no-verify',
       HEADWATER_QUESTDB_PARTITION: 'day',
       HEADWATER_QUESTDB_COMMIT: 'nosync',
       HEADWATER_CHECKPOINT_SECONDS: '301',
@@ -115,10 +169,13 @@ describe('the configuration', () => {
         'HEADWATER_LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
         'HEADWATER_MAX_SERIES must be auto, or a whole number from 1 to 999999999, not "0".',
         'HEADWATER_KAFKA_BROKERS must be addresses like host:9092 with commas between, not "a:1,,b:2".',
+        'HEADWATER_KAFKA_TLS must be one of off, on, not "true".',
+        'HEADWATER_KAFKA_CA must be certificates in PEM.',
+        'HEADWATER_KAFKA_SASL must be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, not "GSSAPI".',
         'HEADWATER_KAFKA_REPLICATION must be a whole number from 1 to 9, not "0".',
-        'HEADWATER_REGISTRY_URL must be a URL that begins with http:// or https://, not "registry:8085".',
-        'HEADWATER_QUESTDB_URL must be a URL that begins with http://.',
-        'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://.',
+        'HEADWATER_REGISTRY_URL must be a URL that begins with http:// or https://, without a name or password in it, not "registry:8085".',
+        'HEADWATER_QUESTDB_URL must be a URL that begins with http:// or https://, without a name or password in it, not "q:9000".',
+        'HEADWATER_QUESTDB_PG must be a URL that begins with postgres://, with sslmode=verify-full and nothing else for TLS.',
         'HEADWATER_QUESTDB_PARTITION must be one of HOUR, DAY, WEEK, MONTH, not "day".',
         'HEADWATER_QUESTDB_COMMIT must be one of sync, any, not "nosync".',
         'HEADWATER_CHECKPOINT_SECONDS must be a whole number from 1 to 300, not "301".',
@@ -126,9 +183,89 @@ describe('the configuration', () => {
     );
   });
 
-  it('shows no password in a mistake', () => {
-    expect(() => readConfig({ HEADWATER_QUESTDB_PG: 'http://u:secret@q' })).not.toThrow('secret');
-    expect(() => readConfig({ HEADWATER_REGISTRY_URL: 'ftp://u:secret@q' })).not.toThrow('secret');
+  it.each([
+    ['HEADWATER_QUESTDB_PG', 'http://u:secret@q'],
+    ['HEADWATER_QUESTDB_PG', 'secret'],
+    ['HEADWATER_QUESTDB_PG', 'postgres://u:secret@q/qdb?sslmode=verify-full&ssl=false'],
+    ['HEADWATER_REGISTRY_URL', 'ftp://u:secret@q'],
+    ['HEADWATER_REGISTRY_URL', 'https://u:secret@q'],
+    ['HEADWATER_REGISTRY_URL', 'u:secret@q'],
+    ['HEADWATER_REGISTRY_TOKEN', 'secret with a blank'],
+    ['HEADWATER_KAFKA_KEY', 'secret'],
+    ['HEADWATER_KAFKA_PASSWORD_FILE', 'secret'],
+  ])('shows no secret in a mistake: %s', (variable, value) => {
+    const mistake = (): unknown => readConfig({ [variable]: value });
+    expect(mistake).toThrow(variable);
+    expect(mistake).not.toThrow('secret');
+  });
+
+  describe('takes secrets and certificates from files', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headwater-config-'));
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const login = { HEADWATER_KAFKA_SASL: 'PLAIN', HEADWATER_KAFKA_USERNAME: 'u' };
+
+    it.each([
+      ['p\n', 'p'],
+      ['p\r\n', 'p'],
+      [' p \n\n', ' p \n'],
+    ])('%j is the password %j', (text, password) => {
+      expect(readConfig({ ...login, HEADWATER_KAFKA_PASSWORD_FILE: file('password', text) }).kafkaPassword).toBe(password);
+    });
+
+    it('each of those that may be long or secret', () => {
+      const files = Object.fromEntries(
+        Object.entries({ CA: ca, CERT: ours.cert, KEY: ours.key }).map(([name, text]) => [
+          `HEADWATER_KAFKA_${name}_FILE`,
+          file(name, text),
+        ]),
+      );
+      expect(readConfig({ HEADWATER_KAFKA_TLS: 'on', ...files })).toMatchObject({ kafkaCa: ca.trimEnd(), kafkaKey: ours.key.trimEnd() });
+    });
+
+    it.each<[string, Record<string, string>, string]>([
+      [
+        'one that is not there',
+        { HEADWATER_KAFKA_PASSWORD_FILE: join(folder, 'none') },
+        'HEADWATER_KAFKA_PASSWORD_FILE names a file that cannot be read (ENOENT).',
+      ],
+      ['a folder', { HEADWATER_KAFKA_PASSWORD_FILE: folder }, 'HEADWATER_KAFKA_PASSWORD_FILE names a file that cannot be read (EISDIR).'],
+      ['one that is empty', { HEADWATER_QUESTDB_PG_FILE: file('empty', '\n') }, 'HEADWATER_QUESTDB_PG_FILE names a file that is empty.'],
+      [
+        'one beside the variable',
+        { HEADWATER_KAFKA_PASSWORD: 'p', HEADWATER_KAFKA_PASSWORD_FILE: file('p', 'q') },
+        'Set HEADWATER_KAFKA_PASSWORD or HEADWATER_KAFKA_PASSWORD_FILE, not both.',
+      ],
+    ])('but not %s', (_, env, sentence) => {
+      expect(() => readConfig(env)).toThrow(new StartError(sentence));
+    });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    [
+      'HEADWATER_KAFKA_SASL and HEADWATER_KAFKA_USERNAME cannot do without HEADWATER_KAFKA_PASSWORD.',
+      { HEADWATER_KAFKA_SASL: 'PLAIN', HEADWATER_KAFKA_USERNAME: 'u' },
+    ],
+    ['HEADWATER_KAFKA_PASSWORD cannot do without HEADWATER_KAFKA_SASL and HEADWATER_KAFKA_USERNAME.', { HEADWATER_KAFKA_PASSWORD: 'p' }],
+    ['HEADWATER_KAFKA_CERT cannot do without HEADWATER_KAFKA_KEY.', { HEADWATER_KAFKA_TLS: 'on', HEADWATER_KAFKA_CERT: ours.cert }],
+    [
+      'HEADWATER_KAFKA_KEY is not the key of HEADWATER_KAFKA_CERT.',
+      { HEADWATER_KAFKA_TLS: 'on', HEADWATER_KAFKA_CERT: ours.cert, HEADWATER_KAFKA_KEY: authority.certify().key },
+    ],
+    ['HEADWATER_KAFKA_CA needs HEADWATER_KAFKA_TLS=on.', { HEADWATER_KAFKA_CA: ca }],
+    ['HEADWATER_REGISTRY_CA needs an https:// URL in HEADWATER_REGISTRY_URL.', { HEADWATER_REGISTRY_CA: ca }],
+    [
+      'HEADWATER_QUESTDB_CA needs an https:// URL in HEADWATER_QUESTDB_URL, or sslmode=verify-full in HEADWATER_QUESTDB_PG.',
+      { HEADWATER_QUESTDB_CA: ca, HEADWATER_QUESTDB_PG: 'postgres://q/qdb?sslmode=disable' },
+    ],
+    [
+      'Set HEADWATER_REGISTRY_USERNAME or HEADWATER_REGISTRY_TOKEN, not both.',
+      { HEADWATER_REGISTRY_USERNAME: 'u', HEADWATER_REGISTRY_PASSWORD: 'p', HEADWATER_REGISTRY_TOKEN: 't' },
+    ],
+  ])('says what belongs together: %s', (sentence, env) => {
+    expect(() => readConfig(env)).toThrow(new StartError(sentence));
   });
 
   it('has two different ports', () => {
@@ -140,8 +277,8 @@ describe('the configuration', () => {
   it('is what the table of the README says', () => {
     const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
     const readers = { embedded: 'server', cluster: 'roles' };
-    const row = ({ variable, default: usual, shape, about }: Setting<unknown>): string =>
-      `| \`${variable}\` | ${usual && `\`${usual}\``} | ${shape ? readers[shape] : 'both'} | ${about} |`;
-    expect(readme.match(/^\| `HEADWATER_\w+` \|.*\|$/gm)).toEqual(Object.values<Setting<unknown>>(settings).map(row));
+    const row = ({ variable, mayBeFile, default: usual, shape, about }: Setting<unknown>): string =>
+      `| \`${variable}\`${mayBeFile ? ', `_FILE`' : ''} | ${usual && `\`${usual}\``} | ${shape ? readers[shape] : 'both'} | ${about} |`;
+    expect(readme.match(/^\| `HEADWATER_\w+`(, `_FILE`)? \|.*\|$/gm)).toEqual(Object.values<Setting<unknown>>(settings).map(row));
   });
 });

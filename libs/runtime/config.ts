@@ -1,78 +1,31 @@
-import { isIP } from 'node:net';
-import { resolve } from 'node:path';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import {
+  orFile,
+  setting,
+  type Setting,
+  addresses,
+  anyText,
+  certificates,
+  folder,
+  host,
+  httpUrl,
+  matching,
+  names,
+  networks,
+  oneOf,
+  pgUrl,
+  port,
+  privateKey,
+  token,
+  whole,
+} from './setting.js';
+
+export type { Setting } from './setting.js';
 
 /** Something that the operator must mend before the server can start, in sentences for a person. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-}
-
-/** What the text of a variable must be. */
-interface Kind<T> {
-  /** Undefined when the text is not of this kind. */
-  readonly parse: (text: string) => T | undefined;
-  /** The end of the sentence "X must be …". */
-  readonly expected: string;
-}
-
-/** One variable of the environment. */
-export interface Setting<T> extends Kind<T> {
-  readonly variable: string;
-  /** As it would be written in the environment. */
-  readonly default: string;
-  /** What it is for: a row of the table in the README. */
-  readonly about: string;
-  /** Which shape reads it; both when left out. */
-  readonly shape?: 'embedded' | 'cluster';
-}
-
-const matching = (pattern: RegExp, expected: string): Kind<string> => ({
-  parse: (text) => (pattern.test(text) ? text : undefined),
-  expected,
-});
-const oneOf = <const T extends string>(...words: readonly T[]): Kind<T> => ({
-  parse: (text) => words.find((word) => word === text),
-  expected: `one of ${words.join(', ')}`,
-});
-const whole = (min: number, max: number): Kind<number> => ({
-  parse: (text) => (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
-  expected: `a whole number from ${min} to ${max}`,
-});
-/** A number of names; `auto` is what suits the shape. */
-const names: Kind<number | 'auto'> = {
-  parse: (text) => (text === 'auto' ? text : whole(1, 999_999_999).parse(text)),
-  expected: 'auto, or a whole number from 1 to 999999999',
-};
-const url = (protocols: readonly string[], expected: string): Kind<string> => ({
-  parse: (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? text.replace(/\/+$/, '') : undefined),
-  expected: `a URL that begins with ${expected}`,
-});
-const folder: Kind<string> = { parse: (text) => resolve(text), expected: 'a folder' };
-const host = matching(/^[\w.:-]+$/, 'an address or host name');
-const port: Kind<number> = { ...whole(0, 65_535), expected: 'a port from 0 to 65535' };
-
-/** Items with commas between them; undefined when one of them is wrong. */
-const list = (text: string, isItem: (item: string) => boolean): readonly string[] | undefined => {
-  const items = text.split(',').map((item) => item.trim());
-  return items.every(isItem) ? items : undefined;
-};
-const addresses: Kind<readonly string[]> = {
-  parse: (text) => list(text, (item) => /^[\w.-]+:\d{1,5}$/.test(item)),
-  expected: 'addresses like host:9092 with commas between',
-};
-const networks: Kind<readonly string[]> = {
-  parse: (text) => list(text, (item) => item === '' || isNetwork(item))?.filter(Boolean),
-  expected: 'addresses or networks like 10.0.0.0/8 with commas between',
-};
-
-function isNetwork(item: string): boolean {
-  const [address, bits, ...rest] = item.split('/');
-  const version = isIP(address!);
-  const maxBits = version === 4 ? 32 : 128;
-  return version !== 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits));
-}
-
-function setting<T>(variable: string, usual: string, kind: Kind<T>, about: string, shape?: 'embedded' | 'cluster'): Setting<T> {
-  return { variable, default: usual, ...kind, about, ...(shape && { shape }) };
 }
 
 /** Every variable there is, by its name in the configuration, in the order of the table in the README. */
@@ -118,6 +71,30 @@ export const settings = {
     'the same for distinct tag sets of points; `auto` is one for each 16 KiB, and 100,000',
   ),
   brokers: setting('HEADWATER_KAFKA_BROKERS', 'localhost:9092', addresses, 'some of the Kafka brokers, with commas between', 'cluster'),
+  kafkaTls: setting(
+    'HEADWATER_KAFKA_TLS',
+    'off',
+    oneOf('off', 'on'),
+    '`on` encrypts the connections to Kafka and checks its certificates',
+    'cluster',
+  ),
+  kafkaCa: orFile(
+    'HEADWATER_KAFKA_CA',
+    '',
+    certificates,
+    'certificates of the authorities to trust there, in PEM; the well-known ones without it',
+  ),
+  kafkaCert: orFile('HEADWATER_KAFKA_CERT', '', certificates, 'our certificate, in PEM, for brokers that ask for one'),
+  kafkaKey: orFile('HEADWATER_KAFKA_KEY', '', privateKey, 'its private key, in PEM, without a passphrase'),
+  kafkaSasl: setting(
+    'HEADWATER_KAFKA_SASL',
+    '',
+    { ...oneOf('', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'), expected: 'PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512' },
+    'how to log in to Kafka: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with `PLAIN` and without TLS the password travels as plain text',
+    'cluster',
+  ),
+  kafkaUsername: setting('HEADWATER_KAFKA_USERNAME', '', anyText, 'user name for it', 'cluster'),
+  kafkaPassword: orFile('HEADWATER_KAFKA_PASSWORD', '', anyText, 'password for it'),
   topicPrefix: setting(
     'HEADWATER_KAFKA_PREFIX',
     '',
@@ -142,10 +119,19 @@ export const settings = {
   registryUrl: setting(
     'HEADWATER_REGISTRY_URL',
     'http://localhost:8085/apis/ccompat/v7',
-    url(['http:', 'https:'], 'http:// or https://'),
+    httpUrl,
     'Confluent-compatible schema registry',
     'cluster',
   ),
+  registryCa: orFile(
+    'HEADWATER_REGISTRY_CA',
+    '',
+    certificates,
+    'certificates of the authorities to trust there, in PEM; the well-known ones without it',
+  ),
+  registryUsername: setting('HEADWATER_REGISTRY_USERNAME', '', anyText, 'user name for it (basic authentication)', 'cluster'),
+  registryPassword: orFile('HEADWATER_REGISTRY_PASSWORD', '', anyText, 'password for it'),
+  registryToken: orFile('HEADWATER_REGISTRY_TOKEN', '', token, 'token for it (bearer authentication), in place of name and password'),
   cacheDir: setting(
     'HEADWATER_CACHE',
     'data/cache',
@@ -153,19 +139,21 @@ export const settings = {
     'folder for copies of schemas: a start does not need the registry then',
     'cluster',
   ),
-  questDbUrl: setting(
-    'HEADWATER_QUESTDB_URL',
-    'http://localhost:9000',
-    url(['http:'], 'http://'),
-    'QuestDB over HTTP, for writing',
-    'cluster',
-  ),
-  questDbPg: setting(
+  questDbUrl: setting('HEADWATER_QUESTDB_URL', 'http://localhost:9000', httpUrl, 'QuestDB over HTTP, for writing', 'cluster'),
+  questDbUsername: setting('HEADWATER_QUESTDB_USERNAME', '', anyText, 'user name for it (basic authentication)', 'cluster'),
+  questDbPassword: orFile('HEADWATER_QUESTDB_PASSWORD', '', anyText, 'password for it'),
+  questDbToken: orFile('HEADWATER_QUESTDB_TOKEN', '', token, 'token for it (bearer authentication), in place of name and password'),
+  questDbPg: orFile(
     'HEADWATER_QUESTDB_PG',
     'postgres://admin:quest@localhost:8812/qdb',
-    url(['postgres:', 'postgresql:'], 'postgres://'),
-    'QuestDB over the PostgreSQL protocol, for reading',
-    'cluster',
+    pgUrl,
+    'QuestDB over the PostgreSQL protocol, for reading; `?sslmode=verify-full` encrypts and checks its certificate',
+  ),
+  questDbCa: orFile(
+    'HEADWATER_QUESTDB_CA',
+    '',
+    certificates,
+    'certificates of the authorities to trust at both addresses of QuestDB, in PEM; the well-known ones without it',
   ),
   partitioning: setting(
     'HEADWATER_QUESTDB_PARTITION',
@@ -193,20 +181,83 @@ export const settings = {
 
 export type Config = { readonly [Name in keyof typeof settings]: NonNullable<ReturnType<(typeof settings)[Name]['parse']>> };
 
-/** Reads every variable once. @throws StartError that names all that are wrong. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Settings that are made together or not at all. */
+const together: readonly (readonly (keyof Config)[])[] = [
+  ['kafkaSasl', 'kafkaUsername', 'kafkaPassword'],
+  ['kafkaCert', 'kafkaKey'],
+  ['registryUsername', 'registryPassword'],
+  ['questDbUsername', 'questDbPassword'],
+];
+/** Of these only one is made. */
+const apart: readonly (readonly (keyof Config)[])[] = [
+  ['registryUsername', 'registryToken'],
+  ['questDbUsername', 'questDbToken'],
+];
+/** Settings that nobody reads without TLS. */
+const withTls: readonly (readonly [name: keyof Config, isTls: (config: Config) => boolean, how: string])[] = [
+  ['kafkaCa', ({ kafkaTls }) => kafkaTls === 'on', 'HEADWATER_KAFKA_TLS=on'],
+  ['kafkaCert', ({ kafkaTls }) => kafkaTls === 'on', 'HEADWATER_KAFKA_TLS=on'],
+  ['registryCa', ({ registryUrl }) => registryUrl.startsWith('https:'), 'an https:// URL in HEADWATER_REGISTRY_URL'],
+  [
+    'questDbCa',
+    ({ questDbUrl, questDbPg }) => questDbUrl.startsWith('https:') || /[?&]sslmode=(?!disable)/.test(questDbPg),
+    'an https:// URL in HEADWATER_QUESTDB_URL, or sslmode=verify-full in HEADWATER_QUESTDB_PG',
+  ],
+];
+
+/** Reads every variable once, and the files that some of them name. @throws StartError that names all that are wrong. */
+export function readConfig(env: Env): Config {
   const mistakes: string[] = [];
   const read = ([name, one]: [string, Setting<unknown>]): [string, unknown] => {
-    const given = env[one.variable];
+    const given = textOf(one, env, (mistake) => mistakes.push(mistake));
     const value = one.parse(given || one.default);
-    if (value === undefined) mistakes.push(`${one.variable} must be ${one.expected}${shown(given)}.`);
+    if (value === undefined) mistakes.push(`${one.variable} must be ${one.expected}${shown(one, given)}.`);
     return [name, value];
   };
   const config = Object.fromEntries(Object.entries<Setting<unknown>>(settings).map(read)) as Config;
-  if (config.port !== 0 && config.port === config.adminPort) mistakes.push('HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.');
+  if (mistakes.length === 0) mistakes.push(...contradictions(config));
   if (mistakes.length > 0) throw new StartError(mistakes.join('\n'));
   return config;
 }
 
+/** What is given for a setting. A line break that ends a file is none of it. */
+function textOf({ variable, mayBeFile }: Setting<unknown>, env: Env, mistaken: (sentence: string) => void): string | undefined {
+  const file = mayBeFile ? env[`${variable}_FILE`] : undefined;
+  if (!file) return env[variable];
+  if (env[variable]) mistaken(`Set ${variable} or ${variable}_FILE, not both.`);
+  try {
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    if (text === '') mistaken(`${variable}_FILE names a file that is empty.`);
+    return text;
+  } catch (cause) {
+    // Its name is not shown: somebody may have taken it for the place of the secret itself.
+    mistaken(`${variable}_FILE names a file that cannot be read (${(cause as NodeJS.ErrnoException).code}).`);
+    return undefined;
+  }
+}
+
+/** What is wrong with settings each of which is fine. */
+function contradictions(config: Config): readonly string[] {
+  const { kafkaCert, kafkaKey } = config;
+  const named = (some: readonly (keyof Config)[]): string => some.map((name) => settings[name].variable).join(' and ');
+  const made = (some: readonly (keyof Config)[]): (keyof Config)[] => some.filter((name) => config[name] !== '');
+  const partly = together.filter((group) => made(group).length > 0 && made(group).length < group.length);
+  const isOurs = (): boolean => new X509Certificate(kafkaCert).checkPrivateKey(createPrivateKey(kafkaKey));
+  return [
+    ...(config.port !== 0 && config.port === config.adminPort ? ['HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.'] : []),
+    ...partly.map((group) => `${named(made(group))} cannot do without ${named(group.filter((name) => config[name] === ''))}.`),
+    ...apart
+      .filter((group) => made(group).length > 1)
+      .map((group) => `Set ${group.map((name) => settings[name].variable).join(' or ')}, not both.`),
+    ...withTls
+      .filter(([name, isTls]) => config[name] !== '' && !isTls(config))
+      .map(([name, , how]) => `${settings[name].variable} needs ${how}.`),
+    ...(kafkaCert && kafkaKey && !isOurs() ? ['HEADWATER_KAFKA_KEY is not the key of HEADWATER_KAFKA_CERT.'] : []),
+  ];
+}
+
 /** What was given, unless it may hold a password. */
-const shown = (given: string | undefined): string => (given?.includes('//') ? '' : `, not ${JSON.stringify(given)}`);
+const shown = ({ mayBeFile }: Setting<unknown>, given: string | undefined): string =>
+  mayBeFile || (given && /\/\/|@/.test(given)) ? '' : `, not ${JSON.stringify(given)}`;

@@ -15,10 +15,12 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   log: ['model'],
   stores: ['model'],
   topics: ['model', 'log'],
-  kafka: ports,
+  // Connections to servers, plain or with TLS.
+  sockets: [],
+  kafka: [...ports, 'sockets'],
   // Exact rollups for a database that keeps points and folds them itself.
   rollups: ['model'],
-  questdb: [...ports, 'rollups'],
+  questdb: [...ports, 'rollups', 'sockets'],
   sqlite: ports,
   edge: ports,
   runtime: [...faces, ...adapters],

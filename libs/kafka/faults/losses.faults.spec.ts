@@ -6,10 +6,10 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Message, Producer } from 'kafkajs';
 import { freePorts, startKafka, type KafkaServers } from '../../../infra/servers/index.js';
-import { describeOnOwnServers, Link, until } from '#testing';
+import { describeOnOwnServers, Link, saslSsl, until } from '#testing';
 import { AvroCodec, sources } from '#topics';
 import { Asker } from '../asker.js';
-import { newClient, type Client } from '../client.js';
+import { newClient, type Client, type KafkaAddress } from '../client.js';
 import { GuardedProducer, type Sending } from '../guarded-producer.js';
 import { KafkaLog } from '../kafka-log.js';
 import { SendQueue } from '../send-queue.js';
@@ -25,8 +25,12 @@ const sendPlain = (producer: Producer, topic: string, messages: Message[]): Retu
   producer.sendBatch({ acks: -1, topicMessages: [{ topic, messages }] });
 
 /** Each of these is what kafkajs loses without one of our guards, and what becomes of the same with it. */
-describeOnOwnServers('three brokers', () => {
+describeOnOwnServers.each([
+  ['three brokers', undefined],
+  ['three brokers with TLS that want a password', saslSsl()],
+] as const)('%s', (_brokers, secured) => {
   let kafka: KafkaServers;
+  let address: KafkaAddress;
   let links: Link[];
   let asker: Asker;
   let client: Client;
@@ -37,8 +41,9 @@ describeOnOwnServers('three brokers', () => {
     const ports = await freePorts(3);
     links = await Promise.all(ports.map((port) => Link.to(() => port)));
     const folder = await mkdtemp(join(tmpdir(), 'headwater-kafka-'));
-    kafka = await startKafka({ folder, brokers: 3, ports, advertised: links.map(({ port }) => port) });
-    asker = new Asker(kafka);
+    kafka = await startKafka({ folder, brokers: 3, ports, advertised: links.map(({ port }) => port), security: secured?.security });
+    address = { brokers: kafka.brokers, ...secured?.access };
+    asker = new Asker(address);
   }, 120_000);
   afterAll(async () => {
     await asker?.close();
@@ -47,7 +52,7 @@ describeOnOwnServers('three brokers', () => {
   }, 60_000);
   beforeEach(async () => {
     topic = await newTopic();
-    client = newClient(kafka);
+    client = newClient(address);
     plain = client.kafka.producer({
       idempotent: true,
       createPartitioner:
@@ -56,7 +61,7 @@ describeOnOwnServers('three brokers', () => {
           message.partition!,
     });
     await plain.connect();
-    guarded = new GuardedProducer(kafka);
+    guarded = new GuardedProducer(address);
   }, 60_000);
   afterEach(async () => {
     client.cut();
@@ -135,7 +140,7 @@ describeOnOwnServers('three brokers', () => {
     it('get the others when sizes are looked at first', async () => {
       const registry = { register: async (): Promise<number> => 1, schema: async (): Promise<undefined> => undefined };
       const log = new KafkaLog({
-        address: kafka,
+        address,
         topics: [{ ...sources, name: topic, partitions: partitions.length }],
         codec: AvroCodec.open(registry, []),
         asker,
@@ -161,7 +166,7 @@ describeOnOwnServers('three brokers', () => {
       await send('first');
       link.holdAnswers();
       const second = send('second');
-      const unheld = new Asker(kafka);
+      const unheld = new Asker(address);
       await until('the second one is in the log', async () => (await counts(unheld))[0] === 2);
       await unheld.close();
       const third = send('third');

@@ -1,11 +1,15 @@
+import { once } from 'node:events';
+import { request, type Agent, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { TelemetryError } from '#model';
+import { agentFor, authorizationOf, type Credentials, type TlsOptions } from '#sockets';
 import { logUnavailable, reasonOf } from '../trouble.js';
 
-export interface RegistryAddress {
+export interface RegistryAddress extends Credentials {
   /** Base of the Confluent-compatible API, such as `http://127.0.0.1:8081`. */
   readonly url: string;
-  readonly username?: string;
-  readonly password?: string;
+  /** For a URL that begins with `https:`. */
+  readonly tls?: TlsOptions;
 }
 
 interface Refusal {
@@ -16,6 +20,8 @@ interface Refusal {
 const answerMs = 5_000;
 const pauseMs = 1_000;
 const noSuchSchema = 40403;
+/** Nobody is let in without a name, or with this one. */
+const refused: readonly number[] = [401, 403];
 
 /** An answer of the registry that another attempt would get again. */
 export class RegistryRefusal extends Error {
@@ -34,13 +40,13 @@ export class RegistryRefusal extends Error {
  * asked one thing a second then.
  */
 export class RegistryApi {
-  readonly #headers: Record<string, string>;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #agent: Agent;
   readonly #circuit = new Circuit();
 
   constructor(private readonly address: RegistryAddress) {
-    const { username, password } = address;
-    const login = username === undefined ? undefined : Buffer.from(`${username}:${password ?? ''}`).toString('base64');
-    this.#headers = { 'content-type': 'application/vnd.schemaregistry.v1+json', ...(login && { authorization: `Basic ${login}` }) };
+    this.#headers = { 'content-type': 'application/vnd.schemaregistry.v1+json', ...authorizationOf(address) };
+    this.#agent = agentFor(address.url, address.tls);
   }
 
   async setCompatibility(subject: string, level: string): Promise<void> {
@@ -79,21 +85,38 @@ export class RegistryApi {
   }
 
   async #callOnce<T extends object>(method: string, path: string, body?: object): Promise<T> {
-    const request = { method, headers: this.#headers, signal: AbortSignal.timeout(answerMs), ...(body && { body: JSON.stringify(body) }) };
-    let response: Response;
+    let status: number;
     let answer: T & Refusal;
     try {
-      response = await fetch(this.address.url.replace(/\/$/, '') + path, request);
-      answer = ((await response.json()) ?? {}) as T & Refusal;
+      const response = await this.#response(method, path, body && JSON.stringify(body));
+      status = response.statusCode!;
+      const said = await text(response);
+      // What stands before a registry may refuse us in words of its own.
+      answer = (refused.includes(status) ? {} : (JSON.parse(said) ?? {})) as T & Refusal;
     } catch (cause) {
       throw logUnavailable(`The schema registry does not answer: ${reasonOf(cause)}.`, cause);
     }
-    if (response.ok) return answer;
-    const said = answer.message ?? response.statusText;
-    if (response.status >= 500 || response.status === 429) throw logUnavailable(`The schema registry is in trouble: ${said}.`);
-    throw new RegistryRefusal(response.status, answer.error_code, `the schema registry refuses ${method} ${path}: ${said}`);
+    if (status >= 200 && status < 300) return answer;
+    if (refused.includes(status)) throw logUnavailable(credentialsRefused(status));
+    const said = answer.message ?? `it answers ${status}`;
+    if (status >= 500 || status === 429) throw logUnavailable(`The schema registry is in trouble: ${said}.`);
+    throw new RegistryRefusal(status, answer.error_code, `the schema registry refuses ${method} ${path}: ${said}`);
+  }
+
+  async #response(method: string, path: string, body = ''): Promise<IncomingMessage> {
+    const url = this.address.url.replace(/\/$/, '') + path;
+    const headers = { ...this.#headers, 'content-length': Buffer.byteLength(body) };
+    const asking = request(url, { method, headers, agent: this.#agent, signal: AbortSignal.timeout(answerMs) });
+    // It may also fail after its answer has begun, of which the reader of the answer is told.
+    asking.on('error', () => undefined).end(body);
+    const [response] = (await once(asking, 'response')) as [IncomingMessage];
+    return response;
   }
 }
+
+/** Somebody may mend it at the registry, so it is asked again. */
+const credentialsRefused = (status: number): string =>
+  `The schema registry refuses us (${status}): check HEADWATER_REGISTRY_USERNAME and HEADWATER_REGISTRY_PASSWORD, or HEADWATER_REGISTRY_TOKEN.`;
 
 /** A registry may refuse one of two processes that make the same thing at the same time; the second attempt finds it there. */
 async function twiceOnConflict<T>(call: () => Promise<T>): Promise<T> {

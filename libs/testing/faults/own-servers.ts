@@ -3,6 +3,7 @@ import {
   startKafka,
   startQuestDb,
   startRegistry,
+  type KafkaSecurity,
   type KafkaServers,
   type QuestDbServer,
   type RegistryServer,
@@ -18,12 +19,16 @@ export interface OwnServers {
   stop(): Promise<void>;
 }
 
-/** Starts them with their data in a folder. */
-export async function startOwnServers(folder: string, brokers: 1 | 3): Promise<OwnServers> {
+/** Starts them with their data in a folder. @param how settings of QuestDB are variables of its environment. */
+export async function startOwnServers(
+  folder: string,
+  brokers: 1 | 3,
+  { security, questDb: settings = {} }: { readonly security?: KafkaSecurity; readonly questDb?: Readonly<Record<string, string>> } = {},
+): Promise<OwnServers> {
   const [kafka, registry, questDb] = await Promise.all([
-    startKafka({ folder: join(folder, 'kafka'), brokers }),
+    startKafka({ folder: join(folder, 'kafka'), brokers, security }),
     startRegistry({ folder: join(folder, 'registry') }),
-    startQuestDb({ folder: join(folder, 'questdb') }),
+    startQuestDb({ folder: join(folder, 'questdb'), settings }),
   ]);
   return {
     kafka,
