@@ -1,4 +1,5 @@
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
+import { tagsKey } from './tags.js';
 
 /** A record of the log stays below this size once encoded. */
 export const maxRecordBytes = 256 * 1024;
@@ -15,36 +16,40 @@ const batchBytes = 5 + 10 + 1 + 2 * lengthBytes;
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
 export function cutPoints(batch: PointBatch): PointBatch[] {
   const room = maxRecordBytes - headBytes(batch);
-  return packed(piecesOf(batch.series, room), runBytes, room).map((series) => ({ ...batch, series }));
+  return packed(piecesOf(batch.series, room), runBytes, room).map((series) => (series === batch.series ? batch : { ...batch, series }));
 }
 
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
 export function cutEvents(batch: EventBatch): EventBatch[] {
-  return packed(batch.events, eventBytes, maxRecordBytes - headBytes(batch)).map((events) => ({ ...batch, events }));
+  return packed(batch.events, eventBytes, maxRecordBytes - headBytes(batch)).map((events) =>
+    events === batch.events ? batch : { ...batch, events },
+  );
 }
 
-/** Fills groups in order: each takes what fits. */
-function packed<T>(items: readonly T[], bytesOf: (item: T) => number, room: number): T[][] {
-  const groups: T[][] = [];
-  let left = 0;
-  for (const item of items) {
-    const bytes = bytesOf(item);
-    if (bytes >= left) {
-      groups.push([]);
-      left = room;
+/** Fills groups in order: each takes what fits. Mostly that is all, as it is. */
+function packed<T>(items: readonly T[], bytesOf: (item: T) => number, room: number): (readonly T[])[] {
+  const groups: (readonly T[])[] = [];
+  let [start, left] = [0, room];
+  for (let at = 0; at < items.length; at++) {
+    const bytes = bytesOf(items[at]!);
+    if (bytes >= left && at > start) {
+      groups.push(items.slice(start, at));
+      [start, left] = [at, room];
     }
-    groups.at(-1)!.push(item);
     left -= bytes;
   }
+  if (items.length > 0) groups.push(start === 0 ? items : items.slice(start));
   return groups;
 }
 
 /** The runs, where one alone would not fit cut into pieces that do. */
 function piecesOf(runs: readonly SeriesRun[], room: number): readonly SeriesRun[] {
+  // Most runs are far too short to be too long.
+  const fits = (run: SeriesRun): boolean => maxRunHeadBytes + run.value.length * pointBytes < room || runBytes(run) < room;
+  if (runs.every(fits)) return runs;
   return runs.flatMap((run) => {
+    if (fits(run)) return run;
     const points = run.value.length;
-    // Most runs are far too short to be too long.
-    if (maxRunHeadBytes + points * pointBytes < room || runBytes(run) < room) return run;
     const maxPoints = Math.floor((room - runHeadBytes(run) - 1) / pointBytes);
     return Array.from({ length: Math.ceil(points / maxPoints) }, (_, piece) => slice(run, piece * maxPoints, (piece + 1) * maxPoints));
   });
@@ -64,8 +69,7 @@ function eventBytes({ metric, value, tags }: DeviceEvent): number {
   return stringBytes(metric) + timestampBytes + stringBytes(value) + 1 + tagsBytes(tags) + 2 * lengthBytes;
 }
 
+/** The JSON of the key has more around each name and value than the two bytes of Avro's lengths. */
 function tagsBytes(tags: Tags): number {
-  let bytes = 2 * lengthBytes;
-  for (const key in tags) bytes += stringBytes(key) + stringBytes(tags[key]!);
-  return bytes;
+  return 2 * lengthBytes + Buffer.byteLength(tagsKey(tags));
 }

@@ -1,5 +1,5 @@
 import type { PointBatch, SeriesRun, Tags } from './point.js';
-import { noTags, tagsKey } from './tags.js';
+import { tagsKey } from './tags.js';
 
 export const maxPoints = 10_000;
 
@@ -10,11 +10,10 @@ interface Run {
 }
 
 interface SourceRuns {
-  readonly sourceId: string;
+  /** Its place among the sources. */
+  readonly number: number;
   /** Its runs, by their position among all runs, in the order in which they began. */
   readonly runs: number[];
-  /** The run of each metric and its tags. */
-  readonly byName: Map<string, number>;
 }
 
 /** What is used again for each body: the memory in which its points are gathered, and from which their columns are cut. */
@@ -46,8 +45,10 @@ export class PointCollector {
   readonly #value: Float64Array;
   readonly #sources = new Map<string, SourceRuns>();
   readonly #runs: Run[] = [];
-  /** Keys of tags that came before: the readings of several cores, for example, alternate. */
-  readonly #keys = new Map<Tags, string>([[noTags, '']]);
+  /** Runs by source, metric and tags. Sources and tags are numbers in it: tags are long, and a map for each source is large. */
+  readonly #byName = new Map<string, number>();
+  /** Numbers of different tags, by `tagsKey`. */
+  readonly #tagSets = new Map<string, number>([['', 0]]);
   #count = 0;
 
   constructor(private readonly memory: PointMemory) {
@@ -58,15 +59,16 @@ export class PointCollector {
 
   /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
-    const source = this.#source(sourceId);
-    const key = this.#key(tags);
-    // No metric has a NUL in it.
-    const name = key === '' ? metric : `${metric}\0${key}`;
-    const known = source.byName.get(name);
+    const source = this.#sources.get(sourceId);
+    const number = source?.number ?? this.#sources.size;
+    // Only a metric is free text, and it stands at the end.
+    const name = `${number} ${this.#tagSet(tags)} ${metric}`;
+    const known = this.#byName.get(name);
     if (known !== undefined) return known;
     const run = this.#runs.push({ metric, tags, points: 0 }) - 1;
-    source.runs.push(run);
-    source.byName.set(name, run);
+    if (source) source.runs.push(run);
+    else this.#sources.set(sourceId, { number, runs: [run] });
+    this.#byName.set(name, run);
     return run;
   }
 
@@ -82,7 +84,7 @@ export class PointCollector {
   /** Sources in the order of their first point. */
   batches(orgId: string, receivedMs: number): PointBatch[] {
     const columns = this.#columns();
-    return [...this.#sources.values()].map(({ sourceId, runs }) => ({
+    return Array.from(this.#sources, ([sourceId, { runs }]) => ({
       orgId,
       sourceId,
       receivedMs,
@@ -109,15 +111,10 @@ export class PointCollector {
     return columns;
   }
 
-  #key(tags: Tags): string {
-    let key = this.#keys.get(tags);
-    if (key === undefined) this.#keys.set(tags, (key = tagsKey(tags)));
-    return key;
-  }
-
-  #source(sourceId: string): SourceRuns {
-    let source = this.#sources.get(sourceId);
-    if (!source) this.#sources.set(sourceId, (source = { sourceId, runs: [], byName: new Map() }));
-    return source;
+  #tagSet(tags: Tags): number {
+    const key = tagsKey(tags);
+    let number = this.#tagSets.get(key);
+    if (number === undefined) this.#tagSets.set(key, (number = this.#tagSets.size));
+    return number;
   }
 }

@@ -7,9 +7,19 @@ export const maxTagBytes = 256;
 
 export const noTags: Tags = Object.freeze(Object.create(null) as Record<string, string>);
 
+/** The keys of tags that came before: a point's are asked for where it is read, cut and stored. */
+const known = new WeakMap<Tags, string>([[noTags, '']]);
+
 /** Equal exactly for equal tags, whatever the order of their keys; empty when there are none. */
 export function tagsKey(tags: Tags): string {
-  if (tags === noTags) return '';
+  const before = known.get(tags);
+  if (before !== undefined) return before;
+  const key = keyOf(tags);
+  if (key !== '') known.set(tags, key);
+  return key;
+}
+
+function keyOf(tags: Tags): string {
   const keys = Object.keys(tags);
   if (keys.length === 0) return '';
   if (!isSorted(keys)) keys.sort();

@@ -99,7 +99,7 @@ class NameIds {
   constructor(db: DatabaseSync, table: string, columns: readonly string[]) {
     const places = columns.map(() => '?').join(', ');
     this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(' AND ')}`);
-    this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places})`);
+    this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING RETURNING id`);
   }
 
   /** The id of a name, given at its first use. Names hold no NUL. */
@@ -108,8 +108,7 @@ class NameIds {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size === maxRemembered) this.#known.clear();
-    const row = this.#find.get(...name) as { id: number } | undefined;
-    const id = row?.id ?? Number(this.#add.run(...name).lastInsertRowid);
+    const { id } = (this.#add.get(...name) ?? this.#find.get(...name)) as { id: number };
     this.#known.set(key, id);
     return id;
   }

@@ -112,7 +112,8 @@ export class Latest {
     const { topic, key, value } = readFrame(frame, 0);
     const gone = value === null ? 1 : 0;
     const crc = rowChecksum(frame, at, ms, gone);
-    const older = this.#statements.remove.get(topic, key) as { crc: number } | undefined;
+    const older = this.#statements.find.get(topic, key) as Pick<LatestRow, 'at' | 'crc'> | undefined;
+    if (older) this.#statements.remove.run(older.at);
     this.#statements.insert.run(at, topic, key, ms, gone, crc, frame);
     return more(older ? less(tally, older.crc) : tally, crc);
   }
@@ -131,9 +132,10 @@ export class Latest {
 
 function prepare(
   db: DatabaseSync,
-): Record<'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'some' | 'since', StatementSync> {
+): Record<'find' | 'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'some' | 'since', StatementSync> {
   return {
-    remove: db.prepare('DELETE FROM latest WHERE topic = ? AND key = ? RETURNING crc'),
+    find: db.prepare('SELECT at, crc FROM latest WHERE topic = ? AND key = ?'),
+    remove: db.prepare('DELETE FROM latest WHERE at = ?'),
     insert: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?)'),
     tally: db.prepare('SELECT rows, sum FROM tally WHERE id = 1'),
     setTally: db.prepare('UPDATE tally SET rows = ?, sum = ? WHERE id = 1'),

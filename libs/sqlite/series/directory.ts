@@ -9,8 +9,8 @@ const fewMetrics = 32;
 
 /** A source and the numbers of its series. */
 export class KnownSource {
-  readonly metrics: string[] = [];
-  readonly #series: number[] = [];
+  #metrics: string[] = [];
+  #series: number[] = [];
   #positions: Map<string, number> | undefined;
   #next = 0;
 
@@ -20,6 +20,10 @@ export class KnownSource {
     readonly sourceId: string,
   ) {}
 
+  get metrics(): readonly string[] {
+    return this.#metrics;
+  }
+
   /** The number of the series of a metric; undefined when the source never reported it. */
   series(metric: string): number | undefined {
     const at = this.#position(metric);
@@ -27,22 +31,26 @@ export class KnownSource {
   }
 
   add(metric: string, series: number): void {
-    this.#positions?.set(metric, this.metrics.length);
-    this.metrics.push(metric);
-    this.#series.push(series);
+    this.#positions?.set(metric, this.#metrics.length);
+    // An empty array that is pushed to makes room for 17 items, and many sources have one metric.
+    if (this.#metrics.length === 0) [this.#metrics, this.#series] = [[metric], [series]];
+    else {
+      this.#metrics.push(metric);
+      this.#series.push(series);
+    }
   }
 
   /** Sources report their metrics in the same order again and again, so the name is mostly the one after the last. */
   #position(metric: string): number {
-    if (this.metrics[this.#next] !== metric) this.#next = this.#search(metric);
+    if (this.#metrics[this.#next] !== metric) this.#next = this.#search(metric);
     const at = this.#next;
-    this.#next = at + 1 < this.metrics.length ? at + 1 : 0;
+    this.#next = at + 1 < this.#metrics.length ? at + 1 : 0;
     return at;
   }
 
   #search(metric: string): number {
-    if (this.metrics.length < fewMetrics) return this.metrics.indexOf(metric);
-    this.#positions ??= new Map(this.metrics.map((name, at) => [name, at]));
+    if (this.#metrics.length < fewMetrics) return this.#metrics.indexOf(metric);
+    this.#positions ??= new Map(this.#metrics.map((name, at) => [name, at]));
     return this.#positions.get(metric) ?? -1;
   }
 }

@@ -1,6 +1,5 @@
 import {
   compareUtf8,
-  noTags,
   oneAtATime,
   type PointBatch,
   type RollupInterval,
@@ -130,7 +129,7 @@ export class SqliteSeriesStore implements SeriesStore {
       if (length === 0) continue;
       source ??= this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, run.metric);
-      const tags = run.tags === noTags ? '' : tagsKey(run.tags);
+      const tags = tagsKey(run.tags);
       for (let from = 0; from < length;) {
         if (this.arenas.isFull) await this.arenas.seal();
         from = this.arenas.active.take(series, run, tags, from);

@@ -1,4 +1,4 @@
-import { compareUtf8 } from '#model';
+import { utf8Order } from '#model';
 
 /** The tag sets of points without tags: only the empty one, which has number 0. */
 export const untagged: readonly string[] = [''];
@@ -26,7 +26,8 @@ export class TagSets {
 /** Distinct tag sets in the order of their UTF-8 bytes, the empty one first, and the place of each in that order. */
 export function inOrder(texts: readonly string[]): { readonly tagSets: readonly string[]; readonly places: Uint32Array } {
   if (texts.length === 1) return { tagSets: untagged, places: new Uint32Array(1) };
-  const order = Array.from(texts.keys()).sort((a, b) => compareUtf8(texts[a]!, texts[b]!));
+  const compare = utf8Order(texts);
+  const order = Array.from(texts.keys()).sort((a, b) => compare(texts[a]!, texts[b]!));
   const places = new Uint32Array(texts.length);
   for (const [place, at] of order.entries()) places[at] = place;
   return { tagSets: order.map((at) => texts[at]!), places };
