@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Histogram, type Distribution, type Figure, type Labels, type Metric, type Sample } from '#model';
 
 /** Serves /metrics. */
@@ -38,24 +39,30 @@ const urlOf = ({ address, family: version, port }: AddressInfo): string =>
 
 const openMetricsContentType = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
-/** Metrics as OpenMetrics text. */
-export async function openMetrics(metrics: readonly Metric[]): Promise<string> {
-  const families = await Promise.all(metrics.map(family));
+/** Who scrapes waits for ten seconds, and needs the figures of an outage most. */
+const patienceMs = 2_000;
+
+/** Metrics as OpenMetrics text. One that is not read in `waitMs` has no samples. */
+export async function openMetrics(metrics: readonly Metric[], waitMs = patienceMs): Promise<string> {
+  const families = await Promise.all(metrics.map((metric) => family(metric, waitMs)));
   return `${families.join('')}# EOF\n`;
 }
 
-async function family(metric: Metric): Promise<string> {
+async function family(metric: Metric, waitMs: number): Promise<string> {
   const { name, kind, unit, help } = metric;
   const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
-  return [...head, ...lines(name, kind, await readable(metric)), ''].join('\n');
+  return [...head, ...lines(name, kind, await readable(metric, waitMs)), ''].join('\n');
 }
 
 /** A part that is out of order shows by what is missing here, and must not hide the others. */
-async function readable(metric: Metric): Promise<Figure | Distribution> {
+async function readable(metric: Metric, waitMs: number): Promise<Figure | Distribution> {
+  const done = new AbortController();
   try {
-    return await metric.read();
+    return await Promise.race([metric.read(), pause(waitMs, [], { signal: done.signal })]);
   } catch {
     return [];
+  } finally {
+    done.abort();
   }
 }
 

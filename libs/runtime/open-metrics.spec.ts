@@ -54,10 +54,13 @@ describe('OpenMetrics text', () => {
     expect(await openMetrics([metric])).toBe([...lines, '# EOF', ''].join('\n'));
   });
 
-  it('leaves out a figure that cannot be read now, and no other', async () => {
-    const broken: Metric = { name: 'lag', kind: 'gauge', unit: '', help: 'Lag.', read: () => Promise.reject(new Error('away')) };
+  it.each<[string, Metric['read']]>([
+    ['cannot be read now', () => Promise.reject(new Error('away'))],
+    ['nobody answers', () => new Promise(() => undefined)],
+  ])('leaves out a figure that %s, and no other', async (_, read) => {
+    const broken: Metric = { name: 'lag', kind: 'gauge', unit: '', help: 'Lag.', read: read as () => Promise<number> };
     const whole: Metric = { name: 'points', kind: 'counter', unit: '', help: 'Points.', read: () => 3 };
-    expect(await openMetrics([broken, whole])).toBe(
+    expect(await openMetrics([broken, whole], 20)).toBe(
       '# TYPE lag gauge\n# HELP lag Lag.\n# TYPE points counter\n# HELP points Points.\npoints_total 3\n# EOF\n',
     );
   });
