@@ -73,6 +73,10 @@ export class ServerProcess implements Target {
       HEADWATER_PORT: String(this.port),
       HEADWATER_ADMIN_PORT: '0',
       HEADWATER_LOG_LEVEL: 'warn',
+      // The same on every machine, and above what any figure sends.
+      HEADWATER_MAX_SOURCES: '10000000',
+      HEADWATER_MAX_SERIES: '10000000',
+      HEADWATER_MAX_TAG_SETS: '10000000',
     };
     this.#child = spawn(process.execPath, [...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     endWithUs(this.#child);

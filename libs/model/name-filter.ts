@@ -52,16 +52,17 @@ function holds(part: Uint32Array, { a, b }: NameHash): boolean {
  */
 export function addText(from: NameHash, text: string, into: NameHash): NameHash {
   let { a, b } = from;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    a = Math.imul(a ^ unit, 0x85eb_ca6b);
+  const { length } = text;
+  for (let at = 0; at < length; at += 2) {
+    const units = text.charCodeAt(at) | (at + 1 < length ? text.charCodeAt(at + 1) << 16 : 0);
+    a = Math.imul(a ^ units, 0x85eb_ca6b);
     a ^= a >>> 15;
-    b = Math.imul(b ^ unit, 0xc2b2_ae35);
+    b = Math.imul(b ^ units, 0xc2b2_ae35);
     b ^= b >>> 13;
   }
   // The length ends the text: otherwise `ab` and `c` would be `a` and `bc`.
-  a = Math.imul(a ^ text.length, 0x27d4_eb2f);
-  b = Math.imul(b ^ text.length, 0x1656_67b1);
+  a = Math.imul(a ^ length, 0x27d4_eb2f);
+  b = Math.imul(b ^ length, 0x1656_67b1);
   into.a = a ^ (a >>> 16);
   // Odd, so that the bits of a name differ.
   into.b = (b ^ (b >>> 15)) | 1;

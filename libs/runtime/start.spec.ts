@@ -119,6 +119,22 @@ describe('an embedded server', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('takes all devices that its folder knows, and of others as many as its settings allow', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-start-'));
+    const first = await startEmbedded({ dataDir: folder });
+    const send = ({ url }: Running, ...sources: readonly string[]): Promise<number> =>
+      postBody(url, first.firstKey!, { points: sources.map((source_id) => ({ source_id, metric: 'm', value: 1 })) });
+    expect(await send(first, 'a', 'b')).toBe(200);
+    await first.stop();
+    const second = await startEmbedded({ dataDir: folder, maxSources: 1 });
+    expect(await send(second, 'a', 'b')).toBe(200);
+    expect([await send(second, 'c'), await send(second, 'd'), await send(second, 'a', 'b')]).toEqual([200, 429, 200]);
+    const figures = await (await fetch(`${second.adminUrl}/metrics`)).text();
+    expect(figures).toContain('headwater_bodies_with_too_many_names_total{limit="sources"} 1\n');
+    await second.stop();
+    rmSync(folder, { recursive: true });
+  });
+
   it('answers probes without a key, and figures on its other port', async () => {
     const server = await startEmbedded({ dataDir });
     expect(await json(`${server.url}/health`)).toEqual({ status: 'ok' });

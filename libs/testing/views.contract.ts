@@ -46,6 +46,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       const view = await openView();
       expect(view.get('o/s')).toBeUndefined();
       expect(keys(view, '')).toEqual([]);
+      expect(view.size).toBe(0);
     });
 
     it('is scanned in pages, each key once', async () => {
@@ -54,6 +55,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       await view.caughtUp();
       const pages = Array.from(pagesOf(view, 'o/'), (page) => page.map(([key]) => key));
       expect(pages.length).toBeGreaterThan(1);
+      expect(view.size).toBe(keys(view, '').length);
       expect(pages.flat()).toEqual(keys(view, 'o/'));
       expect(Array.from(pagesOf(view, 'o/', 'o/s2'), (page) => page.length).reduce((sum, length) => sum + length)).toBe(
         keys(view, 'o/').filter((key) => byBytes(key, 'o/s2') > 0).length,
