@@ -16,19 +16,59 @@ export interface EventQuery {
 }
 
 /** Entries as parallel columns, oldest first; `tags` as `tagsKey` writes them. */
-export interface EventColumns {
+interface EventColumns {
   readonly timestampMs: number[];
   readonly metric: string[];
   readonly value: string[];
   readonly tags: string[];
 }
 
+/** A part of an answer: whoever asked gets the others by the number of the answer, so that its thread never takes over all of a long one at once. */
+export interface EventPart extends EventColumns {
+  /** Undefined with the last part. */
+  readonly answer: number | undefined;
+}
+
+/** A part ends with the entry that fills so many characters. */
+const partChars = 1024 * 1024;
+
 type EntryRow = [id: number, time: number, received: number, place: number, metric: string, checksum: number, tags: string, value: string];
 
 /** What the store's reading thread does for events. */
 export function eventReader(db: DatabaseSync): Handlers {
   let reader: EventReader | undefined;
-  return { readEvents: (query: EventQuery) => (reader ??= new EventReader(db)).read(query) };
+  let answers = 0;
+  const begun = new Map<number, Iterator<EventColumns, EventColumns>>();
+  const next = (answer: number): EventPart => {
+    const { done, value } = begun.get(answer)!.next();
+    if (done) begun.delete(answer);
+    return { ...value, answer: done ? undefined : answer };
+  };
+  return {
+    readEvents: (query: EventQuery) => {
+      begun.set(++answers, partsOf((reader ??= new EventReader(db)).read(query)));
+      return next(answers);
+    },
+    restOfEvents: next,
+  };
+}
+
+function* partsOf(columns: EventColumns): Generator<EventColumns, EventColumns> {
+  const { timestampMs, metric, value, tags } = columns;
+  const part = (from: number, to: number): EventColumns => ({
+    timestampMs: timestampMs.slice(from, to),
+    metric: metric.slice(from, to),
+    value: value.slice(from, to),
+    tags: tags.slice(from, to),
+  });
+  let [from, chars] = [0, 0];
+  for (let at = 0; at < value.length; at++) {
+    chars += value[at]!.length + tags[at]!.length;
+    if (chars < partChars) continue;
+    yield part(from, at + 1);
+    [from, chars] = [at + 1, 0];
+  }
+  return part(from, value.length);
 }
 
 export class EventReader {

@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { eventStoreContract, type EventStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
+import type { WorkerThread } from '../worker.js';
+import type { EventPart } from './event-reader.js';
 import { SqliteEventStore } from './event-store.js';
 
 async function openIn(folder: string): Promise<EventStoreUnderTest> {
@@ -48,5 +50,31 @@ describe('SqliteEventStore', () => {
       message: expect.stringContaining('row 1 '),
     });
     await subject.close();
+  });
+
+  it('hands a long answer over in parts of about 1 MiB', async () => {
+    const folder = await newFolder();
+    const threads = await startStoreThreads(join(folder, 'store.db'), []);
+    const chars: number[] = [];
+    const call = async (name: string, argument: unknown): Promise<EventPart> => {
+      const part = await threads.reader.call<EventPart>(name, argument);
+      chars.push(part.value.join('').length);
+      return part;
+    };
+    const store = new SqliteEventStore(threads.writer, { call } as unknown as WorkerThread);
+    const timestampMs = 1_700_000_000_000;
+    const events = Array.from({ length: 1000 }, (_, place) => {
+      const value = `${place}`.padEnd(4000, '.');
+      return { metric: 'door', timestampMs: timestampMs + place, value, isJson: false, tags: { a: `${place}` }, place, ordinal: 0 };
+    });
+    const value = { orgId: 'org', sourceId: 's', receivedMs: timestampMs, origin: 'source' as const, events };
+    await store.write([{ partition: 0, offset: 0, value }]);
+    const entries = await store.tail('org', 's', 1000);
+    expect(entries.map((entry) => entry.value)).toEqual(events.map((event) => event.value));
+    expect(entries[999]!.tags).toEqual({ a: '999' });
+    expect(chars).toHaveLength(4);
+    expect(Math.max(...chars)).toBeLessThan(1.1 * 1024 * 1024);
+    await closeStoreThreads(threads);
+    await rm(folder, { recursive: true });
   });
 });

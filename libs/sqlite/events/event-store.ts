@@ -1,7 +1,7 @@
 import { tagsOf, type EventBatch, type LogEntry, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
-import type { EventColumns, EventQuery } from './event-reader.js';
+import type { EventPart, EventQuery } from './event-reader.js';
 import type { EventWrite } from './event-writer.js';
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
@@ -31,7 +31,15 @@ export class SqliteEventStore implements EventStore {
   }
 
   async #read(query: EventQuery): Promise<readonly LogEntry[]> {
-    const { timestampMs, metric, value, tags } = await this.reader.call<EventColumns>('readEvents', query);
-    return timestampMs.map((time, at) => ({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: tagsOf(tags[at]!) }));
+    const entries: LogEntry[] = [];
+    let part = await this.reader.call<EventPart>('readEvents', query);
+    for (;;) {
+      const { answer, timestampMs, metric, value, tags } = part;
+      for (const [at, time] of timestampMs.entries()) {
+        entries.push({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: tagsOf(tags[at]!) });
+      }
+      if (answer === undefined) return entries;
+      part = await this.reader.call<EventPart>('restOfEvents', answer);
+    }
   }
 }

@@ -1,5 +1,5 @@
 import {
-  compareUtf8,
+  utf8Order,
   oneAtATime,
   type PointBatch,
   type RollupInterval,
@@ -74,20 +74,19 @@ export class SqliteSeriesStore implements SeriesStore {
   async raw({ orgId, sourceId, metrics: names, window, limit }: SeriesQuery): Promise<RawAnswer> {
     const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
     const rows = await this.#read<SelectedRows>('series.raw', pairs, { window, limit, interval: undefined });
-    const columns = spans(rows, ([timestampMs, value], from, to) => ({
+    const [timestampMs, value] = rows.columns;
+    const series = spans(rows, (at, from, to) => ({
+      metric: metrics[at]!,
       timestampMs: timestampMs!.subarray(from, to),
       value: value!.subarray(from, to),
     }));
-    const series = columns.map((its, at) => ({ metric: metrics[at]!, ...its })).filter(({ value }) => value.length > 0);
     return { series, truncated: rows.truncated };
   }
 
   async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
     const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
     const rows = await this.#read<BucketRows>('series.buckets', pairs, asked);
-    const series = spans(rows, bucketColumns)
-      .map((columns, at) => ({ metric: metrics[at]!, ...columns }))
-      .filter(({ count }) => count.length > 0);
+    const series = spans(rows, (at, from, to) => ({ metric: metrics[at]!, ...bucketColumns(rows.columns, from, to) }));
     return { series, truncated: rows.truncated };
   }
 
@@ -163,17 +162,18 @@ export class SqliteSeriesStore implements SeriesStore {
 function sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): string[] {
   if (!source) return [];
   const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : [...source.metrics];
-  return metrics.sort(compareUtf8);
+  return metrics.sort(utf8Order(metrics));
 }
 
-/** Calls `make` for each series, in the order of the request, with the columns of all series and with where its own rows begin and end. */
-function spans<T>({ counts, columns }: SelectedRows, make: (columns: readonly Float64Array[], from: number, to: number) => T): T[] {
+/** Calls `make` for each series that has rows, with its position in the request and with where its rows begin and end in the columns. */
+function spans<T>({ counts }: SelectedRows, make: (at: number, from: number, to: number) => T): T[] {
+  const made: T[] = [];
   let from = 0;
-  return Array.from(counts, (count) => {
-    const made = make(columns, from, from + count);
+  for (const [at, count] of counts.entries()) {
+    if (count > 0) made.push(make(at, from, from + count));
     from += count;
-    return made;
-  });
+  }
+  return made;
 }
 
 /** Rows [from, to) of columns of buckets. */
