@@ -81,7 +81,7 @@ export class Latest {
     let tally = this.#load();
     for (const { at, topic, key, crc } of rows) {
       if (at === newest || !topics.includes(topic) || !goes(key)) continue;
-      this.#statements.remove.get(topic, key);
+      this.#statements.remove.run(at);
       tally = less(tally, crc);
     }
     this.#save(tally);
