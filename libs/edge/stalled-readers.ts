@@ -34,18 +34,10 @@ export class StalledReaders {
     const nowMs = performance.now();
     for (const [answer, seen] of this.#answers) {
       const { socket } = answer.req;
-      if (socket.destroyed) this.#end(answer);
-      else {
-        const bytes = socket.bytesWritten - socket.writableLength;
-        // Without bytes that wait it is the server that is slow.
-        if (bytes !== seen.bytes || socket.writableLength === 0) this.#answers.set(answer, { bytes, sinceMs: nowMs });
-        else if (nowMs - seen.sinceMs >= this.stallMs) socket.resetAndDestroy();
-      }
+      const bytes = socket.bytesWritten - socket.writableLength;
+      // Without bytes that wait it is the server that is slow.
+      if (bytes !== seen.bytes || socket.writableLength === 0) this.#answers.set(answer, { bytes, sinceMs: nowMs });
+      else if (nowMs - seen.sinceMs >= this.stallMs) socket.resetAndDestroy();
     }
-  }
-
-  /** An answer that waits behind another one of its connection has no socket yet: Node does not tell it that the connection is gone. */
-  #end(answer: ServerResponse): void {
-    if (!answer.socket) answer.emit('close');
   }
 }
