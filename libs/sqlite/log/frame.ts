@@ -75,11 +75,19 @@ export function frameKey(from: Buffer, at: number): string {
 
 /** What takes the place of a frame whose record goes: its topic and partition, without a key and a value. */
 export function blankFrame(frame: Buffer): Buffer {
-  const blank = Buffer.from(frame.subarray(0, headBytes + frame.readUInt8(10)));
-  blank.writeUInt32LE(tombstoneBytes, 0);
+  const blank = emptied(frame, 0);
   blank.writeUInt16LE(0, 4);
-  blank.writeUInt16LE(0, 8);
   return blank;
+}
+
+/** The tombstone of the record's key. */
+export const tombstoneFrame = (frame: Buffer): Buffer => emptied(frame, frame.readUInt16LE(4));
+
+function emptied(frame: Buffer, keyBytes: number): Buffer {
+  const empty = Buffer.from(frame.subarray(0, headBytes + frame.readUInt8(10) + keyBytes));
+  empty.writeUInt32LE(tombstoneBytes, 0);
+  empty.writeUInt16LE(0, 8);
+  return empty;
 }
 
 /** Reads a frame; its value is a view of `from`. */

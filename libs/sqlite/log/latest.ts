@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
-import { frameBytes, frameTopic, readFrame } from './frame.js';
+import { frameBytes, frameTopic, readFrame, tombstoneFrame } from './frame.js';
 import type { ReadAnswer, Stored } from './chunk.js';
 
 interface LatestRow {
@@ -72,17 +72,22 @@ export class Latest {
   }
 
   /**
-   * Drops the records of keys that go from some topics, in some rows from `from` on, but never the newest record: the head is known by it.
-   * Returns where to go on; undefined at the end.
+   * Drops the records of keys that go from some topics, in some rows from `from` on; the newest record, by which the head is known, becomes a
+   * tombstone. Returns where to go on; undefined at the end.
    */
   drop(from: number, topics: readonly string[], goes: (key: string) => boolean): number | undefined {
     const rows = this.#statements.some.all(from) as unknown as { at: number; topic: string; key: string; crc: number }[];
     const newest = this.end() - 1;
     let tally = this.#load();
     for (const { at, topic, key, crc } of rows) {
-      if (at === newest || !topics.includes(topic) || !goes(key)) continue;
-      this.#statements.remove.run(at);
-      tally = less(tally, crc);
+      if (!topics.includes(topic) || !goes(key)) continue;
+      if (at === newest) {
+        const { ms, frame } = check(this.#statements.from.get(at) as unknown as LatestRow);
+        tally = this.#replace(tally, { at, ms, frame: tombstoneFrame(frame) });
+      } else {
+        this.#statements.remove.run(at);
+        tally = less(tally, crc);
+      }
     }
     this.#save(tally);
     return rows.length === 0 ? undefined : rows.at(-1)!.at + 1;

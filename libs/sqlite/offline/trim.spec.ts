@@ -43,7 +43,7 @@ async function left(): Promise<{ offsets: (readonly [number, string])[]; listed:
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'headwater-trim-'));
   const storage = await openStorage(dir);
-  for (const some of [['pump-1', 'x-1'], ['x-2', 'x-3'], ['pump-2']]) {
+  for (const some of [['pump-1', 'x-1'], ['x-2', 'x-3'], ['pump-2', 'x-4']]) {
     await storage.log.append(some.map((sourceId) => entry(points, batch(sourceId))));
     const seen = some.map((sourceId) => entry(sources, { orgId, sourceId, firstReceivedMs: 1, lastReceivedMs: 1 }));
     await storage.log.append(seen);
@@ -57,7 +57,7 @@ const pumps = (options: { sinceMs?: number; confirmed: boolean }): Promise<Trimm
 describe('a folder that is trimmed', () => {
   it('keeps what was asked for, at its offsets, and lists no other device', async () => {
     const before = await left();
-    expect(await pumps({ confirmed: true })).toEqual({ gone: 3, kept: 2 });
+    expect(await pumps({ confirmed: true })).toEqual({ gone: 4, kept: 2 });
     expect(statSync(join(dir, 'store.db'), { throwIfNoEntry: false })).toBeUndefined();
     const after = await left();
     expect(after.offsets).toEqual(before.offsets.filter(([, source]) => keeps(source)));
@@ -78,13 +78,13 @@ describe('a folder that is trimmed', () => {
 
   it('is as it was where nobody confirms it', async () => {
     const before = await left();
-    expect(await pumps({ confirmed: false })).toEqual({ gone: 3, kept: 2 });
+    expect(await pumps({ confirmed: false })).toEqual({ gone: 4, kept: 2 });
     expect(await left()).toEqual(before);
   });
 
   it('keeps what came before a time', async () => {
-    expect(await pumps({ sinceMs: Date.now() + 1000, confirmed: true })).toEqual({ gone: 0, kept: 5 });
-    expect((await left()).offsets).toHaveLength(5);
+    expect(await pumps({ sinceMs: Date.now() + 1000, confirmed: true })).toEqual({ gone: 0, kept: 6 });
+    expect((await left()).offsets).toHaveLength(6);
   });
 
   it('takes more records after it, behind those that are left', async () => {
