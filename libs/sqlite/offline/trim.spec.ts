@@ -43,7 +43,11 @@ async function left(): Promise<{ offsets: (readonly [number, string])[]; listed:
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'headwater-trim-'));
   const storage = await openStorage(dir);
-  for (const some of [['pump-1', 'x-1'], ['x-2', 'x-3'], ['pump-2', 'x-4']]) {
+  for (const some of [
+    ['pump-1', 'x-1'],
+    ['x-2', 'x-3'],
+    ['pump-2', 'x-4'],
+  ]) {
     await storage.log.append(some.map((sourceId) => entry(points, batch(sourceId))));
     const seen = some.map((sourceId) => entry(sources, { orgId, sourceId, firstReceivedMs: 1, lastReceivedMs: 1 }));
     await storage.log.append(seen);
