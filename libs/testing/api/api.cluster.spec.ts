@@ -1,10 +1,36 @@
+import { expect, it } from '@jest/globals';
+import { run } from '../../../apps/cli/test-run.js';
 import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
+import { eventually } from '../eventually.js';
 import { describeOnServers } from '../servers.js';
 import { apiSuite } from './suite.js';
 
 describeOnServers('the roles as processes on Kafka and QuestDB', () => {
+  let deployment: ClusterDeployment;
   apiSuite(async () => {
-    const deployment = await ClusterDeployment.start({ replicas: twoOfEach });
+    deployment = await ClusterDeployment.start({ replicas: twoOfEach });
     return { urls: deployment.urls, keys: deployment.keys, close: () => deployment.stop() };
   });
+
+  it('go by what `headwater org` says of organizations', async () => {
+    const headwater = (...args: readonly string[]): ReturnType<typeof run> => run(args, { env: deployment.environment });
+    const created = await headwater('org', 'create', '--name', 'Plant 7', '--limit', 'sources=2', '--json');
+    const { id, api_key: first } = JSON.parse(created.stdout) as { id: string; api_key: string };
+    const { stdout: second } = await headwater('keys', 'create', '--org', id);
+    const send = async (key: string, source_id: string): Promise<unknown> => {
+      const headers = { 'x-api-key': key.trim(), 'content-type': 'application/json' };
+      const body = JSON.stringify({ source_id, points: [{ metric: 'm', value: 1 }] });
+      const answer = await fetch(`${deployment.urls.ingest}/ingest`, { method: 'POST', headers, body });
+      return ((await answer.json()) as { code?: string }).code ?? answer.status;
+    };
+    for (const key of [first, second]) await eventually(async () => expect(await send(key, 'a')).toBe(200));
+    const codes: unknown[] = [];
+    for (let at = 0; at < 6; at++) codes.push(await send(first, `s-${at}`));
+    // Two processes take points, and each lets two sources in.
+    expect(codes.slice(-2)).toEqual(['too_many_series', 'too_many_series']);
+    expect(codes).toContain(200);
+    expect((await headwater('org', 'set', id, '--payment', 'no')).code).toBe(0);
+    await eventually(async () => expect(await send(second, 'a')).toBe('payment_required'));
+    expect((await headwater('org', 'list')).stdout).toMatch(new RegExp(`^${id} +no .* sources=2 +Plant 7$`, 'm'));
+  }, 120_000);
 });
