@@ -14,6 +14,7 @@ export * from './flaws.js';
 export * from './ingest.js';
 export * from './iso-time.js';
 export * from './json.js';
+export * from './name-filter.js';
 export * from './names.js';
 export * from './one-at-a-time.js';
 export * from './key-decider.js';

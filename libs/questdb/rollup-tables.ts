@@ -3,8 +3,8 @@ import { type Bucket, mayOverflow, type RollupDatabase, type RollupLevel, type S
 import { Delivery, Refused, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
-import { type Series, seriesKey, type SeriesNames } from './series-names.js';
-import { oneOf, type Sql } from './sql.js';
+import { type Series, type SeriesNames, sourceKey } from './series-names.js';
+import { oneOf, type Row, type Sql } from './sql.js';
 import { foldOf, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
 
 /** Partitions that one commit touches. */
@@ -37,9 +37,9 @@ export class RollupTables implements RollupDatabase {
     return this.#names.all.length;
   }
 
-  keyOf(series: number): string {
-    const { org, source, metric } = this.#names.all[series]!;
-    return seriesKey(org, source, metric);
+  sourceOf(series: number): string {
+    const { org, source } = this.#names.all[series]!;
+    return sourceKey(org, source);
   }
 
   visible(): Promise<void> {
@@ -84,10 +84,11 @@ class RollupTable implements RollupLevel {
     this.#table = Buffer.from(parts.tables[level.table]);
   }
 
-  async keysWithRow(startMs: number): Promise<string[]> {
-    const asked = `SELECT org, source, metric FROM ${this.parts.tables[this.level.table]} WHERE ts = $1`;
-    const rows = await this.parts.sql.rows<[string, string, string]>(asked, [`${startMs}000`], patienceMs);
-    return rows.map(([org, source, metric]) => seriesKey(org, source, metric));
+  /** The question names no source: one that is asked for by name may be overlooked (see `Lookups`), and its row would then be replaced. */
+  sourcesWithRow(startMs: number, take: (source: string) => void): Promise<void> {
+    const asked = `SELECT DISTINCT org, source FROM ${this.parts.tables[this.level.table]} WHERE ts = $1`;
+    const takeRow = (row: Row): void => take(sourceKey(...(row as [org: string, source: string])));
+    return this.parts.sql.each(asked, [`${startMs}000`], takeRow, patienceMs);
   }
 
   async *fold(windows: WindowSet): AsyncGenerator<SeriesBucket[]> {

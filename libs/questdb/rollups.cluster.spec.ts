@@ -8,6 +8,8 @@ import { type WritePath, Figures, type LineSink, Outage } from './delivery.js';
 import { HttpSink } from './http-sink.js';
 import { type Layout, newest, creating, levels, type Tables, tablesOf } from './tables.js';
 import { Lookups } from './lookups.js';
+import { RollupTables } from './rollup-tables.js';
+import { SeriesNames } from './series-names.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
@@ -67,6 +69,11 @@ describeOnServers('Rollups in QuestDB', () => {
       override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
         if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
         return overlooks(text) ? Promise.resolve([]) : steps.pass(() => super.rows<R>(text, values, patienceMs));
+      }
+
+      override each(text: string, values: readonly Value[], take: (row: Row) => void, patienceMs?: number): Promise<void> {
+        if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
+        return steps.pass(() => super.each(text, values, take, patienceMs));
       }
     }
     const counting = new CountedSql(pgUrl, 4);
@@ -269,6 +276,32 @@ describeOnServers('Rollups in QuestDB', () => {
     for (const sourceId of known) await expectSame(reads(tables, muchLater), model, 'org', sourceId);
     await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));
   }, 300_000);
+
+  it('are looked for by their sources, some at a time, however many rows a window has', async () => {
+    const tables = tablesOf(generation + 2 * histories + 4);
+    await sql.run(creating(tables, 'MONTH'));
+    const [sources, metrics, startMs] = [200_000, 3, 1_700_006_400_000];
+    const rows = `SELECT ${startMs}000::timestamp, 'org', 'source ' || ((x - 1) / ${metrics}), 'm' || (x % ${metrics}), 1.0, 1.0, 1.0, 1`;
+    await sql.run([`INSERT INTO ${tables.rollup1d} ${rows} FROM long_sequence(${sources * metrics})`]);
+    await new Visibility(sql).of([tables.rollup1d], () => undefined);
+    const path = { visibility: new Visibility(sql), outage: new Outage(), figures: new Figures(), tables: [], sink: new HttpSink(httpUrl) };
+    const { levels: rollups } = new RollupTables(path, { sql, tables, names: new SeriesNames(true), partitioning: 'MONTH' }, forever);
+    const taken: string[] = [];
+    let [before, most] = [0, 0];
+    const over = rollups
+      .at(-1)!
+      .sourcesWithRow(startMs, (source) => taken.push(source))
+      .then(() => true);
+    // Between two turns of the event loop.
+    for (let isOver = false; !isOver; before = taken.length) {
+      isOver = await Promise.race([over, setImmediate(false)]);
+      most = Math.max(most, taken.length - before);
+    }
+    expect([taken.length, new Set(taken).size]).toEqual([sources, sources]);
+    expect(most).toBeLessThan(sources / 2);
+    path.sink.close();
+    await sql.run(Object.values(tables).map((table) => `DROP TABLE ${table}`));
+  });
 
   /** Delivers from the last commit on, under one lease after the other, until all is committed. */
   async function project(records: readonly Placed<PointBatch>[], random: Random, tables: Tables, layout: Layout): Promise<void> {

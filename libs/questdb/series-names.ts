@@ -34,7 +34,7 @@ export interface Series extends TagSet {
   tagged: Map<string, TagSet> | undefined;
 }
 
-export const seriesKey = (org: string, source: string, metric: string): string => `${org}\0${source}\0${metric}`;
+export const sourceKey = (org: string, source: string): string => `${org}\0${source}`;
 
 /** The metrics of a source. */
 export type Source = Map<string, Series>;
@@ -62,7 +62,7 @@ export class SeriesNames {
   }
 
   source(org: string, source: string): Source {
-    const key = `${org}\0${source}`;
+    const key = sourceKey(org, source);
     const known = this.#sources.get(key) ?? new Map<string, Series>();
     this.#sources.set(key, known);
     return known;

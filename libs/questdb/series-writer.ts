@@ -64,9 +64,9 @@ export class SeriesWriter {
     return this.#names.count;
   }
 
-  /** What these take in memory, about. */
+  /** What these take in memory, and what is known of their stored rollups, about. */
   get seriesBytes(): number {
-    return this.#names.bytes;
+    return this.#names.bytes + this.#rollups.knownBytes;
   }
 
   /** Resolves when QuestDB accepts the points of a batch that is not taken yet. Rejects `RefusedRow`. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseError, Pool, type PoolConfig } from 'pg';
+import { DatabaseError, Pool, type PoolConfig, Query, type QueryArrayConfig } from 'pg';
 import { TelemetryError } from '#model';
 import { checking, inWords, type TlsOptions } from '#sockets';
 import type { Patience } from '#stores';
@@ -77,17 +77,40 @@ export class Sql {
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
   async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = maxMs): Promise<R[]> {
+    const answer = await this.#asked(patienceMs, () => this.#pool.query(asArrays(text, values, patienceMs)));
+    return answer.rows as unknown[] as R[];
+  }
+
+  /**
+   * As `rows`, one row after the other, of which none is kept: for answers of any size. Rows may come twice, when the question is asked once
+   * more, and before a rejection.
+   *
+   * @param take must not throw.
+   */
+  async each(text: string, values: readonly Value[], take: (row: Row) => void, patienceMs = maxMs): Promise<void> {
+    await this.#asked(patienceMs, () => {
+      const query = new Query(asArrays(text, values, patienceMs));
+      query.on('row', (row: Row, result) => {
+        // A query of a pool collects its rows: this drops the one before.
+        result!.rows.length = 0;
+        take(row);
+      });
+      // Not as its types say, a pool returns a promise of the end, and takes the time limit from here.
+      return this.#pool.query(Object.assign(query, { query_timeout: patienceMs })) as unknown as Promise<unknown>;
+    });
+  }
+
+  async #asked<T>(patienceMs: number, ask: () => Promise<T>): Promise<T> {
     if (this.#closed || this.#waiting >= maxWaiting || performance.now() < this.#restUntilMs) throw unavailable();
     this.#waiting++;
     const askedMs = performance.now();
     try {
-      const query = { text, values: [...values], rowMode: 'array' as const, types: types as never, query_timeout: patienceMs };
-      const answer = await this.#pool.query(query).catch((cause: unknown) => {
+      const answer = await ask().catch((cause: unknown) => {
         const isBusy = this.#whyNot === undefined && !(cause instanceof DatabaseError) && performance.now() - askedMs < patienceMs;
-        return isBusy ? this.#pool.query(query) : Promise.reject(cause);
+        return isBusy ? ask() : Promise.reject(cause);
       });
       this.#answered();
-      return answer.rows as unknown[] as R[];
+      return answer;
     } catch (cause) {
       const why = whyRefused(cause, this.url);
       if (why !== undefined) this.#rest(why);
@@ -176,6 +199,10 @@ function whyRefused(cause: unknown, url: string): string | undefined {
   const isLogin = cause instanceof DatabaseError && (cause.code?.startsWith('28') || /invalid username\/password/i.test(cause.message));
   return isLogin ? 'QuestDB refuses the user or the password in HEADWATER_QUESTDB_PG.' : undefined;
 }
+
+const asArrays = (text: string, values: readonly Value[], patienceMs: number): QueryArrayConfig & { query_timeout: number } => {
+  return { text, values: [...values], rowMode: 'array', types, query_timeout: patienceMs };
+};
 
 /** Whether another attempt may work: there was no answer, or another process is making the same thing, such as a view that is replaced. */
 const mayPass = (error: unknown): boolean =>

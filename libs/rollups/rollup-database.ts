@@ -24,8 +24,11 @@ export interface RollupLevel {
   readonly sizeMs: number;
   /** Different windows whose rows `Rollups` remembers, for partitions of the log that are not equally far. */
   readonly maxOpen: number;
-  /** The keys of all series that have a row for this window. Rejects when that cannot be told. */
-  keysWithRow(startMs: number): Promise<Iterable<string>>;
+  /**
+   * Calls `take` with each source that has a row for this window, in the words of `RollupDatabase.sourceOf`; with some perhaps more than once.
+   * Rejects when not all of them can be told.
+   */
+  sourcesWithRow(startMs: number, take: (source: string) => void): Promise<void>;
   /** Folds what readers see of these windows, some at a time, and yields no bucket for a window without points. */
   fold(windows: WindowSet): AsyncIterable<readonly SeriesBucket[]>;
   /** Resolves when the database has accepted the rows, of windows that lie near each other. */
@@ -47,8 +50,8 @@ export interface RollupDatabase {
   readonly levels: readonly RollupLevel[];
   /** Numbers below this one are series. */
   readonly seriesCount: number;
-  /** Text that names a series to every process. */
-  keyOf(series: number): string;
+  /** Text that names the source of a series to every process. */
+  sourceOf(series: number): string;
   /** Resolves when readers see all rows that were sent. */
   visible(): Promise<void>;
   /** Throws `store_unavailable` once the lease is lost. */

@@ -7,6 +7,8 @@ import type { WindowSet } from './window-set.js';
 
 const sizesMs = [60_000, 3_600_000];
 type Point = readonly [series: string, timestampMs: number, value: number];
+/** Of two sources, and of two metrics each. */
+const sourceOf = (series: string): string => series[0]!;
 const rowKey = (series: string, startMs: number): string => `${series} ${startMs}`;
 
 /** What a database keeps whatever becomes of its writers. */
@@ -32,8 +34,8 @@ class Writer implements RollupDatabase {
     return this.#names.length;
   }
 
-  keyOf(series: number): string {
-    return this.#names[series]!;
+  sourceOf(series: number): string {
+    return sourceOf(this.#names[series]!);
   }
 
   check(): void {
@@ -74,7 +76,7 @@ class Writer implements RollupDatabase {
     const send = async (buckets: readonly SeriesBucket[]): Promise<void> => {
       await this.#step();
       this.#accepted.push(() => {
-        for (const { series, bucket } of buckets) rows().set(rowKey(this.keyOf(series), bucket.startMs), bucket);
+        for (const { series, bucket } of buckets) rows().set(rowKey(this.#names[series]!, bucket.startMs), bucket);
       });
     };
     return {
@@ -83,9 +85,9 @@ class Writer implements RollupDatabase {
       send,
       sendAnywhere: (buckets) => send(buckets).then(() => this.visible()),
       sourceVisible: () => this.visible(),
-      keysWithRow: async (startMs) => {
+      sourcesWithRow: async (startMs, take) => {
         await this.#step();
-        return [...rows().keys()].flatMap((key) => (key.endsWith(` ${startMs}`) ? key.split(' ')[0]! : []));
+        for (const key of rows().keys()) if (key.endsWith(` ${startMs}`)) take(sourceOf(key));
       },
       fold: (windows) => this.#fold(sizeMs, at, windows),
       unanswered: (windows) => new TelemetryError('store_unavailable', `nothing for ${windows.size}`),
@@ -96,7 +98,7 @@ class Writer implements RollupDatabase {
     for (const [series, starts] of windows.bySeries()) {
       await this.#step();
       if (this.left.overlooked-- > 0) continue;
-      const its = folded(this.kept, at, this.keyOf(series), sizeMs);
+      const its = folded(this.kept, at, this.#names[series]!, sizeMs);
       yield its.filter(({ startMs }) => starts.has(startMs)).map((bucket) => ({ series, bucket }));
     }
   }
@@ -174,7 +176,7 @@ describe('Exact rollups in a database that can fold', () => {
       const points = Array.from({ length: random.whole(1, 60) }, (): Point => {
         nowMs += random.pick([0, 1000, 20_000, 70_000]);
         const behindMs = random.chance(0.8) ? 0 : random.pick([1000, 70_000, 5_400_000]);
-        return [random.pick(['a', 'b']), nowMs - behindMs, random.whole(-9, 9)];
+        return [random.pick(['a1', 'a2', 'b1', 'b2']), nowMs - behindMs, random.whole(-9, 9)];
       });
       expect(await project(points, random)).toEqual(byBruteForce(points));
     }
@@ -185,10 +187,10 @@ describe('Exact rollups in a database that can fold', () => {
     const left = { overlooked: 2, steps: Infinity };
     const writer = new Writer(kept, left);
     const rollups = new Rollups(writer);
-    writer.take(rollups, ['a', 0, 1], false);
+    writer.take(rollups, ['a1', 0, 1], false);
     await expect(rollups.settle(() => writer.flush())).rejects.toThrow('nothing for 1');
     left.overlooked = 1;
     await rollups.settle(() => writer.flush());
-    expect(kept).toEqual(byBruteForce([['a', 0, 1]]));
+    expect(kept).toEqual(byBruteForce([['a1', 0, 1]]));
   });
 });

@@ -41,7 +41,7 @@ export class Rollups {
     this.#states = database.levels.map((level): State => {
       const known = new KnownRows(level);
       const mayHaveRow = (series: number, startMs: number): boolean =>
-        state.stale.has(series, startMs) || state.settling.has(series, startMs) || known.mayHave(startMs, database.keyOf(series));
+        state.stale.has(series, startMs) || state.settling.has(series, startMs) || known.mayHave(startMs, database.sourceOf(series));
       const open = new OpenWindows(level.sizeMs, mayHaveRow, (series, startMs) => state.stale.add(series, startMs));
       const state: State = { level, open, known, stale: new WindowSet(), settling: new WindowSet() };
       return state;
@@ -52,6 +52,11 @@ export class Rollups {
   get full(): boolean {
     const maxWaiting = maxStale + maxClosed * this.database.seriesCount;
     return this.#states.some(({ stale, open }) => stale.size >= maxStale || open.closed.length >= maxWaiting);
+  }
+
+  /** Memory for what is known of stored rows. */
+  get knownBytes(): number {
+    return this.#states.reduce((bytes, { known }) => bytes + known.bytes, 0);
   }
 
   /** Await this before adding live points of these times. */
@@ -109,8 +114,8 @@ export class Rollups {
   #done(): void {
     for (const state of this.#states) {
       for (const [series, starts] of state.settling.bySeries()) {
-        const key = this.database.keyOf(series);
-        for (const startMs of starts) if (state.open.mayBegin(series, startMs)) state.known.add(startMs, key);
+        const source = this.database.sourceOf(series);
+        for (const startMs of starts) if (state.open.mayBegin(series, startMs)) state.known.add(startMs, source);
       }
       state.settling = new WindowSet();
     }
