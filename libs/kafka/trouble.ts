@@ -9,13 +9,18 @@ export function reasonOf(error: unknown): string {
   const innermost = (ours ?? errors.at(-1)) as { readonly message?: string; readonly code?: string; readonly broker?: string } | undefined;
   if (isLogin(innermost)) return `${innermost.message}: check HEADWATER_KAFKA_SASL, HEADWATER_KAFKA_USERNAME and HEADWATER_KAFKA_PASSWORD`;
   // As a broker does that wants TLS or a password from one who comes without.
-  if (nameOf(innermost) === 'KafkaJSConnectionClosedError')
+  if (isClosed(innermost))
     return `${innermost?.broker} closes our connections: if it always does, check HEADWATER_KAFKA_TLS and HEADWATER_KAFKA_SASL`;
   return (innermost?.message?.replace(/^Connection error: /, '') || innermost?.code) ?? String(error);
 }
 
-/** Whether a broker refuses our name and password, or one side refuses the certificate of the other: trying again helps only once somebody has mended it. */
-export const isRefusal = (error: unknown): boolean => chain(error).some((it) => isLogin(it) || isTlsError(it));
+/**
+ * Whether a broker refuses our connections or our name and password, or one side refuses the certificate of the other: trying again may help only
+ * once somebody has mended it.
+ */
+export const isRefusal = (error: unknown): boolean => chain(error).some((it) => isClosed(it) || isLogin(it) || isTlsError(it));
+
+const isClosed = (error: unknown): boolean => nameOf(error) === 'KafkaJSConnectionClosedError';
 
 const isLogin = (error: unknown): error is Error =>
   nameOf(error) === 'KafkaJSSASLAuthenticationError' || kafkaType(error) === 'UNSUPPORTED_SASL_MECHANISM';

@@ -134,7 +134,7 @@ describeOnOwnServers('servers that want TLS, passwords and a client certificate'
 
   it('are not used by a role without TLS or without a password, which says what to check', async () => {
     const sentence =
-      /Kafka does not answer: [\d.:]+ closes our connections: if it always does, check HEADWATER_KAFKA_TLS and HEADWATER_KAFKA_SASL\./;
+      /Kafka cannot be used: [\d.:]+ closes our connections: if it always does, check HEADWATER_KAFKA_TLS and HEADWATER_KAFKA_SASL\./;
     const noTls = { HEADWATER_KAFKA_TLS: 'off', ...instead('HEADWATER_KAFKA_CA', ''), ...noCertificate };
     const noPassword = { HEADWATER_KAFKA_SASL: '', HEADWATER_KAFKA_USERNAME: '', ...instead('HEADWATER_KAFKA_PASSWORD', '') };
     const without = [noTls, noPassword].map((more) => secretsOnceSaid(sentence, IngressModule, 'ingress', more));
