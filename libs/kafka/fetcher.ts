@@ -136,7 +136,14 @@ export class Fetcher {
         isAll = false;
       }
     }
-    return isAll;
+    if (!isAll || this.#haveLeaders(cluster)) return isAll;
+    // kafkajs asks again only for topics that are new.
+    await cluster.refreshMetadata();
+    return this.#haveLeaders(cluster);
+  }
+
+  #haveLeaders(cluster: Cluster): boolean {
+    return [...this.#wanted].every((one) => leaderOf(cluster, one) !== undefined);
   }
 
   async #fetchFrom(cluster: Cluster, nodeId: string, ended: AbortSignal): Promise<void> {
@@ -220,5 +227,9 @@ function behindAll({ messages }: FetchedPartition): number {
 }
 
 function leaderOf(cluster: Cluster, { topic, partition }: TopicPartition): string | undefined {
-  return Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
+  const [id] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+  return id === noLeader ? undefined : id;
 }
+
+/** What Kafka calls the leader of a partition that has none. */
+const noLeader = '-1';

@@ -1,6 +1,6 @@
 import type { Message, Producer } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
-import { kafkajs } from './kafkajs.js';
+import { answerIn, kafkajs, refusalOf, type PartitionAnswer } from './kafkajs.js';
 import { partitionName, type TopicPartition } from './topic-partition.js';
 import { answered } from './trouble.js';
 
@@ -9,8 +9,22 @@ export interface Sending extends TopicPartition {
   readonly messages: readonly Message[];
 }
 
+/** Writes records into the log. */
+export interface Producing {
+  /**
+   * Resolves with what is not in the log, and why; it may be sent again at once. When it rejects, some of it may be in the log, and a frozen
+   * broker may still write what it has received; this machine sends no more of it. Call it again only when it has settled.
+   */
+  send(sendings: readonly Sending[]): Promise<ReadonlyMap<Sending, Error>>;
+  /** What is under way rejects at once, and no more of it leaves. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
 /** Smaller batches are not compressed: compressing has a fixed cost for each batch. */
 const smallBytes = 1_024;
+/** How long a broker waits for the replicas of a partition, before it answers for all partitions of a send. */
+const replicasMs = 3_000;
 const connectMs = 10_000;
 const sendMs = 20_000;
 
@@ -20,7 +34,7 @@ const sendMs = 20_000;
  * after a refusal the next records of that producer vanish: a producer that failed is never used again;
  * of several sends at once some vanish when a broker restarts: the caller sends one thing at a time.
  */
-export class GuardedProducer {
+export class GuardedProducer implements Producing {
   #client: Client | undefined;
   /** Once it is connected. */
   #producer: Producer | undefined;
@@ -28,17 +42,16 @@ export class GuardedProducer {
 
   constructor(private readonly address: KafkaAddress) {}
 
-  /**
-   * Resolves with what is not in the log, which may be sent again at once. When it rejects, some of it may be in the log, and a frozen broker
-   * may still write what it has received; this machine sends no more of it. Call it again only when it has settled.
-   */
-  async send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
+  async send(sendings: readonly Sending[]): Promise<ReadonlyMap<Sending, Error>> {
     this.#cut = Promise.withResolvers();
     try {
-      return await Promise.race([this.#send(sendings), this.#cut.promise]);
+      const answer = await Promise.race([this.#send(sendings), this.#cut.promise]);
+      return notIn(answer, sendings);
     } catch (cause) {
       this.cut();
-      throw cause;
+      const answer = answerIn(cause);
+      if (!answer) throw cause;
+      return notIn(answer, sendings);
     }
   }
 
@@ -47,7 +60,6 @@ export class GuardedProducer {
     this.cut();
   }
 
-  /** What is under way rejects at once, and no more of it leaves. */
   cut(): void {
     this.#client?.cut();
     this.#client = this.#producer = undefined;
@@ -56,11 +68,10 @@ export class GuardedProducer {
     this.#cut.promise.catch(() => undefined);
   }
 
-  async #send(sendings: readonly Sending[]): Promise<readonly Sending[]> {
+  async #send(sendings: readonly Sending[]): Promise<readonly PartitionAnswer[]> {
     this.#producer ??= await this.#connect();
     const answer = await answered(sendMs, this.#producer.sendBatch(request(sendings)));
-    const written = new Set(answer.map(({ topicName, partition }) => partitionName({ topic: topicName, partition })));
-    return sendings.filter((sending) => !written.has(partitionName(sending)));
+    return answer.map(({ topicName: topic, partition, errorCode }) => ({ topic, partition, errorCode }));
   }
 
   async #connect(): Promise<Producer> {
@@ -83,6 +94,7 @@ function request(sendings: readonly Sending[]): Parameters<Producer['sendBatch']
   const byTopic = Map.groupBy(sendings, ({ topic }) => topic);
   return {
     acks: -1,
+    timeout: replicasMs,
     compression: isSmall(sendings) ? kafkajs.CompressionTypes.None : kafkajs.CompressionTypes.ZSTD,
     topicMessages: [...byTopic].map(([topic, parts]) => ({ topic, messages: parts.flatMap(({ messages }) => [...messages]) })),
   };
@@ -92,4 +104,15 @@ function isSmall(sendings: readonly Sending[]): boolean {
   let bytes = 0;
   for (const { messages } of sendings) for (const { value } of messages) bytes += value?.length ?? 0;
   return bytes < smallBytes * sendings.length;
+}
+
+/** What an answer does not say to be written, and why. */
+function notIn(answer: readonly PartitionAnswer[], sendings: readonly Sending[]): ReadonlyMap<Sending, Error> {
+  const codes = new Map(answer.map((one) => [partitionName(one), one.errorCode]));
+  const missing = new Map<Sending, Error>();
+  for (const sending of sendings) {
+    const code = codes.get(partitionName(sending));
+    if (code !== 0) missing.set(sending, code === undefined ? new Error('the answer leaves the partition out') : refusalOf(code));
+  }
+  return missing;
 }

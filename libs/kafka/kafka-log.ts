@@ -1,4 +1,5 @@
 import {
+  deadLettersOf,
   isDeadLetters,
   maxKnownLetters,
   ParkedLetters,
@@ -21,6 +22,7 @@ import { GroupSubscription } from './group/group-subscription.js';
 import { GuardedProducer } from './guarded-producer.js';
 import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
+import { KafkaLeaders } from './leaders.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
@@ -47,7 +49,6 @@ const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
 /** The log in Kafka. */
 export class KafkaLog implements RecordLog {
-  readonly #producer: GuardedProducer;
   readonly queue: SendQueue;
   readonly #subscriptions = new Set<GroupSubscription>();
   readonly #followings = new Set<KafkaFollowing>();
@@ -62,12 +63,17 @@ export class KafkaLog implements RecordLog {
   constructor(private readonly options: KafkaLogOptions) {
     this.#prefix = options.address.prefix ?? '';
     this.#patientUntilMs = performance.now() + options.waitMs;
-    this.#producer = new GuardedProducer(options.address);
     this.#fetcher = new Fetcher(options.address);
     this.#parked = new ParkedLetters(this, { topics: options.topics, spanOf: (letters) => this.#newest(letters), lookEveryMs });
-    this.queue = new SendQueue(this.#producer, options.waitMs);
+    const names = options.topics.flatMap(({ name }) => [this.#prefix + name, this.#prefix + deadLettersOf(name)]);
+    const leaders = new KafkaLeaders(options.asker, names);
+    this.queue = new SendQueue({ newProducer: () => new GuardedProducer(options.address), leaders, waitMs: options.waitMs });
     options.codec.then(
       (codec) => (this.#codec = codec),
+      () => undefined,
+    );
+    void options.codec.then(
+      () => leaders.refresh(),
       () => undefined,
     );
   }
@@ -123,20 +129,22 @@ export class KafkaLog implements RecordLog {
     return complaint('Kafka takes no records', this.queue.failure) ?? reasons.find((reason) => reason !== undefined);
   }
 
+  /** Why some partitions cannot be written while others can, in words for the operator. */
+  partialHealth(): string | undefined {
+    return complaint('Kafka takes no records for some partitions', this.queue.partialFailure);
+  }
+
   /** Sends what waits, as far as it can be sent, and leaves all groups. */
   async close(): Promise<void> {
     await within(this.options.waitMs, this.queue.close(stopping()));
     await Promise.all([...this.#subscriptions, ...this.#followings].map((reading) => reading.stop()));
     await this.#fetcher.stop();
     this.queue.crash(stopping());
-    await within(1_000, this.#producer.close());
-    this.#producer.cut();
   }
 
   /** Ends at once. The groups are told, so that no other member waits for the session to time out. */
   async crash(): Promise<void> {
     this.queue.crash(stopping());
-    this.#producer.cut();
     for (const following of this.#followings) void following.stop();
     await Promise.all([this.#fetcher.stop(), ...[...this.#subscriptions].map((subscription) => subscription.crash())]);
   }

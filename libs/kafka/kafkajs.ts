@@ -33,7 +33,87 @@ Object.assign(queues.prototype, {
   },
 });
 
-/** kafkajs, with two of its parts replaced before it is loaded. */
+interface Parsing<T> {
+  parse: (answer: T) => Promise<T>;
+}
+
+/** Replaces how an answer is judged. Each version of it has its own file. */
+function judging<T>(answer: 'produce' | 'metadata', versions: number, judge: (parse: Parsing<T>['parse'], answer: T) => Promise<T>): void {
+  for (let version = 0; version <= versions; version++) {
+    const response = require(`kafkajs/src/protocol/requests/${answer}/v${version}/response`) as Parsing<T>;
+    const { parse } = response;
+    Object.assign(response, { parse: (it: T) => judge(parse, it) });
+  }
+}
+
+/** What a broker says of one partition of a send; code 0 when it is written. */
+export interface PartitionAnswer {
+  readonly topic: string;
+  readonly partition: number;
+  readonly errorCode: number;
+}
+
+interface ProduceAnswer {
+  readonly topics: readonly { readonly topicName: string; readonly partitions: readonly Omit<PartitionAnswer, 'topic'>[] }[];
+}
+
+// kafkajs tells only the first refusal of an answer, and sends all of it again, for seconds, also what is written.
+judging<ProduceAnswer>('produce', 7, (parse, answer) =>
+  parse(answer).catch((error: object) => {
+    throw Object.assign(error, { retriable: false, answer });
+  }),
+);
+
+/** What a broker has said of each partition, when it has refused some of a send; undefined of any other error. */
+export function answerIn(error: unknown): readonly PartitionAnswer[] | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { topics } = (at as { readonly answer?: ProduceAnswer }).answer ?? {};
+    if (topics) return topics.flatMap(({ topicName: topic, partitions }) => partitions.map((one) => ({ topic, ...one })));
+  }
+  return undefined;
+}
+
+const { createErrorFromCode } = require('kafkajs/src/protocol/error') as { createErrorFromCode: (code: number) => Error };
+
+/** The error that stands for a code of Kafka's. */
+export const refusalOf = (code: number): Error => createErrorFromCode(code);
+
+interface MetadataAnswer {
+  readonly topicMetadata: readonly {
+    readonly partitionMetadata: readonly { readonly partitionErrorCode: number; readonly leader: number }[];
+  }[];
+}
+
+/** How long an answer is used in which a leader is missing. */
+const partialMs = 1_000;
+/** No leader, a replica that is away, no listener of the leader that we could use: the partition is described all the same. */
+const partlyKnown = new Set([5, 9, 72]);
+
+// One partition without a leader would hide the leaders of all others.
+judging<MetadataAnswer>('metadata', 6, (parse, answer) => {
+  const known = <P extends { readonly partitionErrorCode: number }>(one: P): P =>
+    partlyKnown.has(one.partitionErrorCode) ? { ...one, partitionErrorCode: 0 } : one;
+  const topicMetadata = answer.topicMetadata.map((topic) => ({ ...topic, partitionMetadata: topic.partitionMetadata.map(known) }));
+  return parse({ ...answer, topicMetadata });
+});
+
+interface BrokerPool {
+  readonly metadata: MetadataAnswer;
+  metadataExpireAt: number;
+  refreshMetadata: (topics: readonly string[]) => Promise<void>;
+}
+
+const pool = (require('kafkajs/src/cluster/brokerPool') as { readonly prototype: BrokerPool }).prototype;
+const { refreshMetadata } = pool;
+
+// Members of groups would look for the leader of a partition that had none again after minutes.
+pool.refreshMetadata = async function refreshSoon(this: BrokerPool, topics) {
+  await refreshMetadata.call(this, topics);
+  const isPartial = this.metadata.topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader < 0));
+  if (isPartial) this.metadataExpireAt = Date.now() + partialMs;
+};
+
+/** kafkajs, with some of its parts replaced before it is loaded. */
 export const kafkajs = require('kafkajs') as typeof import('kafkajs');
 
 /** What a broker answers for one partition. Offsets are decimal. */
@@ -70,6 +150,7 @@ export interface Broker {
 /** The brokers as the consumers of kafkajs see them. */
 export interface Cluster {
   connect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;

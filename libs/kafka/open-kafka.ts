@@ -94,6 +94,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     opened: opening.codec.then(() => undefined),
     dependencies: [
       { id: 'kafka', name: 'Kafka', health: () => kafkaPulse.health() ?? log.health() },
+      { id: 'kafka_partitions', name: 'Kafka for all partitions', health: () => log.partialHealth(), isSpare: true },
       { id: 'schema_registry', name: 'The schema registry', health: () => registryPulse.health(), isSpare: true },
     ],
     health: () => opening.waitsFor ?? kafkaPulse.health() ?? log.health(),

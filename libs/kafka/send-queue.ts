@@ -1,39 +1,39 @@
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
-import type { Message } from 'kafkajs';
 import { Histogram, TelemetryError } from '#model';
-import type { GuardedProducer, Sending } from './guarded-producer.js';
+import type { Producing, Sending } from './guarded-producer.js';
+import type { Leaders } from './leaders.js';
+import { Place, type Call, type Item, type Outgoing } from './send-place.js';
 import { partitionName, type TopicPartition } from './topic-partition.js';
-import { kafkaErrorOf, lasts, logUnavailable, patienceMs, type Failure } from './trouble.js';
+import { kafkaErrorOf, lasts, logUnavailable, patienceMs, within, type Failure } from './trouble.js';
 
-/** A record on its way. */
-export interface Outgoing extends TopicPartition {
-  readonly message: Message;
-  readonly bytes: number;
+export type { Outgoing } from './send-place.js';
+
+export interface SendQueueOptions {
+  readonly newProducer: () => Producing;
+  readonly leaders: Leaders;
+  /** How long a call may take before it is told that the log cannot be reached. */
+  readonly waitMs: number;
 }
 
-interface Call {
-  /** Records that are not yet in the log. */
-  left: number;
-  ended: boolean;
-  readonly timer: NodeJS.Timeout;
-  resolve(): void;
-  reject(error: Error): void;
+/** The items of one partition in one send. */
+interface Part {
+  readonly place: Place;
+  readonly items: readonly Item[];
 }
 
-interface Item extends Outgoing {
-  readonly call: Call;
+/** What is sent to one broker, one send after the other. */
+interface Line {
+  readonly producer: Producing;
+  /** Calls with records in the send under way; undefined when there is none. */
+  out: ReadonlySet<Call> | undefined;
 }
 
-/** All items of one partition in one send. */
-type Part = [Item, ...Item[]];
-
-/** A broker refuses a batch a little above this. */
-const partBytes = 1_000_000;
 const groupBytes = 8 << 20;
 const waitingBytes = 64 << 20;
+const closeMs = 1_000;
 const pauseMs = { first: 100, max: 1_000 };
 
-/** Refusals that another attempt would meet again, while other partitions are fine. */
+/** Refusals that another attempt would meet again. */
 const final = new Set([
   'MESSAGE_TOO_LARGE',
   'RECORD_LIST_TOO_LARGE',
@@ -45,191 +45,205 @@ const final = new Set([
 ]);
 
 /**
- * What is appended waits here while a send is out and becomes the next one; a lone record waits for nothing. There is one send at a time, so
- * that records keep their order through every retry.
+ * What is appended waits here while a send to its broker is out and becomes the next one; a lone record waits for nothing. A broker that is
+ * away or slow holds up only the partitions that it leads, and partitions that have no leader or are refused hold up no others.
  */
 export class SendQueue {
-  #waiting: Item[] = [];
+  readonly #places = new Map<string, Place>();
+  /** Those with something that waits. */
+  readonly #waiting = new Set<Place>();
+  readonly #lines = new Map<string, Line>();
+  readonly #calls = new Set<Call>();
+  readonly #running = new Set<Promise<void>>();
+  #isLooking = false;
   #bytes = 0;
-  #sending: Promise<void> | undefined;
-  /** Calls with records in the attempt under way. */
-  #out: ReadonlySet<Call> = new Set();
   #closed: TelemetryError | undefined;
-  #crashed: TelemetryError | undefined;
-  #failure: Failure | undefined;
-  #idleSinceMs = 0;
+  #workedMs = -Infinity;
   readonly #counts = { records: 0, sends: 0, failures: 0 };
   readonly sendSeconds = new Histogram([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]);
 
-  /** @param waitMs how long a call may take before it is told that the log cannot be reached. */
-  constructor(
-    private readonly producer: Pick<GuardedProducer, 'send' | 'cut'>,
-    private readonly waitMs: number,
-  ) {}
+  constructor(private readonly options: SendQueueOptions) {}
 
   figures(): { readonly bytes: number; readonly records: number; readonly sends: number; readonly failures: number } {
     return { bytes: this.#bytes, ...this.#counts };
   }
 
-  /** Why nothing could be sent lately, since the attempt that failed first; undefined when the last one worked, or was long ago. */
+  /** Why nothing could be sent lately; undefined when something could. */
   get failure(): Failure | undefined {
-    return this.#sending || performance.now() - this.#idleSinceMs < patienceMs ? this.#failure : undefined;
+    return performance.now() - this.#workedMs < patienceMs ? undefined : failureOf(this.#places.values());
+  }
+
+  /** Why nothing could be sent lately to some partitions, while others take records. */
+  get partialFailure(): Failure | undefined {
+    return this.failure ? undefined : failureOf(this.#places.values());
   }
 
   /**
-   * Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`: at once while one send after the
-   * other fails, of which there is always one under way to show that it works again.
+   * Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`: at once while one attempt after the
+   * other fails for one of the partitions, of which there is always one under way to show that it works again.
    */
   add(outgoing: readonly Outgoing[]): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
-    const { failure } = this;
-    if (this.#sending && failure && lasts(failure)) return Promise.reject(unreachable(failure));
+    const places = outgoing.map((it) => this.#placeOf(it));
+    const failed = places.find(({ isOut, failure }) => isOut && failure && lasts(failure));
+    if (failed) return Promise.reject(unreachable(failed.failure));
     const bytes = outgoing.reduce((sum, it) => sum + it.bytes, 0);
     if (this.#bytes > 0 && this.#bytes + bytes > waitingBytes) {
       return Promise.reject(new TelemetryError('overloaded', 'The log has more to write than it can take.', { retryAfterS: 1 }));
     }
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#giveUp(call), this.waitMs);
-      const call: Call = { left: outgoing.length, ended: false, timer, resolve, reject };
-      for (const it of outgoing) this.#waiting.push({ ...it, call });
-      this.#sending ??= this.#sendAll();
+      const timer = setTimeout(() => this.#giveUp(call), this.options.waitMs);
+      const call: Call = { left: outgoing.length, ended: false, bytes, places: new Set(places), timer, resolve, reject };
+      this.#calls.add(call);
+      for (const [at, it] of outgoing.entries()) places[at]!.push({ ...it, call });
+      for (const place of call.places) this.#waiting.add(place);
+      this.#look();
     });
   }
 
-  /** Takes nothing more and resolves when what waits is sent or given up. */
-  async close(error: TelemetryError): Promise<void> {
-    this.#closed = error;
-    await this.#sending;
+  /** Takes nothing more, and resolves when what waits is sent or given up and the connections are closed. */
+  async close(reason: TelemetryError): Promise<void> {
+    this.#closed = reason;
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    await within(closeMs, Promise.all(Array.from(this.#lines.values(), ({ producer }) => producer.close())));
   }
 
-  /** Takes nothing more and gives everything up. */
+  /** Takes nothing more, gives everything up, and ends the connections at once. */
   crash(error: TelemetryError): void {
-    this.#closed = this.#crashed = error;
-    for (const { call } of this.#waiting) end(call, error);
-    this.#dropEnded();
+    this.#closed = error;
+    for (const call of this.#calls) this.#end(call, error);
+    for (const { producer } of this.#lines.values()) producer.cut();
   }
 
-  async #sendAll(): Promise<void> {
-    // What was long ago says nothing about now.
-    this.#failure = this.failure;
-    await setImmediate();
-    for (let parts = this.#next(); parts.length > 0; parts = this.#next()) {
-      await this.#deliver(parts);
-      for (const part of parts) for (const it of part) this.#bytes -= it.bytes;
-      // Those who were waiting for this send may have more.
+  #placeOf(partition: TopicPartition): Place {
+    const name = partitionName(partition);
+    let place = this.#places.get(name);
+    if (!place) this.#places.set(name, (place = new Place(partition)));
+    return place;
+  }
+
+  #lineOf(place: Place): Line {
+    const name = `${this.options.leaders.of(place.partition)} ${place.line}`;
+    let line = this.#lines.get(name);
+    if (!line) this.#lines.set(name, (line = { producer: this.options.newProducer(), out: undefined }));
+    return line;
+  }
+
+  /** Sends what waits and can be sent, once all that is handed over in this tick is there. */
+  #look(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#run(async () => {
       await setImmediate();
-    }
-    this.#sending = undefined;
-    this.#idleSinceMs = performance.now();
-  }
-
-  /** The items for the next send, in order, as many as one may hold. */
-  #next(): readonly Part[] {
-    this.#dropEnded();
-    const parts = new Map<string, Part>();
-    const sizes = new Map<string, number>();
-    let [n, bytes] = [0, 0];
-    for (; n < this.#waiting.length && bytes < groupBytes; n++) {
-      const item = this.#waiting[n]!;
-      const place = partitionName(item);
-      const size = (sizes.get(place) ?? 0) + item.bytes;
-      const part = parts.get(place);
-      if (part && size > partBytes) break;
-      sizes.set(place, size);
-      bytes += item.bytes;
-      if (part) part.push(item);
-      else parts.set(place, [item]);
-    }
-    this.#waiting = this.#waiting.slice(n);
-    return [...parts.values()];
-  }
-
-  /** Resolves when each item is in the log or not wanted any more. */
-  async #deliver(parts: readonly Part[]): Promise<void> {
-    let ms = pauseMs.first;
-    // Calls are given up between two attempts too, and nothing of them may be in the next one.
-    for (let left: readonly Part[] = wanted(parts); left.length > 0; left = wanted(left)) {
-      try {
-        const missing = await this.#send(left);
-        const isSome = missing.length < left.length;
-        left = missing;
-        if (isSome) {
-          ms = pauseMs.first;
-          continue;
-        }
-      } catch (error) {
-        if (this.#crashed) for (const { call } of left.flat()) end(call, this.#crashed);
-        if (final.has(kafkaErrorOf(error) ?? '')) return this.#deliverApart(left, error);
+      this.#isLooking = false;
+      const ready = [...this.#waiting].filter(({ isOut }) => !isOut);
+      for (const [line, places] of Map.groupBy(ready, (place) => this.#lineOf(place))) {
+        if (!line.out) this.#run(() => this.#send(line, this.#take(places)));
       }
-      await pause(ms);
-      ms = Math.min(2 * ms, pauseMs.max);
+    });
+  }
+
+  #run(work: () => Promise<void>): void {
+    const running = work().finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** What waits for these partitions, as much as one send may hold; the rest goes to the back. */
+  #take(places: readonly Place[]): readonly Part[] {
+    const parts: Part[] = [];
+    let left = groupBytes;
+    for (const place of places) {
+      if (left <= 0) break;
+      const items = place.take();
+      this.#waiting.delete(place);
+      if (!place.isEmpty) this.#waiting.add(place);
+      if (items.length === 0) continue;
+      for (const { bytes } of items) left -= bytes;
+      place.isOut = true;
+      parts.push({ place, items });
     }
+    return parts;
   }
 
-  /** One of them is refused for good: the others must not wait for it. */
-  async #deliverApart(parts: readonly Part[], error: unknown): Promise<void> {
-    if (parts.length > 1) for (const part of parts) await this.#deliver([part]);
-    else for (const { call } of parts.flat()) end(call, logUnavailable('The log has refused a record.', error));
+  async #send(line: Line, parts: readonly Part[]): Promise<void> {
+    if (parts.length === 0) return;
+    line.out = new Set(parts.flatMap(({ items }) => items.map(({ call }) => call)));
+    const missing = await this.#attempt(line, parts);
+    line.out = undefined;
+    for (const part of parts) if (!missing.has(part)) this.#written(part);
+    // Those who were waiting for this send may have more.
+    this.#look();
+    if (missing.size > 0) await this.#again(missing);
   }
 
-  /** Resolves with those that are not in the log. */
-  async #send(parts: readonly Part[]): Promise<readonly Part[]> {
+  /** Resolves with what is not in the log, and why. */
+  async #attempt({ producer }: Line, parts: readonly Part[]): Promise<ReadonlyMap<Part, unknown>> {
     const begunMs = performance.now();
     this.#counts.sends++;
-    this.#out = new Set(parts.flat().map(({ call }) => call));
     try {
-      const sendings = new Map(parts.map((part) => [sending(part), part]));
-      const missing = new Set(await this.producer.send([...sendings.keys()]));
-      this.#failure = undefined;
-      for (const [one, part] of sendings) if (!missing.has(one)) this.#written(part);
-      return [...missing].map((one) => sendings.get(one)!);
+      if (parts.some(({ place }) => this.options.leaders.of(place.partition) === undefined)) throw new Error('the partition has no leader');
+      const bySending = new Map(parts.map((part) => [sending(part), part]));
+      const missing = await producer.send([...bySending.keys()]);
+      if (missing.size < parts.length) this.#workedMs = performance.now();
+      return new Map(Array.from(missing, ([one, error]) => [bySending.get(one)!, error]));
     } catch (error) {
-      this.#counts.failures++;
-      this.#failure = { error, sinceMs: this.#failure?.sinceMs ?? begunMs };
-      throw error;
+      return new Map(parts.map((part) => [part, error]));
     } finally {
-      this.#out = new Set();
       this.sendSeconds.add((performance.now() - begunMs) / 1000);
     }
   }
 
-  #written(part: Part): void {
-    this.#counts.records += part.length;
-    for (const { call } of part) if (--call.left === 0) end(call);
+  #written({ place, items }: Part): void {
+    this.#counts.records += items.length;
+    for (const { call } of items) if (--call.left === 0) this.#end(call);
+    place.worked();
+  }
+
+  /** Puts back what is not in the log, and lets it be sent again after a pause. */
+  async #again(missing: ReadonlyMap<Part, unknown>): Promise<void> {
+    this.#counts.failures++;
+    // Partitions that were refused have an error each; an error of them all may be that of any of them.
+    const isShared = missing.size > 1 && new Set(missing.values()).size === 1;
+    for (const [{ place, items }, error] of missing) {
+      const refusal = kafkaErrorOf(error);
+      const isFinal = refusal !== undefined && final.has(refusal);
+      if (isFinal && isShared) place.line = place.name;
+      else if (isFinal) for (const { call } of items) this.#end(call, logUnavailable('The log has refused a record.', error));
+      else if (refusal !== undefined && refusal !== 'NOT_LEADER_FOR_PARTITION') place.line ||= 'refused';
+      place.failed(items, error);
+      this.#waiting.add(place);
+    }
+    const places = Array.from(missing.keys(), ({ place }) => place);
+    const failures = Math.min(...places.map((place) => place.failures));
+    await Promise.all([this.options.leaders.refresh(), pause(Math.min(pauseMs.first * 2 ** (failures - 1), pauseMs.max))]);
+    for (const place of places) place.isOut = false;
+    this.#look();
   }
 
   /** The caller may retry elsewhere, so the connection is cut: this older copy must not reach the log behind the newer one. */
   #giveUp(call: Call): void {
-    if (this.#out.has(call)) this.producer.cut();
-    end(call, unreachable(this.#failure));
-    this.#dropEnded();
+    for (const { producer, out } of this.#lines.values()) if (out?.has(call)) producer.cut();
+    this.#end(call, unreachable(failureOf(call.places)));
+    for (const place of call.places) place.dropEnded();
   }
 
-  /** Calls are given up in their order, so what nobody wants any more is at the front. */
-  #dropEnded(): void {
-    let n = 0;
-    while (this.#waiting[n]?.call.ended) this.#bytes -= this.#waiting[n++]!.bytes;
-    if (n > 0) this.#waiting = this.#waiting.slice(n);
+  #end(call: Call, error?: Error): void {
+    if (call.ended) return;
+    call.ended = true;
+    this.#bytes -= call.bytes;
+    this.#calls.delete(call);
+    clearTimeout(call.timer);
+    if (error) call.reject(error);
+    else call.resolve();
   }
 }
 
 const unreachable = (failure: Failure | undefined): TelemetryError => logUnavailable('The log cannot be reached now.', failure?.error);
 
-const isPart = (items: Item[]): items is Part => items.length > 0;
-
-/** The parts without the items of calls that were given up. */
-const wanted = (parts: readonly Part[]): Part[] => parts.map((part) => part.filter(({ call }) => !call.ended)).filter(isPart);
-
-function sending(part: Part): Sending {
-  const [{ topic, partition }] = part;
-  return { topic, partition, messages: part.map(({ message }) => message) };
+function failureOf(places: Iterable<Place>): Failure | undefined {
+  for (const { failure } of places) if (failure) return failure;
+  return undefined;
 }
 
-function end(call: Call, error?: Error): void {
-  if (call.ended) return;
-  call.ended = true;
-  clearTimeout(call.timer);
-  if (error) call.reject(error);
-  else call.resolve();
-}
+const sending = ({ place: { partition }, items }: Part): Sending => ({ ...partition, messages: items.map(({ message }) => message) });
