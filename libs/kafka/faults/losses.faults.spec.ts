@@ -73,7 +73,7 @@ describeOnOwnServers.each([
   });
 
   const openQueue = (): SendQueue =>
-    (queue = new SendQueue({ newProducer: () => new GuardedProducer(kafka), leaders: new KafkaLeaders(asker, [topic]), waitMs }));
+    (queue = new SendQueue({ newProducer: () => new GuardedProducer(address), leaders: new KafkaLeaders(asker, [topic]), waitMs }));
 
   async function newTopic(): Promise<string> {
     const name = `t${randomBytes(6).toString('hex')}`;
