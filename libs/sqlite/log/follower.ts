@@ -34,8 +34,11 @@ export interface Receiver extends Pick<FollowOptions, 'topics' | 'to' | 'asBytes
   wants(topic: string, partition: number, offset: number): boolean;
 }
 
-/** What a receiver is given at a time: a few milliseconds of work, after which everything else has its turn. */
-const batchBytes = 256 * 1024;
+/**
+ * What a receiver is given at a time: some milliseconds of work, after which everything else has its turn. Large bodies cost a fifth more CPU with a
+ * quarter of the bytes, because each partition gets its records in more pieces.
+ */
+const batchBytes = 1 << 20;
 const batchRecords = 512;
 const pauseMs = { first: 100, max: 5_000 };
 
