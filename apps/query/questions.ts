@@ -78,5 +78,5 @@ export function rowsIn({ startMs, endMs }: Window, interval: Interval): number {
   return (endMs - startMs) / (interval === 'raw' ? 1000 : intervalMs[interval]);
 }
 
-/** Questions of a weight are within a factor of ten. */
+/** The name of a class of questions: the rows that two questions of one class read differ by less than a factor of ten. */
 const weightOf = (rows: number): string => `${Math.floor(Math.log10(Math.max(1, rows)))}`;

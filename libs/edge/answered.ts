@@ -13,7 +13,7 @@ export interface Answered {
   readonly complete: boolean;
   /** Where the request came from; undefined when the connection was reset before. */
   readonly address?: string | undefined;
-  /** Whose key it was, once the key was let in. */
+  /** The organization of the API key; undefined when the key was missing or refused. */
   readonly orgId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly failure?: TelemetryError | undefined;

@@ -45,7 +45,7 @@ export class Slices {
     const endMs = performance.now() + maxHoldMs;
     do {
       this.#waiting.take()?.();
-      // The caller whose work is done goes on now, so that its time counts too.
+      // Lets the caller of finished work continue now, so that the time it takes counts towards `maxHoldMs` too.
       await Promise.resolve();
     } while (!this.#waiting.isEmpty && performance.now() < endMs);
     this.#isScheduled = false;

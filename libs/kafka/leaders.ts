@@ -16,7 +16,7 @@ const patienceMs = 1_000;
 
 /** Which broker leads which partition, asked of the brokers. */
 export class KafkaLeaders implements Leaders {
-  /** By partition; undefined where none leads. */
+  /** The leading broker of each partition, by the name of the partition; undefined where no broker leads. */
   #leaders: ReadonlyMap<string, number | undefined> = new Map();
   #askedMs = -Infinity;
   #asking: Promise<void> | undefined;

@@ -94,8 +94,8 @@ class State<V> {
   /** Changed keys that are written without delay. */
   readonly #urgent = new Set<string>();
   /**
-   * When the other changed keys are to be written, earliest first: milliseconds of `performance.now()`. There are at most as many as `values` has
-   * and as ended within the pause.
+   * When the other changed keys are to be written, earliest first: milliseconds of `performance.now()`. At most the keys of
+   * `values`, and those that were ended less than `writePauseMs` ago.
    */
   readonly #dueMs = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;

@@ -199,7 +199,7 @@ export class BodyScanner {
     this.#isNumber = this.json.atNumber();
     this.#valueStart = this.json.at;
     if (this.#isNumber) this.#number = this.json.number();
-    // Whether a string is one shows when it is kept.
+    // Whether the string is valid JSON is checked when it is stored.
     else if (this.json.bytes[this.#valueStart] === quote) this.json.skip(pointDepth);
     else this.json.pass(pointDepth);
     this.#valueEnd = this.json.at;
@@ -261,7 +261,7 @@ export class BodyScanner {
     }
   }
 
-  /** Some libraries write the body's source behind its points. */
+  /** Looks for the body's `source_id` near its end, because some client libraries write it behind the points. */
   #guessBodySource(): string {
     const { json } = this;
     const tail = json.text(Math.max(json.at, json.bytes.length - tailBytes), json.bytes.length);

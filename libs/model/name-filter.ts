@@ -1,4 +1,4 @@
-/** With so many bits a name and four of them set for each, one unknown name in 400 is taken for a known one. */
+/** With 16 bits for each name, four of them set, about one unknown name in 400 is taken for a known one. */
 const bitsPerName = 16;
 const bitsSet = 4;
 /** Names that the first part of a filter takes; each further part takes twice as many as the one before. */

@@ -190,12 +190,12 @@ const together: readonly (readonly (keyof Config)[])[] = [
   ['registryUsername', 'registryPassword'],
   ['questDbUsername', 'questDbPassword'],
 ];
-/** Of these only one is made. */
+/** In each group at most one setting may be set. */
 const apart: readonly (readonly (keyof Config)[])[] = [
   ['registryUsername', 'registryToken'],
   ['questDbUsername', 'questDbToken'],
 ];
-/** Settings that nobody reads without TLS. */
+/** Settings that have no effect without TLS. */
 const withTls: readonly (readonly [name: keyof Config, isTls: (config: Config) => boolean, how: string])[] = [
   ['kafkaCa', ({ kafkaTls }) => kafkaTls === 'on', 'HEADWATER_KAFKA_TLS=on'],
   ['kafkaCert', ({ kafkaTls }) => kafkaTls === 'on', 'HEADWATER_KAFKA_TLS=on'],

@@ -26,7 +26,7 @@ const level2 = { params: { [constants.ZSTD_c_compressionLevel]: 2 } };
 const readBytes = 1 << 20;
 const scanBytes = 8 << 20;
 
-/** Which records go from the log. */
+/** Which records are removed from the log. */
 export interface Trimming {
   /** Names of topics that keep all records; none of any other goes. */
   readonly kept: readonly string[];

@@ -72,7 +72,7 @@ interface FleetSources {
 interface Organization {
   readonly sources: Map<string, KnownSource>;
   readonly fleets: Map<string, FleetSources>;
-  /** About how much memory all of it takes. */
+  /** Estimated memory of this organization's sources and series. */
   bytes: number;
 }
 
