@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { activePeriodMs, ActiveNames, nameKinds, TelemetryError, type Accepted, type NameKind, type NameLimits } from '#model';
+import { activePeriodMs, ActiveNames, KnownLists, nameKinds, TelemetryError, type Accepted, type NameKind, type NameLimits } from '#model';
 import { NAME_ROOM, type NameRoom } from '#stores';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
@@ -24,7 +24,7 @@ const roomRetryS = 60;
 @Injectable()
 export class NameLimiter {
   readonly #organizations = new Map<string, ActiveNames>();
-  readonly #secret = randomInt(2 ** 32);
+  readonly #lists = new KnownLists();
   readonly #refused = new Map<NameKind | 'room', number>();
   #lastPeriod = 0;
 
@@ -74,7 +74,7 @@ export class NameLimiter {
           'give it a larger heap, or trim its data folder.',
         roomRetryS,
       );
-    const excess = this.#of(orgId, nowMs).admit(body, this.#limitsOf(orgId), nowMs);
+    const excess = this.#of(orgId, nowMs).admit(body, () => this.#limitsOf(orgId), nowMs);
     if (!excess || (room && isKnown(room, body))) return;
     const { kind, limit, endMs } = excess;
     const retryAfterS = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
@@ -96,7 +96,7 @@ export class NameLimiter {
     if (period !== this.#lastPeriod) this.#forgetIdle(nowMs);
     this.#lastPeriod = period;
     let names = this.#organizations.get(orgId);
-    if (!names) this.#organizations.set(orgId, (names = new ActiveNames(this.#secret)));
+    if (!names) this.#organizations.set(orgId, (names = new ActiveNames(randomInt(2 ** 32), this.#lists)));
     return names;
   }
 

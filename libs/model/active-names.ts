@@ -24,6 +24,22 @@ export interface TooManyNames {
   readonly endMs: number;
 }
 
+/**
+ * Which lists of series of a source are all known: a device usually sends the same metrics again and again, and then one look says so. Shared by
+ * all organizations; of two lists that want the same slot the later one has it.
+ */
+export class KnownLists {
+  readonly #slots = new Int32Array(64 * 1024);
+
+  has(list: number): boolean {
+    return this.#slots[list & (this.#slots.length - 1)] === list;
+  }
+
+  add(list: number): void {
+    this.#slots[list & (this.#slots.length - 1)] = list;
+  }
+}
+
 /** The names of one period. */
 class Period {
   readonly filter = new NameFilter();
@@ -35,8 +51,8 @@ interface FreshName extends NameHash {
 }
 
 /**
- * The names of one organization that came in this period and in the last one, and how many there are: about four bytes each, whatever they
- * are. One new name in some hundred is taken for a known one, and is not counted.
+ * The names of one organization that came in this period and in the last one, and how many there are: about eight bytes each, whatever they
+ * are. With a million of them, one new name in 4,000 is taken for a known one, and is not counted.
  */
 export class ActiveNames {
   /** What the hashes of the names of each kind begin with. */
@@ -49,11 +65,16 @@ export class ActiveNames {
   readonly #fresh: FreshName[] = [];
   readonly #freshHashes = new Set<number>();
   readonly #tags = new Set<Tags>();
+  /** Lists that are known once the names of the body are. */
+  readonly #lists: number[] = [];
   readonly #source: NameHash = { a: 0, b: 0 };
   readonly #hash: NameHash = { a: 0, b: 0 };
 
   /** @param secret a random number of 32 bits: who does not know it cannot choose names that are taken for known ones. */
-  constructor(secret: number) {
+  constructor(
+    secret: number,
+    private readonly known = new KnownLists(),
+  ) {
     const start = (kind: NameKind): NameHash => addText({ a: secret, b: ~secret }, kind, { a: 0, b: 0 });
     this.#starts = { sources: start('sources'), series: start('series'), tag_sets: start('tag_sets') };
   }
@@ -62,16 +83,13 @@ export class ActiveNames {
    * Takes note of the names of a body that is about to be stored. Where it brings more new ones than may be active, it takes note of none of
    * those and says so. A body without new names always passes. The work is one hash for each run of the body, not for each point.
    */
-  admit({ points, events }: Accepted, limits: NameLimits, nowMs: number): TooManyNames | undefined {
+  admit({ points, events }: Accepted, limits: () => NameLimits, nowMs: number): TooManyNames | undefined {
     this.#turn(nowMs);
     for (const batch of points) this.#lookAtPoints(batch);
     for (const batch of events) this.#lookAtEvents(batch);
-    this.#tags.clear();
-    if (this.#fresh.length === 0) return undefined;
-    const excess = this.#excess(limits);
+    const excess = this.#fresh.length === 0 ? undefined : this.#excess(limits());
     if (!excess) this.#keepFresh();
-    this.#fresh.length = 0;
-    this.#freshHashes.clear();
+    this.#forgetBody();
     return excess;
   }
 
@@ -95,27 +113,38 @@ export class ActiveNames {
   }
 
   #lookAtPoints({ sourceId, series }: PointBatch): void {
-    this.#lookAtSource(sourceId);
-    for (const { metric, tags } of series) {
-      this.#look('series', addText(this.#source, metric, this.#hash));
+    addText(this.#starts.series, sourceId, this.#source);
+    const list = this.#listOf(series);
+    if (!this.known.has(list)) {
+      this.#lists.push(list);
+      this.#look('sources', addText(this.#starts.sources, sourceId, this.#hash));
+      for (const { metric } of series) this.#look('series', addText(this.#source, metric, this.#hash));
+    }
+    for (const { tags } of series) {
       if (tags === noTags || this.#tags.has(tags)) continue;
       this.#tags.add(tags);
       this.#look('tag_sets', this.#tagsHash(tags));
     }
   }
 
+  /** What stands for these series of the source in this period. */
+  #listOf(series: PointBatch['series']): number {
+    let list = this.#number;
+    for (const { metric } of series) {
+      const { a, b } = addText(this.#source, metric, this.#hash);
+      list = Math.imul(list ^ a, 0x9e37_79b1) ^ b;
+    }
+    return list | 0;
+  }
+
   #lookAtEvents({ sourceId, events }: EventBatch): void {
-    this.#lookAtSource(sourceId);
+    this.#look('sources', addText(this.#starts.sources, sourceId, this.#hash));
+    addText(this.#starts.series, sourceId, this.#source);
     let last: string | undefined;
     for (const { metric } of events) {
       if (metric !== last) this.#look('series', addText(this.#source, metric, this.#hash));
       last = metric;
     }
-  }
-
-  #lookAtSource(sourceId: string): void {
-    this.#look('sources', addText(this.#starts.sources, sourceId, this.#hash));
-    addText(this.#starts.series, sourceId, this.#source);
   }
 
   /** A sum over the tags, so that their order does not matter. */
@@ -165,5 +194,13 @@ export class ActiveNames {
       this.#current.counts[name.kind]++;
       this.#current.filter.add(name);
     }
+    for (const list of this.#lists) this.known.add(list);
+  }
+
+  #forgetBody(): void {
+    this.#fresh.length = 0;
+    this.#lists.length = 0;
+    if (this.#freshHashes.size > 0) this.#freshHashes.clear();
+    if (this.#tags.size > 0) this.#tags.clear();
   }
 }

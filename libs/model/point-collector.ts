@@ -10,6 +10,7 @@ interface Run {
 }
 
 interface SourceRuns {
+  readonly sourceId: string;
   /** Its place among the sources. */
   readonly number: number;
   /** Its runs, by their position among all runs, in the order in which they began. */
@@ -45,8 +46,10 @@ export class PointCollector {
   readonly #value: Float64Array;
   readonly #sources = new Map<string, SourceRuns>();
   readonly #runs: Run[] = [];
-  /** Runs by source, metric and tags. Sources and tags are numbers in it: tags are long, and a map for each source is large. */
-  readonly #byName = new Map<string, number>();
+  /** Numbers of different metrics. */
+  readonly #metrics = new Map<string, number>();
+  /** Runs by the numbers of their source, metric and tags: one key of text for each would have to be made and hashed for every point. */
+  readonly #byNumbers = new Map<number, number>();
   /** Numbers of different tags, by `tagsKey`. */
   readonly #tagSets = new Map<string, number>([['', 0]]);
   #count = 0;
@@ -59,16 +62,15 @@ export class PointCollector {
 
   /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
-    const source = this.#sources.get(sourceId);
-    const number = source?.number ?? this.#sources.size;
-    // Only a metric is free text, and it stands at the end.
-    const name = `${number} ${this.#tagSet(tags)} ${metric}`;
-    const known = this.#byName.get(name);
+    let source = this.#sources.get(sourceId);
+    if (!source) this.#sources.set(sourceId, (source = { sourceId, number: this.#sources.size, runs: [] }));
+    // The numbers of sources and of metrics are less than `maxPoints`, so that no two runs have the same sum.
+    const numbers = (numberIn(this.#tagSets, tagsKey(tags)) * maxPoints + source.number) * maxPoints + numberIn(this.#metrics, metric);
+    const known = this.#byNumbers.get(numbers);
     if (known !== undefined) return known;
     const run = this.#runs.push({ metric, tags, points: 0 }) - 1;
-    if (source) source.runs.push(run);
-    else this.#sources.set(sourceId, { number, runs: [run] });
-    this.#byName.set(name, run);
+    source.runs.push(run);
+    this.#byNumbers.set(numbers, run);
     return run;
   }
 
@@ -84,7 +86,7 @@ export class PointCollector {
   /** Sources in the order of their first point. */
   batches(orgId: string, receivedMs: number): PointBatch[] {
     const columns = this.#columns();
-    return Array.from(this.#sources, ([sourceId, { runs }]) => ({
+    return Array.from(this.#sources.values(), ({ sourceId, runs }) => ({
       orgId,
       sourceId,
       receivedMs,
@@ -110,11 +112,11 @@ export class PointCollector {
     }
     return columns;
   }
+}
 
-  #tagSet(tags: Tags): number {
-    const key = tagsKey(tags);
-    let number = this.#tagSets.get(key);
-    if (number === undefined) this.#tagSets.set(key, (number = this.#tagSets.size));
-    return number;
-  }
+/** The number of this text, the next one up where it is new. */
+function numberIn(numbers: Map<string, number>, text: string): number {
+  let number = numbers.get(text);
+  if (number === undefined) numbers.set(text, (number = numbers.size));
+  return number;
 }

@@ -2,8 +2,8 @@ import { addText, NameFilter, type NameHash } from '#model';
 import type { RollupLevel } from './rollup-database.js';
 
 const askAgainMs = 30_000;
-/** Memory for a name in a `NameFilter`. */
-const nameBytes = 4;
+/** Memory for a name in a `NameFilter`, about. */
+const nameBytes = 8;
 
 interface KnownWindow {
   readonly sources: NameFilter;
