@@ -19,8 +19,16 @@ export class Slices {
     this.#schedule();
   }
 
-  /** Takes steps until the work is done; the first is taken at once, so that short work waits for nothing. Rejects as the work throws. */
-  finish<T>(orgId: string, work: Iterator<unknown, T>): Promise<T> {
+  /**
+   * Takes steps until the work is done. The first is taken at once, and where it is the only one its result is answered without a promise, because
+   * that is how most work goes. Throws or rejects as the work throws.
+   */
+  finish<T>(orgId: string, work: Iterator<unknown, T>): T | Promise<T> {
+    const first = work.next();
+    return first.done ? first.value : this.#rest(orgId, work);
+  }
+
+  #rest<T>(orgId: string, work: Iterator<unknown, T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const slice = (): void => {
         try {
@@ -31,7 +39,7 @@ export class Slices {
           reject(error);
         }
       };
-      slice();
+      this.add(orgId, slice);
     });
   }
 
