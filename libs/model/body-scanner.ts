@@ -200,7 +200,7 @@ export class BodyScanner {
     this.#valueStart = this.json.at;
     if (this.#isNumber) this.#number = this.json.number();
     // Whether the string is valid JSON is checked when it is stored.
-    else if (this.json.bytes[this.#valueStart] === quote) this.json.skip(pointDepth);
+    else if (this.json.bytes[this.#valueStart] === quote) this.json.skipString();
     else this.json.pass(pointDepth);
     this.#valueEnd = this.json.at;
     if (!this.#isNumber) this.#work += (this.#valueEnd - this.#valueStart) / bytesOfWork;

@@ -36,7 +36,7 @@ export class BodyTags {
       return this.#number;
     }
     this.#start = json.at;
-    json.skip(pointDepth);
+    json.skipNested(pointDepth);
     this.#end = json.at;
     if (this.#end - this.#start > maxTagsBytes) throw unusual;
     const text = json.text(this.#start, this.#end);

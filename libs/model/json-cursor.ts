@@ -11,7 +11,7 @@ const minus = 0x2d;
 const decimalPoint = 0x2e;
 const letterN = 0x6e;
 
-/** Longer values go to the slow parser, which reads them in steps. */
+/** Longer strings, objects and arrays go to the slow parser, which reads them in steps. */
 export const maxValueBytes = 32 * 1024;
 
 /** A number of at most so many digits is an integer divided by one of these powers, and a double holds both exactly. */
@@ -21,6 +21,7 @@ const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** p
 /** Goes through JSON byte by byte. Whatever is not as expected throws `unusual`; `at` then stands somewhere. */
 export class JsonCursor {
   at = 0;
+  #passer: JsonPasser | undefined;
 
   /** @param bytes valid UTF-8. */
   constructor(
@@ -110,29 +111,46 @@ export class JsonCursor {
   /** Passes any value and checks it. @param depth of the object or array that holds it. */
   pass(depth: number): void {
     if (this.atNumber()) return void this.number();
-    const start = this.at;
-    this.skip(depth);
-    if (this.at - start > maxValueBytes || !isOneValue(this.bytes.subarray(start, this.at))) throw unusual;
+    this.#passer ??= new JsonPasser(this.bytes);
+    this.#passer.goTo(this.at);
+    try {
+      if (!this.#passer.scalar()) for (const _ of this.#passer.nested(depth)) this.#checkBytes(this.#passer.at);
+    } catch {
+      throw unusual;
+    }
+    this.#checkBytes(this.#passer.at);
+    this.at = this.#passer.at;
   }
 
-  /** Passes anything that begins like a value. Whether it is one shows only when it is parsed. */
-  skip(depth: number): void {
-    const byte = this.peek();
-    if (byte === quote) this.at = this.#stringEnd(this.at);
-    else if (byte === openBrace || byte === openBracket) this.at = this.#nestedEnd(depth);
-    else while (isInScalar(this.bytes[this.at])) this.at++;
+  /** Passes what begins like a string. Whether it is one shows only when it is parsed. */
+  skipString(): void {
+    this.at = this.#stringEnd(this.at, this.#end());
+  }
+
+  /** Passes what begins like an object or an array. Whether it is one shows only when it is parsed. @param depth of what holds it. */
+  skipNested(depth: number): void {
+    this.at = this.#nestedEnd(depth, this.#end());
   }
 
   text(start: number, end: number): string {
     return this.bytes.toString('utf8', start, end);
   }
 
-  #nestedEnd(depth: number): number {
+  /** Where a value that begins here ends at the latest. */
+  #end(): number {
+    return Math.min(this.bytes.length, this.at + maxValueBytes);
+  }
+
+  #checkBytes(end: number): void {
+    if (end > this.#end()) throw unusual;
+  }
+
+  #nestedEnd(depth: number, end: number): number {
     const { bytes } = this;
     let open = depth;
-    for (let at = this.at; at < bytes.length; at++) {
+    for (let at = this.at; at < end; at++) {
       const byte = bytes[at];
-      if (byte === quote) at = this.#stringEnd(at) - 1;
+      if (byte === quote) at = this.#stringEnd(at, end) - 1;
       else if (byte === openBrace || byte === openBracket) {
         if (++open > maxJsonDepth) throw unusual;
       } else if ((byte === closeBrace || byte === closeBracket) && --open === depth) return at + 1;
@@ -140,9 +158,9 @@ export class JsonCursor {
     throw unusual;
   }
 
-  #stringEnd(start: number): number {
+  #stringEnd(start: number, end: number): number {
     const { bytes } = this;
-    for (let at = start + 1; at < bytes.length; at++) {
+    for (let at = start + 1; at < end; at++) {
       if (bytes[at] === quote) return at + 1;
       if (bytes[at] === backslash) at++;
     }
@@ -178,20 +196,6 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Whether the bytes are one JSON value. */
-function isOneValue(bytes: Buffer): boolean {
-  try {
-    const passer = new JsonPasser(bytes);
-    if (!passer.scalar()) for (const _ of passer.nested(0));
-    return passer.peek() === undefined;
-  } catch {
-    return false;
-  }
-}
-
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 const isE = (byte: number | undefined): boolean => byte === 0x45 || byte === 0x65;
 const isSign = (byte: number | undefined): boolean => byte === 0x2b || byte === minus;
-const isLetter = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x61 && byte <= 0x7a;
-const isInScalar = (byte: number | undefined): boolean =>
-  isDigit(byte) || isLetter(byte) || isSign(byte) || isE(byte) || byte === decimalPoint;
