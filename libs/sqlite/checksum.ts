@@ -12,9 +12,12 @@ export function rowChecksum(body: Uint8Array | string, ...columns: readonly numb
 
 /** CRC-32 over the columns of a row of the store, as they stand there. */
 export function columnsChecksum(...columns: readonly (string | number | Uint8Array)[]): number {
-  let crc = 0;
-  for (const column of columns) crc = crc32(column instanceof Uint8Array ? column : `${column}\0`, crc);
-  return crc;
+  let [crc, text] = [0, ''];
+  for (const column of columns) {
+    if (typeof column === 'object') [crc, text] = [crc32(column, crc32(text, crc)), ''];
+    else text += `${column}\0`;
+  }
+  return crc32(text, crc);
 }
 
 /** @throws TelemetryError `store_corrupt` naming the row when its checksum is not `crc`. */

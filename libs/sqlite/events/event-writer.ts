@@ -99,7 +99,7 @@ class NameIds {
   constructor(db: DatabaseSync, table: string, columns: readonly string[]) {
     const places = columns.map(() => '?').join(', ');
     this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(' AND ')}`);
-    this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING RETURNING id`);
+    this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING`);
   }
 
   /** The id of a name, given at its first use. Names hold no NUL. */
@@ -108,7 +108,8 @@ class NameIds {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     if (this.#known.size === maxRemembered) this.#known.clear();
-    const { id } = (this.#add.get(...name) ?? this.#find.get(...name)) as { id: number };
+    const { changes, lastInsertRowid } = this.#add.run(...name);
+    const id = changes === 1 ? Number(lastInsertRowid) : (this.#find.get(...name) as { id: number }).id;
     this.#known.set(key, id);
     return id;
   }
