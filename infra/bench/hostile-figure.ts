@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { bytesOf, hostileBodies, plainBody, type HostileBody } from './hostile-bodies.js';
+import { HostileFloor } from './hostile-floor.js';
 import { median, print, spread, type Asked, type Figure } from './report.js';
 import { ServerProcess } from './server-process.js';
 
@@ -39,8 +40,15 @@ async function charged(server: ServerProcess, task: () => Promise<void>): Promis
   return server.cpuS() - before;
 }
 
+/** CPU seconds of the floor for a body, on average. The first bodies are not charged, as with the server. */
+function floorS(floor: HostileFloor, one: HostileBody, bodies: number): number {
+  const seconds = Array.from({ length: bodies + 2 }, (_, round) => floor.cpuS(one.text(round)));
+  return seconds.slice(2).reduce((sum, s) => sum + s, 0) / bodies;
+}
+
 async function run({ pairs: bodies }: Asked): Promise<void> {
   const server = await ServerProcess.embedded();
+  const floor = new HostileFloor();
   try {
     for (let round = 0; round < 5; round++) await send(server, plainBody, round);
     await pause(windowMs);
@@ -55,13 +63,16 @@ async function run({ pairs: bodies }: Asked): Promise<void> {
         for (let body = 0; body < bodies; body++) await send(server, one, round++);
       });
       const cpuS = (busyS - idleS) / bodies;
+      const leastS = floorS(floor, one, bodies);
       print(`hostile: ${one.name}, ${bytesOf(one, 0).length} bytes as sent, ${bodies} bodies`, {
         'cpu-s of a body, on average': cpuS.toFixed(3),
+        'cpu-s of the floor, and times it': `${leastS.toFixed(3)}, ${(cpuS / leastS).toFixed(1)}`,
         'longest silence of /health, ms': spread(silences, 0),
         'goal: at most 0.2 cpu-s, 50 ms': cpuS <= 0.2 && median(silences) <= 50 ? 'met' : 'missed',
       });
     }
   } finally {
+    floor.remove();
     await server.remove();
   }
 }

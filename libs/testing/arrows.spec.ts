@@ -62,7 +62,7 @@ describe('a planted arrow is found', () => {
     ['libs/sqlite/a.spec.ts', `import { x } from '#log/view';`, 'log is entered through its index, as #log'],
     ['libs/log/a.ts', `import { Kafka } from 'kafkajs';`, 'kafkajs is imported by kafka and infra only'],
     ['apps/query/a.ts', `const pg = await import('pg');`, 'pg is imported by questdb only'],
-    ['apps/query/a.ts', `import { DatabaseSync } from 'node:sqlite';`, 'node:sqlite is imported by sqlite only'],
+    ['apps/query/a.ts', `import { DatabaseSync } from 'node:sqlite';`, 'node:sqlite is imported by sqlite and infra only'],
     ['libs/edge/a.ts', `import { pino } from 'pino';`, 'pino is imported by runtime only'],
     ['apps/control/a.ts', `import { pino } from 'pino';`, 'pino is imported by runtime only'],
     ['apps/query/query.module.ts', `import { run } from '#runtime';`, 'its main.ts also runtime and launch'],

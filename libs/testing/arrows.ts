@@ -41,7 +41,7 @@ export const ownersOf: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/crc32': ['kafka'],
   pg: ['questdb'],
   '@questdb/nodejs-client': ['questdb', 'infra'],
-  'node:sqlite': ['sqlite'],
+  'node:sqlite': ['sqlite', 'infra'],
   avsc: ['topics'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
