@@ -35,6 +35,20 @@ describe('work in slices', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
+  it('begins at once only while that does not hold the event loop for long', async () => {
+    const slices = new Slices();
+    let begun = 0;
+    const all = Array.from({ length: 16 }, async () =>
+      slices.finish(
+        'a',
+        work(2, 4, () => begun++),
+      ),
+    );
+    expect(begun).toBeLessThan(8);
+    await Promise.all(all);
+    expect(begun).toBe(32);
+  });
+
   it('of organizations goes on in turns', async () => {
     const slices = new Slices();
     const steps: string[] = [];

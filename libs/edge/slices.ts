@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { FairQueue } from '#model';
 
-/** How long slices may hold the event loop before everything else has its turn. One slice should take a few milliseconds at most. */
-const maxHoldMs = 10;
+/**
+ * How long slices may hold the event loop before everything else has its turn, and how long the first steps of a turn may do so. One slice should
+ * take a millisecond or two.
+ */
+const maxHoldMs = 8;
 
 /**
  * Long work on the event loop, such as reading an unusual body or writing a long answer, cut into slices: between them everything else goes
@@ -12,6 +15,7 @@ const maxHoldMs = 10;
 export class Slices {
   readonly #waiting = new FairQueue<() => void>();
   #isScheduled = false;
+  #scheduledMs = 0;
 
   /** Calls `slice`, which must not throw, in a later turn of the event loop. */
   add(orgId: string, slice: () => void): void {
@@ -21,9 +25,11 @@ export class Slices {
 
   /**
    * Takes steps until the work is done. The first is taken at once, and where it is the only one its result is answered without a promise, because
-   * that is how most work goes. Throws or rejects as the work throws.
+   * that is how most work goes. Only when much work has begun in this turn of the event loop does the first step wait too. Throws or rejects as
+   * the work throws.
    */
   finish<T>(orgId: string, work: Iterator<unknown, T>): T | Promise<T> {
+    if (this.#isScheduled && performance.now() > this.#scheduledMs + maxHoldMs) return this.#rest(orgId, work);
     const first = work.next();
     return first.done ? first.value : this.#rest(orgId, work);
   }
@@ -46,6 +52,7 @@ export class Slices {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
+    this.#scheduledMs = performance.now();
     setImmediate(() => void this.#work());
   }
 
