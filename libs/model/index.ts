@@ -11,6 +11,7 @@ export { eventDigest } from './event-value.js';
 export * from './fair-queue.js';
 export * from './first-rows.js';
 export * from './flaws.js';
+export * from './in-steps.js';
 export * from './ingest.js';
 export * from './iso-time.js';
 export * from './json.js';

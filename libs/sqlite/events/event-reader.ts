@@ -16,7 +16,7 @@ export interface EventQuery {
 }
 
 /** Entries as parallel columns, oldest first; `tags` as `tagsKey` writes them. */
-interface EventColumns {
+export interface EventColumns {
   readonly timestampMs: number[];
   readonly metric: string[];
   readonly value: string[];

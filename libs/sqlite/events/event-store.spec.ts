@@ -77,4 +77,17 @@ describe('SqliteEventStore', () => {
     await closeStoreThreads(threads);
     await rm(folder, { recursive: true });
   });
+
+  it('lets the event loop go on while it takes over a part of many entries', async () => {
+    const count = 2000;
+    const all = (value: string): string[] => Array.from({ length: count }, () => value);
+    const times = Array.from({ length: count }, (_, at) => at);
+    const part: EventPart = { timestampMs: times, metric: all('m'), value: all('v'), tags: all('[["a","1"]]'), answer: undefined };
+    const reader = { call: () => Promise.resolve(part) } as unknown as WorkerThread;
+    let passed = false;
+    setImmediate(() => (passed = true));
+    const entries = await new SqliteEventStore(reader, reader).tail('org', 's', count);
+    expect(entries.map(({ timestampMs }) => timestampMs)).toEqual(times);
+    expect(passed).toBe(true);
+  });
 });

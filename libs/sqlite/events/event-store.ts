@@ -1,8 +1,11 @@
-import { tagsOf, type EventBatch, type LogEntry, type Window } from '#model';
-import type { EventStore, Placed } from '#stores';
+import { eachInSteps, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
+import { type EventStore, inTurns, type Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
-import type { EventPart, EventQuery } from './event-reader.js';
+import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import type { EventWrite } from './event-writer.js';
+
+/** With as many tags as may be, so many entries take a millisecond or two. */
+const stepEntries = 256;
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
 
@@ -34,12 +37,19 @@ export class SqliteEventStore implements EventStore {
     const entries: LogEntry[] = [];
     let part = await this.reader.call<EventPart>('readEvents', query);
     for (;;) {
-      const { answer, timestampMs, metric, value, tags } = part;
-      for (const [at, time] of timestampMs.entries()) {
-        entries.push({ timestampMs: time, metric: metric[at]!, value: value[at]!, tags: tagsOf(tags[at]!) });
-      }
-      if (answer === undefined) return entries;
-      part = await this.reader.call<EventPart>('restOfEvents', answer);
+      entries.push(...(await inTurns(entriesOf(part))));
+      if (part.answer === undefined) return entries;
+      part = await this.reader.call<EventPart>('restOfEvents', part.answer);
     }
   }
+}
+
+function entriesOf({ timestampMs, metric, value, tags }: EventColumns): Steps<LogEntry[]> {
+  const entry = (time: number, at: number): LogEntry => ({
+    timestampMs: time,
+    metric: metric[at]!,
+    value: value[at]!,
+    tags: tagsOf(tags[at]!),
+  });
+  return eachInSteps(timestampMs, entry, stepEntries);
 }

@@ -1,4 +1,4 @@
-import { compareUtf8 } from '#model';
+import { sortedInSteps, stepItems, type Steps } from '#model';
 import type { DirectoryNews, DirectoryRows } from './directory-rows.js';
 
 /** So many new or changed sources are written before more become known: taking them all holds the event loop. */
@@ -59,9 +59,9 @@ export class KnownSource {
 export interface Fleet {
   readonly sourceIds: readonly string[];
   readonly series: Uint32Array;
-  /** Positions in the other columns, in the order of the series numbers. */
-  readonly order: Uint32Array;
 }
+
+const nobody: Fleet = { sourceIds: [], series: new Uint32Array(0) };
 
 /** The sources of a fleet, and the fleet once somebody has asked for it. */
 interface FleetSources {
@@ -74,20 +74,6 @@ interface Organization {
   readonly fleets: Map<string, FleetSources>;
   /** Estimated memory of this organization's sources and series. */
   bytes: number;
-}
-
-const bySourceId = (a: KnownSource, b: KnownSource): number => compareUtf8(a.sourceId, b.sourceId);
-
-function makeFleet(sources: readonly KnownSource[], metric: string): Fleet {
-  const series = Uint32Array.from(sources, (source) => source.series(metric)!);
-  return { sourceIds: sources.map(({ sourceId }) => sourceId), series, order: positionsByValue(series) };
-}
-
-const nobody: Fleet = makeFleet([], '');
-
-/** Positions of values in the order of the values. */
-export function positionsByValue(values: Uint32Array): Uint32Array {
-  return Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
 }
 
 /** About what takes memory besides names while the store is opened, which takes most, measured: a source, a series, and the first of a metric. */
@@ -141,12 +127,22 @@ export class Directory {
     return this.#metrics.get(name);
   }
 
-  /** The sources of an organization that ever reported a metric. */
-  fleet(orgId: string, metric: string): Fleet {
-    const known = this.#organizations.get(orgId)?.fleets.get(metric);
-    if (!known) return nobody;
-    known.fleet ??= makeFleet(known.sources.sort(bySourceId), metric);
-    return known.fleet;
+  /** The sources of an organization that ever reported a metric, found in steps where they are many. */
+  *fleet(orgId: string, metric: string): Steps<Fleet> {
+    const organization = this.#organizations.get(orgId);
+    const known = organization?.fleets.get(metric);
+    if (!organization || !known) return nobody;
+    if (known.fleet) return known.fleet;
+    const sourceIds = yield* sortedInSteps(known.sources.map(({ sourceId }) => sourceId));
+    const series = new Uint32Array(sourceIds.length);
+    for (const [at, sourceId] of sourceIds.entries()) {
+      series[at] = organization.sources.get(sourceId)!.series(metric)!;
+      if ((at + 1) % stepItems === 0) yield;
+    }
+    const fleet = { sourceIds, series };
+    // Sources may have come between two steps.
+    if (known.sources.length === sourceIds.length) known.fleet = fleet;
+    return fleet;
   }
 
   /** True when `takeNew` is due. */

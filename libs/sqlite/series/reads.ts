@@ -20,8 +20,6 @@ import type { RunReader } from './run-reader.js';
 /** A question to the reader thread. Rows of one time are answered in the order of the series here. */
 export interface ReadRequest {
   readonly series: Uint32Array;
-  /** Positions in `series`, in the order of the series numbers, which is their order in the runs. */
-  readonly order: Uint32Array;
   /** The metric of each. */
   readonly metrics: Uint32Array;
   /** Arenas that may not be in a run yet, oldest first. */
@@ -68,9 +66,9 @@ export class Reads {
 
   /** Rows of (time, value). */
   raw(): SelectedRows {
-    const { order, window, limit } = this.request;
-    const first = firstPoints.begin(limit, order.length);
-    for (const position of order) {
+    const { series, window, limit } = this.request;
+    const first = firstPoints.begin(limit, series.length);
+    for (const position of inRunOrder(series)) {
       let taken = 0;
       const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
       while (taken <= limit && stream.next()) {
@@ -85,13 +83,13 @@ export class Reads {
 
   /** Rows of (start of the bucket, min, max, avg, count), and which series have a bucket in the window. */
   buckets(interval: RollupInterval): SelectedRows & { present: Uint8Array } {
-    const { order, limit, window } = this.request;
+    const { series, limit, window } = this.request;
     const sizeMs = intervalMs[interval];
     const { startMs } = bucketWindow(window, interval);
     const endMs = startMs + sizeMs * Math.ceil((window.endMs - startMs) / sizeMs);
-    const first = firstBuckets.begin(limit, order.length);
-    const present = new Uint8Array(order.length);
-    for (const position of order) {
+    const first = firstBuckets.begin(limit, series.length);
+    const present = new Uint8Array(series.length);
+    for (const position of inRunOrder(series)) {
       let fromMs = startMs;
       for (let taken = 0; taken <= limit && fromMs < endMs && fromMs <= first.lastMs;) {
         const toMs = Math.min(endMs, fromMs + sliceRows * intervalMs[levelOf[interval]], first.lastMs + sizeMs);
@@ -109,10 +107,10 @@ export class Reads {
 
   /** The value of each series' newest point in the window, NaN where there is none. */
   latest(): Float64Array {
-    const { startMs, endMs } = this.request.window;
-    const newest = new Float64Array(this.request.series.length).fill(Number.NaN);
+    const { series, window } = this.request;
+    const newest = new Float64Array(series.length).fill(Number.NaN);
     for (let position = 0; position < newest.length; position++) {
-      const stream = this.#points(position, startMs, endMs);
+      const stream = this.#points(position, window.startMs, window.endMs);
       while (stream.next()) newest[position] = stream.points.value[stream.end - 1]!;
     }
     return newest;
@@ -187,4 +185,9 @@ export class Reads {
     }
     return sum;
   }
+}
+
+/** Positions of series in the order of their numbers, which is their order in the runs. */
+function inRunOrder(series: Uint32Array): Uint32Array {
+  return Uint32Array.from(series.keys()).sort((a, b) => series[a]! - series[b]!);
 }

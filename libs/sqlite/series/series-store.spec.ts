@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
-import { forever } from '#model';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { forever, type PointBatch, type SeriesRun } from '#model';
+import type { Placed } from '#stores';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
+import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
 import { SqliteSeriesStore } from './series-store.js';
 
@@ -62,6 +64,79 @@ describe('SqliteSeriesStore', () => {
     await expect(subject.store.metricNames('org', 's0')).resolves.toEqual(['m']);
     await expect(subject.store.metricNames('org', 's39999')).resolves.toEqual([]);
     await subject.close();
+  });
+});
+
+describe('SqliteSeriesStore with very many series', () => {
+  const count = 20_000;
+  const orgId = 'org';
+  const column = Float64Array.of(1);
+  const rows = { counts: new Uint32Array(count).fill(1), columns: Array.from({ length: 5 }, () => new Float64Array(count)) };
+  const answers: Readonly<Record<string, unknown>> = {
+    'series.latest': new Float64Array(count),
+    'series.raw': rows,
+    'series.buckets': { ...rows, present: new Uint8Array(count).fill(1) },
+  };
+  const asked = { orgId, window: { startMs: 0, endMs: 2 }, limit: count };
+  const query = { ...asked, sourceId: 'wide', metrics: undefined };
+  let turns = 0;
+  let turnsBefore: number;
+  let subject: SqliteSeriesStore;
+  let end: () => Promise<void>;
+
+  beforeAll(async () => {
+    const folder = await newFolder();
+    const threads = await startStoreThreads(join(folder, 'store.db'), []);
+    // Answers at once, so that all turns of the event loop are those of the store.
+    const reader = {
+      call: (name: string) => {
+        turnsBefore = turns;
+        return Promise.resolve(answers[name]);
+      },
+    };
+    subject = await SqliteSeriesStore.open(threads.writer, reader as unknown as WorkerThread);
+    const run = (metric: string): SeriesRun => ({ metric, tags: {}, timestampMs: column, value: column });
+    const batch = (sourceId: string, series: readonly SeriesRun[], offset: number): Placed<PointBatch> => ({
+      partition: 0,
+      offset,
+      value: { orgId, sourceId, receivedMs: 1, series },
+    });
+    const runs = Array.from({ length: count }, (_, at) => run(`m.${at}`));
+    const fleet = runs.map((_, at) => batch(`s.${at}`, [run('one')], at + 1));
+    await subject.write([batch('wide', runs, 0), ...fleet]);
+    end = async () => {
+      subject.end();
+      await endStoreThreads(threads);
+      await rm(folder, { recursive: true });
+    };
+  });
+  afterAll(() => end());
+
+  /** How many turns of the event loop go by until the reader is asked, and then until there is an answer. */
+  async function turnsOf(answer: () => Promise<unknown>): Promise<{ readonly before: number; readonly behind: number }> {
+    turns = turnsBefore = 0;
+    let next = setImmediate(function turn() {
+      turns++;
+      next = setImmediate(turn);
+    });
+    await answer();
+    clearImmediate(next);
+    return { before: turnsBefore, behind: turns - turnsBefore };
+  }
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['the latest values', () => subject.latest(orgId, 'wide', asked.window)],
+    ['points', () => subject.raw(query)],
+    ['buckets', () => subject.buckets({ ...query, interval: '1m' })],
+    ['a fleet', () => subject.fleet({ ...asked, metric: 'one', interval: '1m' })],
+  ])('lets the event loop go on before the reader is asked and behind its answer: %s', async (_, ask) => {
+    const { before, behind } = await turnsOf(ask);
+    expect(before).toBeGreaterThan(0);
+    expect(behind).toBeGreaterThan(0);
+  });
+
+  it('lets the event loop go on while it sorts names', async () => {
+    expect((await turnsOf(() => subject.metricNames(orgId, 'wide'))).behind).toBeGreaterThan(0);
   });
 });
 

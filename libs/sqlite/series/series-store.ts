@@ -1,25 +1,38 @@
 import {
-  utf8Order,
+  eachInSteps,
   oneAtATime,
   type PointBatch,
   type RollupInterval,
   type SelectedRows,
+  sortedInSteps,
+  stepItems,
+  type Steps,
   TelemetryError,
   tagsKey,
   type Window,
 } from '#model';
-import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, Placed, RawAnswer, SeriesQuery, SeriesStore } from '#stores';
+import {
+  type BucketAnswer,
+  type BucketColumns,
+  type FleetAnswer,
+  type FleetQuery,
+  inTurns,
+  type Placed,
+  type RawAnswer,
+  type SeriesQuery,
+  type SeriesStore,
+} from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
-import { Directory, type KnownSource, positionsByValue } from './directory.js';
+import { Directory, type KnownSource } from './directory.js';
 import type { ReadRequest } from './reads.js';
 import type { OpenedStore } from './writer.js';
 
 const readMs = 10_000;
 const maxReads = 1000;
 
-type SeriesPairs = Pick<ReadRequest, 'series' | 'order' | 'metrics' | 'fleet'>;
+type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics' | 'fleet'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
 
 /** What the reader thread answers for buckets: columns (start, min, max, avg, count), and which series have a bucket in the window. */
@@ -61,18 +74,18 @@ export class SqliteSeriesStore implements SeriesStore {
     await this.arenas.flushed(last);
   }
 
-  async metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
-    return sortedMetrics(this.directory.find(orgId, sourceId));
+  metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
+    return inTurns(sortedMetrics(this.directory.find(orgId, sourceId)));
   }
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
-    const { metrics, pairs } = this.#seriesOf(orgId, sourceId);
+    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId));
     const values = await this.#read<Float64Array>('series.latest', pairs, { window, limit: metrics.length, interval: undefined });
-    return metrics.map((metric, at) => [metric, values[at]!] as const).filter(([, value]) => !Number.isNaN(value));
+    return inTurns(eachInSteps(values, (value, at) => (Number.isNaN(value) ? undefined : ([metrics[at]!, value] as const))));
   }
 
   async raw({ orgId, sourceId, metrics: names, window, limit }: SeriesQuery): Promise<RawAnswer> {
-    const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
+    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
     const rows = await this.#read<SelectedRows>('series.raw', pairs, { window, limit, interval: undefined });
     const [timestampMs, value] = rows.columns;
     const series = spans(rows, (at, from, to) => ({
@@ -80,26 +93,22 @@ export class SqliteSeriesStore implements SeriesStore {
       timestampMs: timestampMs!.subarray(from, to),
       value: value!.subarray(from, to),
     }));
-    return { series, truncated: rows.truncated };
+    return { series: await inTurns(series), truncated: rows.truncated };
   }
 
   async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    const { metrics, pairs } = this.#seriesOf(orgId, sourceId, names);
+    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
     const rows = await this.#read<BucketRows>('series.buckets', pairs, asked);
     const series = spans(rows, (at, from, to) => ({ metric: metrics[at]!, ...bucketColumns(rows.columns, from, to) }));
-    return { series, truncated: rows.truncated };
+    return { series: await inTurns(series), truncated: rows.truncated };
   }
 
   async fleet({ orgId, metric, ...asked }: FleetQuery): Promise<FleetAnswer> {
-    const { sourceIds, series, order } = this.directory.fleet(orgId, metric);
+    const { sourceIds, series } = await inTurns(this.directory.fleet(orgId, metric));
     const metrics = new Uint32Array(series.length).fill(this.directory.metric(metric) ?? 0);
-    const { columns, counts, present, truncated } = await this.#read<BucketRows>(
-      'series.buckets',
-      { series, order, metrics, fleet: true },
-      asked,
-    );
-    const sources = sourceIds.map((sourceId, at) => ({ sourceId, rows: counts[at]! })).filter((_, at) => present[at] === 1);
-    return { sources, columns: bucketColumns(columns, 0, columns[0]!.length), truncated };
+    const { columns, counts, present, truncated } = await this.#read<BucketRows>('series.buckets', { series, metrics, fleet: true }, asked);
+    const sources = eachInSteps(present, (isPresent, at) => (isPresent ? { sourceId: sourceIds[at]!, rows: counts[at]! } : undefined));
+    return { sources: await inTurns(sources), columns: bucketColumns(columns, 0, columns[0]!.length), truncated };
   }
 
   /** Resolves when no checkpointed runs are left to merge. */
@@ -137,12 +146,17 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   /** The metrics of a source in UTF-8 byte order, and the series of each. With `names` only the named metrics that the source has. */
-  #seriesOf(orgId: string, sourceId: string, names?: readonly string[]): { metrics: readonly string[]; pairs: SeriesPairs } {
+  *#seriesOf(orgId: string, sourceId: string, names?: readonly string[]): Steps<{ metrics: readonly string[]; pairs: SeriesPairs }> {
     const source = this.directory.find(orgId, sourceId);
-    const metrics = sortedMetrics(source, names);
-    const series = Uint32Array.from(metrics, (metric) => source!.series(metric)!);
-    const numbers = Uint32Array.from(metrics, (metric) => this.directory.metric(metric)!);
-    return { metrics, pairs: { series, order: positionsByValue(series), metrics: numbers, fleet: false } };
+    const metrics = yield* sortedMetrics(source, names);
+    const series = new Uint32Array(metrics.length);
+    const numbers = new Uint32Array(metrics.length);
+    for (const [at, metric] of metrics.entries()) {
+      series[at] = source!.series(metric)!;
+      numbers[at] = this.directory.metric(metric)!;
+      if ((at + 1) % stepItems === 0) yield;
+    }
+    return { metrics, pairs: { series, metrics: numbers, fleet: false } };
   }
 
   async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval }: Asked): Promise<T> {
@@ -159,21 +173,19 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 }
 
-function sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): string[] {
+function* sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): Steps<readonly string[]> {
   if (!source) return [];
-  const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : [...source.metrics];
-  return metrics.sort(utf8Order(metrics));
+  const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : source.metrics;
+  return yield* sortedInSteps(metrics);
 }
 
 /** Calls `make` for each series that has rows, with its position in the request and with where its rows begin and end in the columns. */
-function spans<T>({ counts }: SelectedRows, make: (at: number, from: number, to: number) => T): T[] {
-  const made: T[] = [];
+function spans<T>({ counts }: SelectedRows, make: (at: number, from: number, to: number) => T): Steps<T[]> {
   let from = 0;
-  for (const [at, count] of counts.entries()) {
-    if (count > 0) made.push(make(at, from, from + count));
+  return eachInSteps(counts, (count, at) => {
     from += count;
-  }
-  return made;
+    return count > 0 ? make(at, from - count, from) : undefined;
+  });
 }
 
 /** Rows [from, to) of columns of buckets. */

@@ -1,0 +1,46 @@
+import { expect, it } from '@jest/globals';
+import { inTurns } from './in-turns.js';
+
+/** Steps that take longer than one turn may, each of which notes its name. */
+function* slow(name: string, steps: number, taken: string[]): Generator<void, string> {
+  for (let step = 0; step < steps; step++) {
+    if (step > 0) yield;
+    const endMs = performance.now() + 6;
+    while (performance.now() < endMs);
+    taken.push(name);
+  }
+  return name;
+}
+
+it('Takes the first step at once, and between slow steps lets all else go on', async () => {
+  const taken: string[] = [];
+  const note = (): void => {
+    taken.push('else');
+    if (taken.length < 5) setImmediate(note);
+  };
+  const result = inTurns(slow('a', 3, taken));
+  expect(taken).toEqual(['a']);
+  setImmediate(note);
+  await expect(result).resolves.toBe('a');
+  expect(taken).toEqual(['a', 'else', 'a', 'else', 'a']);
+});
+
+it('One work at a time takes steps in a turn of the event loop', async () => {
+  const taken: string[] = [];
+  const turn = (): void => {
+    taken.push('|');
+    if (taken.length < 12) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await Promise.all(['a', 'b'].map((name) => inTurns(slow(name, 3, taken))));
+  expect(taken.slice(0, 10).join('')).toBe('ab|a|b|a|b');
+});
+
+it('Rejects as the work throws, at once and later', async () => {
+  const failing = function* (steps: number): Generator<void, never> {
+    for (; steps > 0; steps--) yield;
+    throw new Error('broken');
+  };
+  await expect(inTurns(failing(0))).rejects.toThrow('broken');
+  await expect(inTurns(failing(2))).rejects.toThrow('broken');
+});
