@@ -109,7 +109,7 @@ export class Reads {
   latest(): Float64Array {
     const { series, window } = this.request;
     const newest = new Float64Array(series.length).fill(Number.NaN);
-    for (let position = 0; position < newest.length; position++) {
+    for (const position of inRunOrder(series)) {
       const stream = this.#points(position, window.startMs, window.endMs);
       while (stream.next()) newest[position] = stream.points.value[stream.end - 1]!;
     }
