@@ -10,7 +10,6 @@ import { statusOf } from './problem.js';
 import { checkBodyHeaders, hasBody } from './read-body.js';
 import type { Rates } from './rates.js';
 import type { Routes } from './routes.js';
-import type { StalledReaders } from './stalled-readers.js';
 import type { Traffic } from './traffic.js';
 
 declare module 'fastify' {
@@ -66,7 +65,6 @@ export class Arrival {
     private readonly routes: Routes,
     private readonly observer: Observer,
     private readonly drain: DrainLimits,
-    private readonly readers: StalledReaders,
   ) {}
 
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -96,7 +94,6 @@ export class Arrival {
     reply.raw.once('close', () => {
       end();
       noteAnswer(reply);
-      this.readers.leave(reply.raw);
       if (request.isSettled) request.held?.release();
       this.observer({
         requestId: request.id,
@@ -121,7 +118,6 @@ export class Arrival {
     drainBody(request.raw, this.drain);
     request.isSettled = true;
     if (reply.raw.closed) request.held?.release();
-    else this.readers.watch(reply.raw);
     done();
   }
 

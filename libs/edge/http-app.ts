@@ -84,7 +84,8 @@ export async function createHttpApp(
   app.useGlobalFilters(new ProblemFilter());
 
   const readers = new StalledReaders(writeStallMs);
-  const arrival = new Arrival(app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic), routes, observer, drain, readers);
+  instance.server.on('connection', (connection) => readers.watch(connection));
+  const arrival = new Arrival(app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic), routes, observer, drain);
   for (const name of ['caller', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
