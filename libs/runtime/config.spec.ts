@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Authority } from '#testing';
-import { readConfig, type Setting, settings, StartError } from './config.js';
+import { readConfig, StartError } from './config.js';
+import { settings, type Setting } from './settings.js';
 
 const defaults = {
   dataDir: resolve('data'),

@@ -12,6 +12,6 @@ export * from './logger.js';
 export * from './roles.js';
 export * from './router.js';
 export * from './run.js';
-export * from './config.js';
+export { settings, type Setting } from './settings.js';
 export * from './start.js';
 export { removeKeys, unreadableKeys } from './unreadable-keys.js';

@@ -10,29 +10,6 @@ export interface Kind<T> {
   readonly expected: string;
 }
 
-/** One variable of the environment. */
-export interface Setting<T> extends Kind<T> {
-  readonly variable: string;
-  /** As it would be written in the environment. */
-  readonly default: string;
-  /** What it is for: a row of the table in the README. */
-  readonly about: string;
-  /** Which shape reads it; both when left out. */
-  readonly shape?: 'embedded' | 'cluster';
-  /** Whether it may stand in a file that `<variable>_FILE` names, as containers mount secrets. What it is, no message shows. */
-  readonly mayBeFile?: boolean;
-}
-
-export function setting<T>(variable: string, usual: string, kind: Kind<T>, about: string, shape?: 'embedded' | 'cluster'): Setting<T> {
-  return { variable, default: usual, ...kind, about, ...(shape && { shape }) };
-}
-
-/** A setting of the roles that may stand in a file. */
-export const orFile = <T>(variable: string, usual: string, kind: Kind<T>, about: string): Setting<T> => ({
-  ...setting(variable, usual, kind, about, 'cluster'),
-  mayBeFile: true,
-});
-
 export const matching = (pattern: RegExp, expected: string): Kind<string> => ({
   parse: (text) => (pattern.test(text) ? text : undefined),
   expected,
