@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onlyGeneration, type Stores } from '#stores';
 import { Questions } from './questions.js';
@@ -22,6 +22,8 @@ async function order(...names: string[]): Promise<string[]> {
 }
 
 const many = (name: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${name} ${at}`);
+
+afterEach(() => void jest.useRealTimers());
 
 describe('questions to the stores', () => {
   it('of one organization delay those of another by one, and the one under way', async () => {
@@ -63,5 +65,17 @@ describe('questions to the stores', () => {
     await expect(questions.ask('a', 1, () => Promise.resolve(1))).rejects.toThrow('none');
     isThere = true;
     expect(await questions.ask('a', 1, () => Promise.resolve(1))).toBe(1);
+  });
+
+  it.each([
+    ['are answered too late', 1],
+    ['wait too long for their turn', 0],
+  ])('that %s are refused', async (_, readsAtOnce) => {
+    jest.useFakeTimers();
+    const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce });
+    const asked = questions.ask('a', 1, () => new Promise(() => {}));
+    asked.catch(() => undefined);
+    await jest.advanceTimersByTimeAsync(10_000);
+    await expect(asked).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 });

@@ -1,7 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FairQueue, intervalMs, type Interval, type Window } from '#model';
+import { inTime } from '#log';
+import { FairQueue, intervalMs, TelemetryError, type Interval, type Window } from '#model';
 import { GENERATIONS, type Generations, type Stores } from '#stores';
-import { patienceMs, timely, tooLate } from './timely.js';
+
+/** How long a question to the stores may take, with the time that it waits for its turn. */
+const patienceMs = 10_000;
+
+const tooLate = (): TelemetryError => new TelemetryError('store_unavailable', 'Ask again in a moment, or for less at once.');
 
 interface Waiting {
   isLate: boolean;
@@ -29,7 +34,7 @@ export class Questions {
   async ask<T>(orgId: string, rows: number, question: (stores: Stores) => Promise<T>): Promise<T> {
     const endMs = performance.now() + patienceMs;
     await this.#turn(orgId, weightOf(rows));
-    return timely(this.#answer(question), endMs - performance.now());
+    return inTime(this.#answer(question), endMs - performance.now(), tooLate);
   }
 
   /** The next one is asked when the stores are done, not when the client has lost patience. */
@@ -42,19 +47,18 @@ export class Questions {
     }
   }
 
-  async #turn(orgId: string, weight: string): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+  #turn(orgId: string, weight: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
     const waiting: Waiting = { isLate: false, go: resolve };
     let weights = this.#weights.get(orgId);
     if (!weights) this.#weights.set(orgId, (weights = new FairQueue()));
     weights.add(weight, waiting);
     this.#turns.add(orgId, weights);
     this.#next();
-    const timer = setTimeout(() => {
+    return inTime(promise, patienceMs, () => {
       waiting.isLate = true;
-      reject(tooLate());
-    }, patienceMs);
-    await promise.finally(() => clearTimeout(timer));
+      return tooLate();
+    });
   }
 
   #next(): void {

@@ -1,8 +1,9 @@
 import { LogGap, type Following } from './follow.js';
+import { inTime } from './in-time.js';
 import { NewestValues } from './newest-values.js';
 import type { RecordLog } from './record-log.js';
 import type { AnyTopic, StreamRecord, Unreadable } from './topic.js';
-import { inTime, untilShown } from './until-shown.js';
+import { logIsLate, untilShown } from './until-shown.js';
 import type { Change, Page, UnreadableKey, View } from './view.js';
 
 const patienceMs = 15_000;
@@ -65,7 +66,7 @@ export class MapView implements View<unknown> {
   }
 
   caughtUp(): Promise<void> {
-    return inTime(this.#caughtUp(), this.maxCatchUpMs, 'The log has not been read to its end in time.');
+    return inTime(this.#caughtUp(), this.maxCatchUpMs, logIsLate('The log has not been read to its end in time.'));
   }
 
   ageMs(): number {

@@ -1,12 +1,9 @@
 import { TelemetryError } from '#model';
+import { inTime } from './in-time.js';
 import type { View } from './view.js';
 
-/** Settles as the work does. Rejects `log_unavailable` with the sentence after `ms` milliseconds. */
-export function inTime<T>(work: Promise<T>, ms: number, sentence: string): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new TelemetryError('log_unavailable', sentence, { retryAfterS: 1 })), ms);
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
-}
+/** The log is late, which may pass. @param sentence what it has not done. */
+export const logIsLate = (sentence: string) => (): TelemetryError => new TelemetryError('log_unavailable', sentence, { retryAfterS: 1 });
 
 /** `View.until` of any view, on its other promises. */
 export function untilShown<V>(
@@ -26,5 +23,5 @@ export function untilShown<V>(
     .then(() => (isReady = true))
     .then(look)
     .catch(reject);
-  return inTime(promise, ms, 'The log has not shown the change in time.').finally(end);
+  return inTime(promise, ms, logIsLate('The log has not shown the change in time.')).finally(end);
 }

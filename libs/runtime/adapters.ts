@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#edge';
+import { inTime } from '#log';
 import type { GenerationStore } from '#stores';
 import { type Config, StartError } from './config.js';
 
@@ -94,7 +94,7 @@ const registryAccess = ({ registryUsername: username, registryPassword: password
 export async function openAdapters(config: Config, report: Report, patienceMs = 30_000, correctTopics = false): Promise<Adapters> {
   const kafka = await openLog(config, report, 0, correctTopics);
   try {
-    await untilOpen(kafka, patienceMs);
+    await inTime(kafka.opened, patienceMs, () => new StartError(`The log cannot be opened: ${kafka.health() ?? 'it does not answer'}`));
   } catch (cause) {
     await kafka.close();
     return asStartError(cause);
@@ -108,17 +108,4 @@ export async function openAdapters(config: Config, report: Report, patienceMs = 
       await stores.close();
     },
   };
-}
-
-async function untilOpen(kafka: Kafka, patienceMs: number): Promise<void> {
-  const enough = new AbortController();
-  const late = pause(patienceMs, undefined, { signal: enough.signal }).then(() => {
-    throw new StartError(`The log cannot be opened: ${kafka.health() ?? 'it does not answer'}`);
-  });
-  late.catch(() => undefined);
-  try {
-    await Promise.race([kafka.opened, late]);
-  } finally {
-    enough.abort();
-  }
 }
