@@ -1,3 +1,3 @@
-import { onOwnNode } from '#launch';
+import { onOwnNode } from '../launch/own-node.js';
 
 await onOwnNode(async () => (await import('./program.js')).runProgram(process.argv.slice(2)));

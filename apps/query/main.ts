@@ -1,4 +1,4 @@
-import { asServer } from '#launch';
+import { asServer } from '../launch/as-server.js';
 
 await asServer(async () => {
   const [{ cluster, run }, { QueryModule }] = await Promise.all([import('#runtime'), import('./query.module.js')]);

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { platformPackages } from '#launch';
+import { platformPackages } from '../../apps/launch/own-node.js';
 import { itIf } from './api/stage.js';
 import { importsOf } from './arrows.js';
 

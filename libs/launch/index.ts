@@ -1,2 +1,0 @@
-export * from './as-server.js';
-export * from './own-node.js';
