@@ -1,3 +1,4 @@
+import { topics } from '#topics';
 import { command } from './command.js';
 import { dataFlag, withLog } from './target.js';
 import { aligned, oneLine } from './text.js';
@@ -12,20 +13,24 @@ export const body = command({
   flags: { data: dataFlag, json: { about: 'print it as JSON' } },
   examples: ['headwater dlq list', 'headwater dlq list --json | jq "[.topics[].letters] | add"', 'headwater dlq list --data data'],
   async run({ data, json }, io) {
-    const reports = await withLog(data, ({ deadLetters }, { reportDeadLetters }) => reportDeadLetters(deadLetters, newestShown));
-    const topics = reports.map(({ topic, count, newest }) => ({
-      topic,
-      letters: count,
-      newest: newest.toReversed().map(({ offset, parkedMs, headers }) => ({
-        offset,
-        parked: new Date(parkedMs).toISOString(),
-        group: headers['group'],
-        reason: headers['reason'],
-      })),
-    }));
-    if (json) return io.data(`${JSON.stringify({ topics }, null, 2)}\n`);
-    if (topics.length === 0) io.note('There are no dead letters.');
-    const rows = topics.flatMap(({ topic, letters, newest }) =>
+    const all = await withLog(data, ({ deadLetters }) =>
+      Promise.all(topics.map(async (topic) => ({ topic: topic.name, ...(await deadLetters.newest(topic, newestShown)) }))),
+    );
+    const found = all
+      .filter(({ count }) => count > 0)
+      .map(({ topic, count, newest }) => ({
+        topic,
+        letters: count,
+        newest: newest.toReversed().map(({ offset, parkedMs, headers }) => ({
+          offset,
+          parked: new Date(parkedMs).toISOString(),
+          group: headers['group'],
+          reason: headers['reason'],
+        })),
+      }));
+    if (json) return io.data(`${JSON.stringify({ topics: found }, null, 2)}\n`);
+    if (found.length === 0) io.note('There are no dead letters.');
+    const rows = found.flatMap(({ topic, letters, newest }) =>
       newest.map(({ offset, parked, group = '?', reason = '?' }, at) => {
         const first = at === 0 ? [topic, `${letters}`] : ['', ''];
         return [...first, `${offset}`, parked, group, reason.slice(0, reasonLength)].map((cell) => oneLine(cell));

@@ -25,9 +25,7 @@ export const body = command({
     if ((offset === undefined) !== all) throw usage('Give either --offset or --all.');
     if (offset !== undefined && !/^\d{1,15}$/.test(offset)) throw usage(`--offset "${offset}" is no offset.`);
     const only = offset === undefined ? undefined : Number(offset);
-    const { redriven, left, before } = await withLog(data, ({ deadLetters }, { redriveDeadLetters }) =>
-      redriveDeadLetters(deadLetters, topic, only),
-    );
+    const { redriven, left, before } = await withLog(data, ({ deadLetters }) => deadLetters.redrive(topic, only));
     if (json) await io.data(`${JSON.stringify({ redriven, left })}\n`);
     if (before)
       throw new Failure(

@@ -23,8 +23,8 @@ export const body = command({
 });
 
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
-  const [{ rebuild }, { projectorsOf }] = await Promise.all([import('#sqlite'), import('../processors/projectors-of.js')]);
-  const { records, unreadable } = await offline(data, () => rebuild(data, projectorsOf, shownProgress(io)));
+  const { projectorsOf } = await import('../processors/projectors-of.js');
+  const { records, unreadable } = await offline(data, ({ rebuild }) => rebuild(data, projectorsOf, shownProgress(io)));
   io.note(`Rebuilt the projections from ${counted(records, 'record')}.`);
   if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
   if (json) await io.data(`${JSON.stringify({ records, unreadable })}\n`);

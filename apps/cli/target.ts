@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DeadLetters, Groups, RecordLog, Views } from '#log';
+import { MoveRefused, RedriveRefused, type DeadLetters, type Groups, type RecordLog, type Views } from '#log';
 import { TelemetryError } from '#model';
-import type { Progress } from '#sqlite';
+import type { FolderProgress, Folders } from '#runtime';
 import { Failure } from './failure.js';
 import type { Io } from './io.js';
 
@@ -12,32 +12,36 @@ type Runtime = typeof import('#runtime');
 export const dataFlag = { value: 'DIR', about: 'data folder of a server that is stopped' } as const;
 
 /** Does `work` on the data folder of a server that is stopped. Rejects `Failure` when the folder is none or a server has it open. */
-export async function offline<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  const { DataFolderError } = await import('#sqlite');
+export async function offline<T>(dir: string, work: (folders: Folders, runtime: Runtime) => Promise<T>): Promise<T> {
   if (!existsSync(join(dir, 'FORMAT')))
     throw new Failure(`${dir} is not a data folder of a server: name the one that HEADWATER_DATA names.`);
+  return mendable((runtime) => runtime.onFolder((folders) => work(folders, runtime)));
+}
+
+/** Rejects `Failure` in place of what is said to an operator. */
+async function mendable<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const runtime = await import('#runtime');
   try {
-    return await work();
+    return await work(runtime);
   } catch (cause) {
-    throw cause instanceof DataFolderError ? new Failure(cause.message, undefined, { cause }) : cause;
+    const isSaid = [runtime.StartError, MoveRefused, RedriveRefused].some((kind) => cause instanceof kind);
+    throw isSaid ? new Failure((cause as Error).message, undefined, { cause }) : cause;
   }
 }
 
-const doing: Readonly<Record<Progress['step'], string>> = { rebuild: 'Rebuilding', count: 'Reading the log', compare: 'Comparing' };
+const doing: Readonly<Record<FolderProgress['step'], string>> = { rebuild: 'Rebuilding', count: 'Reading the log', compare: 'Comparing' };
 
 /** Shows how far work on a log is. */
 export const shownProgress =
-  (io: Io): ((progress: Progress) => void) =>
+  (io: Io): ((progress: FolderProgress) => void) =>
   ({ step, done, total }) =>
     io.progress(() => `${doing[step]}: ${total > 0 ? Math.floor((done / total) * 100) : 100} %`);
 
 /** Works on the data plane that the environment names: Kafka, the registry and QuestDB. Rejects `Failure` for what the operator can mend. */
 export async function onDataPlane<T>(work: (runtime: Runtime, config: ReturnType<Runtime['readConfig']>) => Promise<T>): Promise<T> {
-  const runtime = await import('#runtime');
   try {
-    return await work(runtime, runtime.readConfig(process.env));
+    return await mendable((runtime) => work(runtime, runtime.readConfig(process.env)));
   } catch (cause) {
-    if (cause instanceof runtime.StartError) throw new Failure(cause.message, undefined, { cause });
     if (cause instanceof TelemetryError && cause.retryable) throw new Failure(`${cause.message} ${whereItIs}`, undefined, { cause });
     throw cause;
   }
@@ -61,13 +65,12 @@ export interface LogPorts {
 /** Works on the log of a stopped server's data folder, or of the data plane where none is named. Rejects `Failure` for what the operator can mend. */
 export async function withLog<T>(dir: string | undefined, work: (ports: LogPorts, runtime: Runtime) => Promise<T>): Promise<T> {
   if (dir === undefined) return onDataPlane((runtime, config) => runtime.withLog(config, (kafka) => work(kafka, runtime)));
-  const [{ openStorage }, runtime] = await Promise.all([import('#sqlite'), import('#runtime')]);
-  const storage = await offline(dir, () => openStorage(dir));
-  try {
-    return await work(storage, runtime);
-  } catch (cause) {
-    throw cause instanceof runtime.StartError ? new Failure(cause.message, undefined, { cause }) : cause;
-  } finally {
-    await storage.close();
-  }
+  return offline(dir, async ({ openStorage }, runtime) => {
+    const storage = await openStorage(dir);
+    try {
+      return await work(storage, runtime);
+    } finally {
+      await storage.close();
+    }
+  });
 }

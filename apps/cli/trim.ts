@@ -25,8 +25,7 @@ export const body = command({
     const sinceMs = since === undefined ? undefined : isoTimeMs(since);
     if (since !== undefined && sinceMs === undefined) throw usage(`--since "${since}" is no time like 2026-11-01T00:00Z.`);
     const keeps = matcher(keep);
-    const { trim } = await import('#sqlite');
-    const { gone, kept } = await offline(data, () =>
+    const { gone, kept } = await offline(data, ({ trim }) =>
       trim(data, { keeps, sinceMs, confirmed: yes }, (done, total) => io.progress(() => `Reading the log: ${share(done, total)} %`)),
     );
     if (json) await io.data(`${JSON.stringify({ gone: yes ? gone : 0, would_go: gone, kept })}\n`);

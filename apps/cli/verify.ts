@@ -35,8 +35,8 @@ export const body = command({
 });
 
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
-  const [{ verify }, { projectorsOf }] = await Promise.all([import('#sqlite'), import('../processors/projectors-of.js')]);
-  const found = await offline(data, () => verify(data, projectorsOf, { onProgress: shownProgress(io) }));
+  const { projectorsOf } = await import('../processors/projectors-of.js');
+  const found = await offline(data, ({ verify }) => verify(data, projectorsOf, { onProgress: shownProgress(io) }));
   const { sources, series, rows, events, warnings, unreadable, differences, inSources } = found;
   await show(found, { sources, series, rows, events, warnings, unreadable, differences }, json, io);
   io.note(

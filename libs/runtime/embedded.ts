@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { RECORD_LOG, VIEWS } from '#log';
 import { GENERATIONS, NAME_ROOM, onlyGeneration } from '#stores';
 import type { Backend } from './backend.js';
-import { StartError } from './config.js';
+import { onFolder } from './folder.js';
 
 const heapBytes = getHeapStatistics().heap_size_limit;
 /** All names may take this much of the heap: the rest is for requests and reads. */
@@ -16,10 +16,7 @@ export const embedded: Backend = {
   names: { sources: Math.floor(heapBytes / 16_384), series: Math.floor(heapBytes / 4096), tag_sets: Math.floor(heapBytes / 16_384) },
   checkpointMs: () => 10_000,
   async open({ dataDir }, _clock, report) {
-    const { DataFolderError, openStorage } = await import('#sqlite');
-    const storage = await openStorage(dataDir).catch((cause: unknown) => {
-      throw cause instanceof DataFolderError ? new StartError(cause.message, { cause }) : cause;
-    });
+    const storage = await onFolder(({ openStorage }) => openStorage(dataDir));
     for (const warning of storage.warnings) report(warning);
     const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);
     return {

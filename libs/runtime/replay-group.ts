@@ -1,14 +1,4 @@
-import {
-  MoveRefused,
-  tombstone,
-  withoutGeneration,
-  type Group,
-  type Groups,
-  type Moved,
-  type RecordLog,
-  type Start,
-  type Views,
-} from '#log';
+import { tombstone, withoutGeneration, type Group, type Groups, type Moved, type RecordLog, type Start, type Views } from '#log';
 import { groups as registry } from '#topics';
 import { StartError } from './config.js';
 
@@ -21,7 +11,7 @@ interface ReplayPorts {
 const maxTombstones = 10_000;
 
 /**
- * Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be.
+ * Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be, and as `Groups.move` does.
  *
  * @param forgets ends every key of the compacted topics that the group writes, so that it makes them again from nothing: for a log that keeps
  *   all records of the topics that the group reads, and has no readers now.
@@ -31,9 +21,7 @@ export async function replayGroup({ log, views, groups }: ReplayPorts, name: str
   if (!names.includes(name)) throw new StartError(`There is no group ${name}: there are ${names.join(', ') || 'none'}.`);
   const whyNot = whyNotReplayed(name);
   if (whyNot) throw new StartError(whyNot);
-  const moved = await groups.move(name, from).catch((cause: unknown) => {
-    throw cause instanceof MoveRefused ? new StartError(cause.message, { cause }) : cause;
-  });
+  const moved = await groups.move(name, from);
   // Only now that the group is going to read everything again: whenever this ends, what is forgotten comes back.
   if (forgets) await forget(log, views, registered(name));
   return moved;

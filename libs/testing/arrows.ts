@@ -23,12 +23,12 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   questdb: [...ports, 'rollups', 'sockets'],
   sqlite: ports,
   edge: ports,
+  // Nobody else opens adapters: for the command line too it opens data folders and the data plane.
   runtime: [...faces, ...adapters],
   ...Object.fromEntries(roles.map((role) => [role, faces])),
   console: ['model'],
   embedded: [...faces, ...apps],
-  // A stopped server's data folder is opened by the command line itself, the data plane by runtime.
-  cli: [...faces, ...apps, 'sqlite', 'runtime'],
+  cli: [...faces, ...apps, 'runtime'],
   // The bench and the build scripts talk to a server over HTTP, as a stand-alone client does. They ask `runtime` which roles and settings
   // there are, and lock a folder as `sqlite` locks its own.
   infra: ['runtime', 'sqlite'],

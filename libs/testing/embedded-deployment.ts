@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Running } from '#runtime';
-import { openStorage, rebuild, verify } from '#sqlite';
+import { onFolder, type Running } from '#runtime';
 import type { Deployment, Keys, Urls } from './deployment.js';
 import { eventually } from './eventually.js';
 import { send } from './http/send.js';
@@ -53,9 +52,9 @@ export class EmbeddedDeployment implements Deployment {
   async rebuild(): Promise<void> {
     await this.running.stop();
     const { projectorsOf } = await import('../../apps/processors/projectors-of.js');
-    const { differences, first } = await verify(this.dataDir, projectorsOf);
+    const { differences, first } = await onFolder(({ verify }) => verify(this.dataDir, projectorsOf));
     if (differences > 0) throw new Error(`verify finds ${differences} differences: ${JSON.stringify(first.slice(0, 5))}`);
-    await rebuild(this.dataDir, projectorsOf);
+    await onFolder(({ rebuild }) => rebuild(this.dataDir, projectorsOf));
     await this.#start();
   }
 
@@ -71,7 +70,7 @@ export class EmbeddedDeployment implements Deployment {
 
 /** Makes three organizations in a data folder that no server has open. */
 export async function makeKeys(dataDir: string): Promise<Keys & { readonly unpaid: string }> {
-  const storage = await openStorage(dataDir);
+  const storage = await onFolder(({ openStorage }) => openStorage(dataDir));
   const keys = await makeKeysIn(storage.log);
   await storage.close();
   return keys;
