@@ -1,11 +1,9 @@
 import { causes, forever, Histogram, type Lease, oneAtATime, TelemetryError } from '#model';
-import { Complaints, type Tell } from './complaints.js';
-import { deadLettersOf } from './dead-letter.js';
-import { isOfARecord, park } from './park.js';
-import { deliver, type Group, type Processor } from './processor.js';
+import type { Tell } from './complaints.js';
+import { GroupWork } from './group-work.js';
+import type { Group, Processor } from './processor.js';
 import type { PartitionLag, RecordLog, Subscription } from './record-log.js';
-import type { StreamRecord, Unreadable } from './topic.js';
-import { partitionName, placeName, UnderLease } from './under-lease.js';
+import { UnderLease } from './under-lease.js';
 
 /** How often every runner of a process takes a checkpoint, milliseconds. */
 export const CHECKPOINT_MS = Symbol('CheckpointMs');
@@ -25,9 +23,6 @@ export interface RunnerLag extends PartitionLag {
   /** Milliseconds since the oldest of it was appended; 0 when there is none. */
   readonly ageMs: number;
 }
-
-/** More records than these, parked between two checkpoints, are counted in one report. */
-const maxTold = 20;
 
 /** What a runner has done so far. */
 export interface RunnerFigures {
@@ -52,6 +47,7 @@ export interface RunnerFigures {
  */
 export class Runner {
   readonly #group: Group;
+  readonly #work: GroupWork;
   #subscription: Subscription | undefined;
   readonly #timers: NodeJS.Timeout[] = [];
   #stopping = false;
@@ -62,11 +58,7 @@ export class Runner {
   #stoppedBy: Error | undefined;
   #current = new UnderLease(forever, []);
   #ticking: Promise<void> | undefined;
-  readonly #counts = { processed: 0, parked: 0, failures: 0 };
   readonly #running = new Set<Promise<void>>();
-  readonly #complaints: Complaints;
-  /** Records that were parked since the last checkpoint. */
-  #parkedLately = 0;
   /** When each partition was last seen without lag, or first looked at. */
   readonly #noneMs = new Map<string, number>();
   readonly #checkpointSeconds = new Histogram([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]);
@@ -77,7 +69,7 @@ export class Runner {
     private readonly options: RunnerOptions,
   ) {
     this.#group = processor.group;
-    this.#complaints = new Complaints((message, error) => options.report(`group ${this.#group.name}: ${message}`, error));
+    this.#work = new GroupWork(log, processor, options.report, () => this.#open());
     // Those who wait for it get the rejection; there may be nobody.
     this.#end.promise.catch(() => undefined);
     const left = this.#group.inputs.find(({ name }) => !processor.inputs.some(({ topic }) => topic.name === name));
@@ -91,8 +83,8 @@ export class Runner {
       topics: this.#group.inputs,
       from: this.#group.from,
       given: (lease, partitions) => this.#given(lease, partitions),
-      handler: (records, lease) => this.#run(lease, (current) => this.#take(records, current)),
-      unreadable: (record, lease) => this.#run(lease, (current) => this.#refuse(record, current)),
+      handler: (records, lease) => this.#run(lease, (current) => this.#work.take(records, current)),
+      unreadable: (record, lease) => this.#run(lease, (current) => this.#work.refuse(record, current)),
       stopped: (error) => this.#stopped(error),
     });
     const { checkpointMs, tickMs = 1_000 } = this.options;
@@ -145,7 +137,7 @@ export class Runner {
 
   figures(): RunnerFigures {
     return {
-      ...this.#counts,
+      ...this.#work.counts,
       checkpointAgeMs: performance.now() - this.#checkpointMs,
       checkpointSeconds: this.#checkpointSeconds,
       stoppedBy: this.#stoppedBy,
@@ -175,23 +167,12 @@ export class Runner {
     const current = this.#current;
     const { lease } = current;
     await Promise.allSettled(this.#running);
-    await this.#onTable(current, async () => {
+    await this.#work.onTable(current, async () => {
       // The lease may be another one by now: the next tick is for that one.
       if (current !== this.#current || !lease.held() || this.#stopping) return;
       const { clock = Date.now } = this.options;
-      await this.#told('a tick', lease, async () => this.processor.tick?.(clock(), lease));
+      await this.#work.told('a tick', lease, async () => this.processor.tick?.(clock(), lease));
     });
-  }
-
-  /** Does work that changes the table. What earlier work has to write at once is written before it, and what this work has, after it. */
-  async #onTable({ lease }: UnderLease, work: () => Promise<void>): Promise<void> {
-    const { table } = this.processor;
-    if (!table) return work();
-    const settle = (): Promise<void> => this.#told('writing the table', lease, async () => table.settle());
-    await this.#told('reading the table', lease, () => this.#open());
-    await settle();
-    await work();
-    await settle();
   }
 
   #open(): Promise<void> {
@@ -200,32 +181,32 @@ export class Runner {
 
   async #checkpoint(): Promise<void> {
     const current = this.#current;
-    const { lease } = current;
-    const positions = current.positions();
-    const begunMs = performance.now();
     try {
-      if (positions.length > 0) {
-        await this.processor.checkpoint?.();
-        await this.processor.table?.write();
-        if (!lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
-        await this.#subscription!.commit(positions);
-        current.committed(positions);
-        this.#checkpointSeconds.add((performance.now() - begunMs) / 1000);
-      }
-      this.#checkpointMs = performance.now();
-      this.#complaints.worked('a checkpoint');
-      this.#tellParked();
+      await this.#work.told('a checkpoint', current.lease, () => this.#commit(current));
     } catch (error) {
-      if (!lease.held()) current.forget();
-      this.#failed('a checkpoint', error, lease);
+      if (!current.lease.held()) current.forget();
       throw error;
     }
+    this.#checkpointMs = performance.now();
+    this.#work.tellParked();
+  }
+
+  async #commit(current: UnderLease): Promise<void> {
+    const positions = current.positions();
+    if (positions.length === 0) return;
+    const begunMs = performance.now();
+    await this.processor.checkpoint?.();
+    await this.processor.table?.write();
+    if (!current.lease.held()) throw new TelemetryError('log_unavailable', 'The group has given the partitions to other members.');
+    await this.#subscription!.commit(positions);
+    current.committed(positions);
+    this.#checkpointSeconds.add((performance.now() - begunMs) / 1000);
   }
 
   /** The table is read at once, not with the first batch: it may hold outputs that another member has left. */
   #given(lease: Lease, partitions: readonly number[]): void {
     this.#current = new UnderLease(lease, partitions);
-    this.#complaints.forget();
+    this.#work.forget();
     // A tick of the lease before still uses what the table knew then.
     void Promise.allSettled([this.#ticking]).then(() => this.#open().catch(() => undefined));
   }
@@ -240,71 +221,6 @@ export class Runner {
     await running.finally(() => this.#running.delete(running));
   }
 
-  async #take(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
-    current.came(records[0]!);
-    const fresh = current.unparked(records);
-    if (fresh.length > 0) await this.#onTable(current, () => this.#process(fresh, current));
-    for (const record of records) current.processed(record);
-  }
-
-  async #process(records: readonly StreamRecord[], current: UnderLease): Promise<void> {
-    const [first] = records as [StreamRecord];
-    const what = `a batch of ${partitionName(first)}`;
-    try {
-      await deliver(this.processor, records, current.lease);
-      this.#counts.processed += records.length;
-      this.#complaints.worked(what);
-    } catch (error) {
-      if (!isOfARecord(error)) {
-        this.#failed(what, error, current.lease, ` from offset ${first.offset}`);
-        throw error;
-      }
-      // What is told of such a failure is which record is parked, and why.
-      if (current.lease.held()) this.#counts.failures++;
-      if (records.length > 1) for (const record of records) await this.#process([record], current);
-      else await this.#park({ ...first, bytes: this.log.encoded(first), reason: reasonOf(error) }, error, current);
-    }
-  }
-
-  async #refuse(record: Unreadable, current: UnderLease): Promise<void> {
-    if (current.unparked([record]).length > 0) await this.#park(record, new Error(record.reason), current);
-    current.processed(record);
-  }
-
-  async #park(record: Unreadable, error: unknown, current: UnderLease): Promise<void> {
-    const { name: group } = this.#group;
-    const place = placeName(record);
-    await this.#told(`parking the record of ${place}, for which its partition waits,`, current.lease, () => park(this.log, group, record));
-    current.parked(record);
-    this.#counts.parked++;
-    if (++this.#parkedLately > maxTold) return;
-    const letters = deadLettersOf(record.topic.name);
-    this.options.report(`group ${group} parked the record of ${place} in ${letters}: ${causes(error)}`, error);
-  }
-
-  #tellParked(): void {
-    const more = this.#parkedLately - maxTold;
-    this.#parkedLately = 0;
-    if (more > 0) this.options.report(`group ${this.#group.name} parked ${more} more records: headwater dlq list shows them`);
-  }
-
-  async #told(what: string, lease: Lease, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-      this.#complaints.worked(what);
-    } catch (error) {
-      this.#failed(what, error, lease);
-      throw error;
-    }
-  }
-
-  /** What is given up with its lease is no failure: it comes again to whoever has the partitions then. */
-  #failed(what: string, error: unknown, lease: Lease, where?: string): void {
-    if (!lease.held()) return;
-    this.#counts.failures++;
-    this.#complaints.failed(what, error, where);
-  }
-
   #stopped(error: Error): void {
     this.#stoppedBy = error;
     this.options.report(`group ${this.#group.name} has stopped: the log cannot be read any further: ${causes(error)}`, error);
@@ -312,4 +228,3 @@ export class Runner {
 }
 
 const stopping = (): Error => new Error('the runner stops');
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
