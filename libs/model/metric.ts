@@ -1,6 +1,3 @@
-/** What a name ends in: `_seconds`, `_bytes`, or the things that are counted. */
-type Unit = 'seconds' | 'bytes' | '';
-
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample<T = number> {
@@ -12,9 +9,9 @@ export interface Sample<T = number> {
 export type Figure = number | readonly Sample[];
 
 interface Described {
-  /** snake_case, with the unit at its end and without `_total`. */
+  /** snake_case, without `_total`. What it ends in is its unit: `_seconds`, `_bytes`, or the things that are counted. */
   readonly name: string;
-  readonly unit: Unit;
+  readonly unit?: 'seconds' | 'bytes' | '';
   readonly help: string;
 }
 
@@ -25,6 +22,15 @@ export type Distribution = Histogram | readonly Sample<Histogram>[];
 export type Metric =
   | (Described & { readonly kind: 'counter' | 'gauge'; read(): Figure | Promise<Figure> })
   | (Described & { readonly kind: 'histogram'; read(): Distribution });
+
+export const counter = (name: string, help: string, read: () => Figure | Promise<Figure>): Metric => ({
+  kind: 'counter',
+  name,
+  help,
+  read,
+});
+export const gauge = (name: string, help: string, read: () => Figure | Promise<Figure>): Metric => ({ kind: 'gauge', name, help, read });
+export const histogram = (name: string, help: string, read: () => Distribution): Metric => ({ kind: 'histogram', name, help, read });
 
 /** Counts of observations by size. */
 export class Histogram {

@@ -49,7 +49,8 @@ export async function openMetrics(metrics: readonly Metric[], waitMs = patienceM
 }
 
 async function family(metric: Metric, waitMs: number): Promise<string> {
-  const { name, kind, unit, help } = metric;
+  const { name, kind, help } = metric;
+  const unit = /_(seconds|bytes)$/.exec(name)?.[1];
   const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
   return [...head, ...lines(name, kind, await readable(metric, waitMs)), ''].join('\n');
 }

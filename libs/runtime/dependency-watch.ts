@@ -1,4 +1,4 @@
-import type { Dependency, Metric } from '#model';
+import { gauge, type Dependency, type Metric } from '#model';
 import type { Logger } from './logger.js';
 
 const lookMs = 1_000;
@@ -24,13 +24,9 @@ export class DependencyWatch {
   }
 
   get metric(): Metric {
-    return {
-      name: 'headwater_dependency_up',
-      kind: 'gauge',
-      unit: '',
-      help: 'Whether each thing that this process needs can be used: 1 or 0.',
-      read: () => this.dependencies.map(({ id, health }) => ({ labels: { dependency: id }, value: health() === undefined ? 1 : 0 })),
-    };
+    return gauge('headwater_dependency_up', 'Whether each thing that this process needs can be used: 1 or 0.', () =>
+      this.dependencies.map(({ id, health }) => ({ labels: { dependency: id }, value: health() === undefined ? 1 : 0 })),
+    );
   }
 
   look(): void {

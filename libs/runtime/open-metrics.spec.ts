@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Histogram, type Metric } from '#model';
+import { counter, gauge, Histogram, histogram, type Metric } from '#model';
 import { openMetrics } from './admin-server.js';
 
 const latency = new Histogram([0.1, 1]);
@@ -7,26 +7,17 @@ for (const value of [0.05, 0.1, 0.5, 7]) latency.add(value);
 
 describe('OpenMetrics text', () => {
   it.each<[Metric, string[]]>([
+    [counter('points', 'Points.', () => 3), ['# TYPE points counter', '# HELP points Points.', 'points_total 3']],
     [
-      { name: 'points', kind: 'counter', unit: '', help: 'Points.', read: () => 3 },
-      ['# TYPE points counter', '# HELP points Points.', 'points_total 3'],
-    ],
-    [
-      { name: 'queue_bytes', kind: 'gauge', unit: 'bytes', help: 'Held.', read: () => Promise.resolve(1.5) },
+      gauge('queue_bytes', 'Held.', () => Promise.resolve(1.5)),
       ['# TYPE queue_bytes gauge', '# UNIT queue_bytes bytes', '# HELP queue_bytes Held.', 'queue_bytes 1.5'],
     ],
     [
-      {
-        name: 'requests',
-        kind: 'counter',
-        unit: '',
-        help: 'Answered.',
-        read: () => [{ labels: { route: 'a"b\\c\n', status: '200' }, value: 1 }],
-      },
+      counter('requests', 'Answered.', () => [{ labels: { route: 'a"b\\c\n', status: '200' }, value: 1 }]),
       ['# TYPE requests counter', '# HELP requests Answered.', String.raw`requests_total{route="a\"b\\c\n",status="200"} 1`],
     ],
     [
-      { name: 'latency_seconds', kind: 'histogram', unit: 'seconds', help: 'Time.', read: () => latency },
+      histogram('latency_seconds', 'Time.', () => latency),
       [
         '# TYPE latency_seconds histogram',
         '# UNIT latency_seconds seconds',
@@ -39,7 +30,7 @@ describe('OpenMetrics text', () => {
       ],
     ],
     [
-      { name: 'took', kind: 'histogram', unit: '', help: 'Time.', read: () => [{ labels: { route: '/a' }, value: latency }] },
+      histogram('took', 'Time.', () => [{ labels: { route: '/a' }, value: latency }]),
       [
         '# TYPE took histogram',
         '# HELP took Time.',
@@ -58,8 +49,8 @@ describe('OpenMetrics text', () => {
     ['cannot be read now', () => Promise.reject(new Error('away'))],
     ['nobody answers', () => new Promise(() => undefined)],
   ])('leaves out a figure that %s, and no other', async (_, read) => {
-    const broken: Metric = { name: 'lag', kind: 'gauge', unit: '', help: 'Lag.', read: read as () => Promise<number> };
-    const whole: Metric = { name: 'points', kind: 'counter', unit: '', help: 'Points.', read: () => 3 };
+    const broken: Metric = gauge('lag', 'Lag.', read as () => Promise<number>);
+    const whole: Metric = counter('points', 'Points.', () => 3);
     expect(await openMetrics([broken, whole], 20)).toBe(
       '# TYPE lag gauge\n# HELP lag Lag.\n# TYPE points counter\n# HELP points Points.\npoints_total 3\n# EOF\n',
     );

@@ -1,5 +1,5 @@
 import type { Answered } from '#edge';
-import { Histogram, type Metric, type Sample } from '#model';
+import { counter, Histogram, histogram, type Metric, type Sample } from '#model';
 
 const latencyBounds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -10,24 +10,15 @@ export class RequestMetrics {
   readonly #latency = new Map<string, Histogram>();
 
   readonly metrics: readonly Metric[] = [
-    {
-      name: 'headwater_http_requests',
-      kind: 'counter',
-      unit: '',
-      help: 'Answered requests by method, route and status.',
-      read: () =>
-        Array.from(this.#counts, ([name, value]) => {
-          const [method = '', route = '', status = ''] = name.split(' ');
-          return { labels: { method, route, status }, value };
-        }),
-    },
-    {
-      name: 'headwater_http_request_duration_seconds',
-      kind: 'histogram',
-      unit: 'seconds',
-      help: 'Time from the head of a request to the end of its answer, by route.',
-      read: () => Array.from(this.#latency, ([route, value]): Sample<Histogram> => ({ labels: { route }, value })),
-    },
+    counter('headwater_http_requests', 'Answered requests by method, route and status.', () =>
+      Array.from(this.#counts, ([name, value]) => {
+        const [method = '', route = '', status = ''] = name.split(' ');
+        return { labels: { method, route, status }, value };
+      }),
+    ),
+    histogram('headwater_http_request_duration_seconds', 'Time from the head of a request to the end of its answer, by route.', () =>
+      Array.from(this.#latency, ([route, value]): Sample<Histogram> => ({ labels: { route }, value })),
+    ),
   ];
 
   add({ method, route, status, durationMs }: Answered): void {

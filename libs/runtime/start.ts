@@ -14,7 +14,7 @@ import {
   type HttpAppOptions,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
-import type { Metric, NameLimits } from '#model';
+import { gauge, type NameLimits } from '#model';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { type Config, StartError } from './config.js';
@@ -134,13 +134,7 @@ async function listen(
   const unreadable = new UnreadableWatch(views, (message) => logger.warn(message));
   const own = processMetrics();
   const watch = new DependencyWatch(open.dependencies, logger);
-  const ready: Metric = {
-    name: 'headwater_ready',
-    kind: 'gauge',
-    unit: '',
-    help: 'Whether /health/ready says yes: 1 or 0.',
-    read: () => (readiness.reasons().length === 0 ? 1 : 0),
-  };
+  const ready = gauge('headwater_ready', 'Whether /health/ready says yes: 1 or 0.', () => (readiness.reasons().length === 0 ? 1 : 0));
   const { all } = app.get(Metrics);
   all.push(...requests.metrics.metrics, ...open.metrics, ...own.metrics, watch.metric, ready);
   const admin = new AdminServer(all);
