@@ -37,6 +37,17 @@ export const hostileBodies: readonly HostileBody[] = [
       ),
   },
   {
+    name: '16 distinct tag names a point',
+    gzip: false,
+    text: (round) =>
+      body(
+        times(maxPoints, (at) => {
+          const tags = times(16, (tag) => `"t${round}-${at}-${tag}":"abc"`);
+          return `{"metric":"m","value":1,"tags":{${tags}}}`;
+        }),
+      ),
+  },
+  {
     name: 'distinct sources and metrics',
     gzip: false,
     text: (round) => body(times(maxPoints, (at) => `{"source_id":"s-${round}-${at}","metric":"m.${round}.${at}","value":1}`)),
