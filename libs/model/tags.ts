@@ -40,7 +40,7 @@ export function tagsOf(key: string): Tags {
 }
 
 /**
- * The tags of the point at `place`; missing and null mean none. A lone surrogate becomes U+FFFD, as UTF-8 has none. What is wrong goes
+ * The tags of the point at `place`, which are given away; missing and null mean none. A lone surrogate becomes U+FFFD, as UTF-8 has none. What is wrong goes
  * to `flaws`.
  */
 export function readTags(value: unknown, place: number, flaws: Flaws): Tags {
@@ -55,8 +55,8 @@ export function readTags(value: unknown, place: number, flaws: Flaws): Tags {
   else for (const key of keys) checkTag(key, sent[key], place, flaws);
   if (keys.length === 0 || flaws.any) return noTags;
   const isWellFormed = keys.every((key) => key.isWellFormed() && (sent[key] as string).isWellFormed());
-  // A third of the time of the general way.
-  if (isWellFormed) return { __proto__: null, ...(sent as Record<string, string>) } as unknown as Tags;
+  // Not copied: V8 keeps an object that is made without a prototype as a dictionary, which is several times as large.
+  if (isWellFormed) return Object.setPrototypeOf(sent, null) as Tags;
   const tags = Object.create(null) as Record<string, string>;
   for (const key of keys) tags[key.toWellFormed()] = (sent[key] as string).toWellFormed();
   return tags;
