@@ -20,16 +20,12 @@ export class KafkaLetterPlaces implements LetterPlaces {
     return { first: 0, next: Math.max(0, Number(offset)), singles: metadata ? metadata.split(',').map(Number) : [] };
   }
 
-  /** How many letters wait to be sent back, by the name of their topic. */
-  async waiting(letters: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const extents = await this.asker.extentsOf(letters.map((name) => this.#prefix + name));
-    const counted = letters.map(async (name) => {
-      const [{ low, high } = { low: 0, high: 0 }] = extents.get(this.#prefix + name) ?? [];
-      const { next, singles } = await this.of(name);
-      const first = Math.max(low, next);
-      return [name, Math.max(0, high - first) - singles.filter((offset) => offset >= first && offset < high).length] as const;
-    });
-    return new Map(await Promise.all(counted));
+  async waiting(letters: string): Promise<number> {
+    const topic = this.#prefix + letters;
+    const [{ low, high } = { low: 0, high: 0 }] = (await this.asker.extentsOf([topic])).get(topic) ?? [];
+    const { next, singles } = await this.of(letters);
+    const first = Math.max(low, next);
+    return Math.max(0, high - first) - singles.filter((offset) => offset >= first && offset < high).length;
   }
 
   async keep(letters: string, before: LetterPlace, { next, singles }: LetterPlace): Promise<void> {

@@ -1,10 +1,7 @@
-import { deadLettersOf, type AnyTopic, type LogViews } from '#log';
+import { waitingLetters, type AnyTopic, type LogViews } from '#log';
 import type { Metric } from '#model';
 import type { KafkaLetterPlaces } from './letter-places.js';
 import type { SendQueue } from './send-queue.js';
-
-/** Counting asks Kafka about every topic. */
-const lettersMs = 30_000;
 
 /** The figures of what is on its way into the log and into the views. */
 export function kafkaMetrics(
@@ -13,8 +10,6 @@ export function kafkaMetrics(
   letters: KafkaLetterPlaces,
   topics: readonly AnyTopic[],
 ): readonly Metric[] {
-  const names = topics.map(({ name }) => deadLettersOf(name));
-  const waiting = keptFor(lettersMs, () => letters.waiting(names));
   return [
     {
       name: 'headwater_log_queue_bytes',
@@ -44,13 +39,7 @@ export function kafkaMetrics(
       help: 'Time that a send took until every record in it was durable.',
       read: () => queue.sendSeconds,
     },
-    {
-      name: 'headwater_dead_letters',
-      kind: 'gauge',
-      unit: '',
-      help: 'Dead letters that wait to be sent back, by their topic; counted at most twice a minute.',
-      read: async () => Array.from(await waiting(), ([topic, value]) => ({ labels: { topic }, value })),
-    },
+    waitingLetters(letters, topics),
     {
       name: 'headwater_view_lag_records',
       kind: 'gauge',
@@ -59,15 +48,4 @@ export function kafkaMetrics(
       read: () => views.lags().map(([topic, value]) => ({ labels: { topic }, value })),
     },
   ];
-}
-
-/** Asks again once an answer is older than `ms`. A failure is not kept. */
-function keptFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
-  let kept: { readonly answer: Promise<T>; readonly atMs: number } | undefined;
-  return () => {
-    if (kept && performance.now() - kept.atMs < ms) return kept.answer;
-    const fresh = { answer: ask(), atMs: performance.now() };
-    fresh.answer.catch(() => (kept = undefined));
-    return (kept = fresh).answer;
-  };
 }

@@ -63,6 +63,8 @@ export interface LetterPlace {
 /** Keeps such places, by the name of the topic of dead letters. */
 export interface LetterPlaces {
   of(letters: string): Promise<LetterPlace>;
+  /** How many letters are there that were not sent back. */
+  waiting(letters: string): Promise<number>;
   /** Rejects RedriveRefused when another one has kept a place since `before`. */
   keep(letters: string, before: LetterPlace, after: LetterPlace): Promise<void>;
   /** Deletes the letters before an offset for good. */

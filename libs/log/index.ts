@@ -17,3 +17,4 @@ export * from './table.js';
 export * from './topic.js';
 export { untilShown } from './until-shown.js';
 export * from './view.js';
+export * from './waiting-letters.js';

@@ -142,6 +142,7 @@ describe('an embedded server', () => {
     expect(await json(`${server.url}/health/ready`)).toEqual({ status: 'ready', reasons: [], warnings: [] });
     const figures = await (await fetch(`${server.adminUrl}/metrics`)).text();
     expect(figures).toContain('headwater_http_requests_total{method="GET",route="/health/ready",status="200"} 1\n');
+    expect(figures).toContain('headwater_dead_letters{topic="telemetry.points.v1.dlq"} 0\n');
     expect(figures.match(/^# HELP /gm)?.length).toBe(figures.match(/^# TYPE /gm)?.length);
     expect((await fetch(`${server.adminUrl}/`)).status).toBe(404);
     expect((await fetch(`${server.url}/metrics`)).status).toBe(404);

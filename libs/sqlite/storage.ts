@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DeadLetters, LogViews, type Groups, type RecordLog, type Views } from '#log';
+import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, sources, topics } from '#topics';
 import { causes, type Dependency, type Metric } from '#model';
@@ -58,6 +58,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     const views = new LogViews(log, topics);
+    const places = new PositionedLetters(log);
     const disk = new Disk(join(folder.path, logFileName));
     opened.defer(() => disk.stop());
     return {
@@ -67,7 +68,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
       deadLetters: new DeadLetters({
         log,
         topics,
-        places: new PositionedLetters(log),
+        places,
         valueOf: (topic, bytes) => log.codec.valueOf(topic, bytes),
       }),
       series: stores.series,
@@ -78,7 +79,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
         { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning(), isSpare: true },
       ],
-      metrics: disk.metrics,
+      metrics: [...disk.metrics, waitingLetters(places, topics)],
       close: () => opened.disposeAsync(),
       crash: async () => {
         disk.stop();

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import type { AnyTopic, StreamRecord } from '#log';
+import { isDeadLetters, type AnyTopic, type StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { writeFrame, type Draft } from './frame.js';
 import type { Group } from './log-file.js';
+import type { LetterOffset } from './letters.js';
 import { LogRecord } from './log-record.js';
 import type { GroupPosition } from './positions.js';
 
@@ -117,6 +118,7 @@ export class Appender {
         kept: kept.length,
         keptBytes: bytesOf(kept),
         compacted: ordered.length - kept.length,
+        letters: lettersIn(kept),
         positions: [...calls.flatMap((call) => call.positions), ...this.options.drift()],
       };
       const first = await this.options.commit(group);
@@ -138,6 +140,16 @@ function framesOf(items: readonly Item[]): ArrayBuffer {
   let at = 0;
   for (const { draft } of items) at = writeFrame(into, at, draft);
   return frames;
+}
+
+/** Dead letters are appended without a look inside. */
+function lettersIn(items: readonly Item[]): LetterOffset[] {
+  const letters: LetterOffset[] = [];
+  for (let offset = 0; offset < items.length; offset++) {
+    const { topic, draft } = items[offset]!;
+    if (!topic && isDeadLetters(draft.frame.topic)) letters.push({ topic: draft.frame.topic, offset });
+  }
+  return letters;
 }
 
 function records(items: readonly Item[], first: number, ms: number): StreamRecord[] | undefined {

@@ -93,22 +93,37 @@ export class Batches {
     this.#last = undefined;
   }
 
-  read(from: number, topics: readonly string[], head: number): ReadAnswer {
+  /** @param skip says where the next wanted record is, from an offset on, for a reader of few records; `Infinity` when there is none. */
+  read(from: number, topics: readonly string[], head: number, skip?: (from: number) => number): ReadAnswer {
     const wanted = new Set(topics);
     const records: Stored[] = [];
     let [read, scanned] = [0, 0];
-    let prev = this.#before(from);
-    let next = from;
+    let next = skip?.(from) ?? from;
+    let prev = this.#before(next);
     while (read < readBytes && scanned < scanBytes) {
       const row = this.#rowAfter(prev);
       if (!row) return { records, next: head };
       const frames = unpack(row);
-      read += pick(row, frames, from, wanted, records);
+      const bytes = pick(row, frames, from, wanted, records);
+      if (skip && bytes === 0) throw damaged(`there is no dead letter at offset ${next}`);
+      read += bytes;
       scanned += frames.length;
       prev = row.first;
       next = row.first + row.n;
+      if (skip) prev = this.#before((next = skip(next)));
     }
-    return { records, next };
+    return { records, next: Math.min(next, head) };
+  }
+
+  /** The places of the records of some topics, from an offset on. Damaged rows are left to whoever reads them. */
+  *find(from: number, isWanted: (topic: string) => boolean): Generator<{ readonly topic: string; readonly offset: number }> {
+    for (let row = this.#after(this.#before(from)); row; row = this.#after(row.first)) {
+      const frames = framesOf(row);
+      for (let [offset, at] = [row.first, 0]; at < frames.length; offset++, at += frameBytes(frames, at)) {
+        const topic = frameTopic(frames, at);
+        if (isWanted(topic)) yield { topic, offset };
+      }
+    }
   }
 
   /** Puts empty records in the places of those that go, in some rows after the one that begins at `after`. */
@@ -140,9 +155,13 @@ export class Batches {
   }
 
   #rowAfter(first: number): BatchRow | undefined {
-    const row = this.#next.get(first) as BatchRow | undefined;
+    const row = this.#after(first);
     if (row && row.prev !== first) throw damaged(`the row after offset ${first} is missing, found row ${row.first}`);
     return row;
+  }
+
+  #after(first: number): BatchRow | undefined {
+    return this.#next.get(first) as BatchRow | undefined;
   }
 
   /** The `first` of the row before the one that holds `from`. */
@@ -172,6 +191,15 @@ function unpack(row: BatchRow): Buffer {
   check(row);
   if (row.z === 1) return zstdDecompressSync(row.body);
   return Buffer.from(row.body.buffer, row.body.byteOffset, row.body.byteLength);
+}
+
+/** The frames of a row; none when it is damaged. */
+function framesOf(row: BatchRow): Buffer {
+  try {
+    return unpack(row);
+  } catch {
+    return Buffer.of();
+  }
 }
 
 /** Collects the wanted records of a group and returns their bytes. */

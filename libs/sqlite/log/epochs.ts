@@ -33,11 +33,11 @@ export class Epochs {
     return [...this.#saved, this.#current];
   }
 
-  /** Makes this opening's epoch part of the log, in the transaction of its first record. */
-  append(): void {
-    if (this.#isSaved) return;
+  /** Makes this opening's epoch part of the log, in the transaction of its first record. False when it is already. */
+  append(): boolean {
+    if (this.#isSaved) return false;
     this.#save(this.#current);
-    this.#isSaved = true;
+    return (this.#isSaved = true);
   }
 
   /** To be called after a rollback, with the head that the log has again. */

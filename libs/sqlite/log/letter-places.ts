@@ -4,15 +4,16 @@ import { everyPartition, type GroupPosition } from './positions.js';
 /** Letters before the offset of this group are deleted: the log itself keeps everything. It is no group of consumers. */
 export const purgeGroup = 'dlq.purge';
 
-/** Keeps positions of groups. */
-export interface PositionLog {
+/** Keeps positions of groups, and knows where dead letters are. */
+export interface LetterLog {
   positions(group: string): Promise<readonly GroupPosition[]>;
   save(positions: readonly GroupPosition[]): Promise<void>;
+  countLetters(topic: string, from: number): Promise<number>;
 }
 
 /** Keeps which letters are there and which were sent back as positions of groups. A single letter has its own offset for a partition. */
 export class PositionedLetters implements LetterPlaces {
-  constructor(private readonly log: PositionLog) {}
+  constructor(private readonly log: LetterLog) {}
 
   async of(letters: string): Promise<LetterPlace> {
     const of = async (group: string): Promise<readonly GroupPosition[]> =>
@@ -21,6 +22,12 @@ export class PositionedLetters implements LetterPlaces {
     const [redriven, purged] = await Promise.all([of(redriveGroup), of(purgeGroup)]);
     const next = floor(redriven);
     return { first: floor(purged), next, singles: redriven.map(({ partition }) => partition).filter((offset) => offset >= next) };
+  }
+
+  async waiting(letters: string): Promise<number> {
+    const { first, next, singles } = await this.of(letters);
+    const from = Math.max(first, next);
+    return (await this.log.countLetters(letters, from)) - singles.filter((offset) => offset >= from).length;
   }
 
   /** Nobody else has the folder open. */

@@ -16,7 +16,7 @@ function group(keys: Readonly<Record<string, string | undefined>>): Group {
   const frames = Buffer.alloc(drafts.reduce((sum, { bytes }) => sum + bytes, 0));
   drafts.reduce((at, one) => writeFrame(frames, at, one), 0);
   const bytes = frames.buffer.slice(frames.byteOffset, frames.byteOffset + frames.length);
-  return { ms: 0, frames: bytes, kept: 0, keptBytes: 0, compacted: drafts.length, positions: [] };
+  return { ms: 0, frames: bytes, kept: 0, keptBytes: 0, compacted: drafts.length, letters: [], positions: [] };
 }
 
 const keysIn = (file: LogFile): string[] =>

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Start } from '#log';
+import { isDeadLetters, type Start } from '#log';
 import { TelemetryError } from '#model';
 import { makePrivate } from '../durable-file.js';
 import { transaction } from '../transaction.js';
@@ -9,6 +9,7 @@ import { Batches, type Trimming, type TrimStep } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
 import { damaged, inLog, logFileName } from './fault.js';
 import { Latest } from './latest.js';
+import { Letters, type LetterOffset } from './letters.js';
 import { Positions, type GroupPosition } from './positions.js';
 import type { ReadAnswer } from './chunk.js';
 import { Witness, witnessFileName } from './witness.js';
@@ -24,6 +25,8 @@ export interface Group {
   readonly keptBytes: number;
   /** Records of compacted topics. */
   readonly compacted: number;
+  /** The dead letters among the records, with their offsets counted from the first record of the group. */
+  readonly letters: readonly LetterOffset[];
   readonly positions: readonly GroupPosition[];
 }
 
@@ -54,6 +57,7 @@ export class LogFile {
   readonly #latest: Latest;
   readonly #positions: Positions;
   readonly #epochs: Epochs;
+  readonly #letters: Letters;
   readonly #warning: string | undefined;
   readonly #inode: number;
   #head: number;
@@ -72,6 +76,8 @@ export class LogFile {
     this.#head = inLog('opening', () => Math.max(this.#batches.end(), this.#latest.end()));
     this.#warning = this.#hearWitness();
     this.#epochs = inLog('opening', () => new Epochs(this.#db, this.#head));
+    this.#letters = inLog('opening', () => new Letters(this.#db));
+    inLog('noting where dead letters are', () => this.#atomically(() => this.#noteLetters()));
     inLog('dropping old tombstones', () => this.#atomically(() => this.#latest.dropTombstones(nowMs)));
   }
 
@@ -85,14 +91,15 @@ export class LogFile {
   }
 
   /** Durable once it returns, with the offset of its first record. */
-  commit({ kept, keptBytes, compacted, ms, positions, ...group }: Group): number {
+  commit({ kept, keptBytes, compacted, letters, ms, positions, ...group }: Group): number {
     const first = this.#head;
     const frames = Buffer.from(group.frames);
     inLog(`writing from offset ${first}`, () =>
       this.#atomically(() => {
-        if (kept + compacted > 0) this.#epochs.append();
+        if (kept + compacted > 0 && this.#epochs.append()) this.#letters.noteEpochs();
         if (kept > 0) this.#batches.add(first, kept, ms, frames.subarray(0, keptBytes));
         if (compacted > 0) this.#latest.add(first + kept, compacted, ms, frames.subarray(keptBytes));
+        for (const { topic, offset } of letters) this.#letters.add({ topic, offset: first + offset });
         this.#positions.move(positions);
         this.#checkPlace();
       }),
@@ -105,12 +112,17 @@ export class LogFile {
   /** Some records from an offset on, bounded in bytes but for a single group. */
   read({ from, kept, compacted }: ReadRequest): ReadAnswer {
     return inLog(`reading from offset ${from}`, () => {
-      const batches = kept.length > 0 ? this.#batches.read(from, kept, this.#head) : { records: [], next: this.#head };
+      const batches = this.#readKept(from, kept);
       if (compacted.length === 0) return batches;
       const latest = this.#latest.read(from, batches.next, compacted);
       const records = batches.records.filter((record) => record.offset < latest.next).concat(latest.records);
       return { records: records.toSorted((a, b) => a.offset - b.offset), next: latest.next };
     });
+  }
+
+  /** How many dead letters a topic of them has from an offset on. */
+  countLetters(topic: string, from: number): number {
+    return inLog(`counting the dead letters of ${topic}`, () => this.#letters.count(topic, from));
   }
 
   /** The names of the groups whose offsets are kept here. */
@@ -145,6 +157,21 @@ export class LogFile {
   close(): void {
     this.#db.close();
     this.#witness.close();
+  }
+
+  /** Dead letters are few: the rows between them are not read. */
+  #readKept(from: number, topics: readonly string[]): ReadAnswer {
+    if (topics.length === 0) return { records: [], next: this.#head };
+    const skip = topics.every(isDeadLetters) ? (offset: number) => this.#letters.next(topics, offset) : undefined;
+    return this.#batches.read(from, topics, this.#head, skip);
+  }
+
+  /** Passes over the part of the log that was written without noting letters: all of it in a folder of an older version. */
+  #noteLetters(): void {
+    const from = this.#letters.unnotedFrom();
+    if (from === undefined) return;
+    for (const letter of this.#batches.find(from, isDeadLetters)) this.#letters.add(letter);
+    this.#letters.noteEpochs();
   }
 
   /** @throws TelemetryError `log_corrupt` when acknowledged records are missing. When the witness is missing, the log is taken as it is. */

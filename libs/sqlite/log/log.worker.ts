@@ -19,6 +19,7 @@ serve({
   },
   groupNames: () => file.groupNames(),
   rewind: ({ group, to }: { readonly group: string; readonly to: Start }) => file.rewind(group, to),
+  countLetters: ({ topic, from }: { readonly topic: string; readonly from: number }) => file.countLetters(topic, from),
   positions: (group: string) => file.positions(group),
   close: () => file.close(),
 });

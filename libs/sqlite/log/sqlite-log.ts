@@ -172,6 +172,11 @@ export class SqliteLog implements RecordLog, Followed {
     return (this.#keepers.get(group) ?? this.#keeper).of(group);
   }
 
+  /** How many dead letters a topic of them has from an offset on. */
+  countLetters(topic: string, from: number): Promise<number> {
+    return this.thread.call('countLetters', { topic, from });
+  }
+
   /** Moves the positions of groups, each with its keeper. */
   async save(positions: readonly GroupPosition[]): Promise<void> {
     const byKeeper = Map.groupBy(positions, ({ group }) => this.#keepers.get(group) ?? this.#keeper);
