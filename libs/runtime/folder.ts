@@ -2,7 +2,7 @@ import { StartError } from './config.js';
 
 /** The adapter of data folders. */
 export type Folders = typeof import('#sqlite');
-export type { Progress as FolderProgress } from '#sqlite';
+export type { PassProgress as FolderProgress } from '#sqlite';
 
 /** Works on a data folder. Rejects StartError when the folder cannot be used, such as while a server has it open. */
 export async function onFolder<T>(work: (folders: Folders) => Promise<T>): Promise<T> {

@@ -10,7 +10,7 @@ export function rowChecksum(body: Uint8Array | string, ...columns: readonly numb
   return crc32(body, crc32(numberBytes.subarray(0, 8 * columns.length)));
 }
 
-/** CRC-32 over the columns of a row of the store, as they stand there. */
+/** CRC-32 over the columns of a row of the store; a number counts as text. */
 export function columnsChecksum(...columns: readonly (string | number | Uint8Array)[]): number {
   let [crc, text] = [0, ''];
   for (const column of columns) {

@@ -4,7 +4,7 @@ import type { NameRoom } from '#stores';
 import { sourceKey } from '#topics';
 import type { Directory } from './series/directory.js';
 
-/** About what a source takes in the view and in the table of `sources.v1` together, besides its name; measured. */
+/** Memory that a source takes in the view and in the table of `sources.v1` together, besides its name; measured. */
 const listedBytes = 300;
 
 /** What one organization may take of the room, so that it never takes all of it from the others. */
@@ -14,7 +14,7 @@ const share = 3 / 4;
 export class DirectoryRoom implements NameRoom {
   constructor(
     private readonly directory: Pick<Directory, 'bytes' | 'bytesOf' | 'find'>,
-    /** Sources that sent nothing but events stand here alone. */
+    /** Has also the sources that sent nothing but events, which the directory does not know. */
     private readonly sources: View<Source>,
     private readonly maxBytes: number,
   ) {}

@@ -6,7 +6,7 @@ import type { Metric } from '#model';
 const lookMs = 2_000;
 /** With less than this part of a disk left, the operator is warned. */
 const low = 0.1;
-/** The most that one commit writes, twice: with less a disk counts as full. */
+/** Twice what one commit writes at most: a disk with less free space counts as full. */
 const fullBytes = 16 << 20;
 
 interface Space {
@@ -14,7 +14,7 @@ interface Space {
   readonly bytes: number;
 }
 
-/** The disk that a file is on, and whether the file is still at its place. Looks every few seconds, and never in a tick where others wait. */
+/** The disk that a file is on, and whether the file is still at its place. It looks every few seconds. */
 export class Disk {
   readonly #timer: NodeJS.Timeout;
   readonly #inode: number;

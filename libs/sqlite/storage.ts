@@ -7,13 +7,14 @@ import { causes, type Dependency, type Metric } from '#model';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { Disk } from './disk.js';
-import { fitStore, storeFileName } from './fitting-store.js';
 import { logFileName } from './log/fault.js';
 import { SqliteGroups } from './log/groups.js';
 import { PositionedLetters } from './log/letter-places.js';
 import { SqliteLog } from './log/sqlite-log.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
+import { storeFileName } from './store-file.js';
+import { fitStore } from './store-origin.js';
 import { openStores, type Stores } from './stores.js';
 
 /** Everything that is kept, in one data folder. */
@@ -92,7 +93,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
   }
 }
 
-/** A write that failed says nothing any more after so long without another: only the next one can tell, so requests are let in again. */
+/** After so long without another write a failure is out of date: requests are let in again, because only a write can tell whether the log works. */
 const staleMs = 10_000;
 
 /** Why nothing can be written or read now, as a sentence for the operator; undefined while it can. */

@@ -3,6 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import { makePrivate, sync } from './durable-file.js';
 
+/** The file with the projections in it; it can be made again from the log. */
+export const storeFileName = 'store.db';
+
 /** The format of the store's tables: raise it when they change. A store of any other format is made again from the log at the start. */
 export const storeFormat = 2;
 

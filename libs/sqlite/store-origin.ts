@@ -1,6 +1,12 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { checkRow, columnsChecksum } from './checksum.js';
+import { DataFolderError } from './data-folder.js';
 import type { Epoch } from './log/epochs.js';
+import type { Opened } from './log/log-file.js';
+import { storeFailure } from './store-failure.js';
+import { formatOf, openStoreForWriting, removeStore, storeFileName, storeFormat } from './store-file.js';
 
 /** What the writing thread is told of the file. */
 export interface StoreFile {
@@ -18,12 +24,6 @@ interface Origin {
   /** The offset after that record. */
   readonly next: number;
 }
-
-/**
- * Whether a store belongs to a log: `ahead` when the store has records that the log lacks, `foreign` when it was made from another log,
- * `unknown` when the store does not say what it was made from, as stores of older versions.
- */
-export type Relation = 'fits' | 'foreign' | 'ahead' | 'unknown';
 
 /** Keeps the store's origin. It changes in the same transaction as the content of the store, so that both always agree. */
 export class StoreOrigin {
@@ -52,19 +52,63 @@ export class StoreOrigin {
   }
 }
 
+/**
+ * Makes sure that the store of a data folder can be opened with the folder's log. A store that this version cannot use is removed, so that the
+ * processors make it again from the log; then this returns a sentence for the operator.
+ * @throws DataFolderError when the store has records that the log lacks: new records at their offsets would be dropped as known.
+ * @throws TelemetryError `store_corrupt` and `store_unavailable`.
+ */
+export function fitStore(folder: string, { epochs, head }: Pick<Opened, 'epochs' | 'head'>): string | undefined {
+  const file = join(folder, storeFileName);
+  const found = statSync(file, { throwIfNoEntry: false })?.size ? look(file, epochs) : undefined;
+  if (found?.relation === 'foreign' || found?.relation === 'ahead' || (found?.relation === 'unknown' && head === 0)) {
+    throw new DataFolderError(refusal(folder, found.relation));
+  }
+  if (found?.relation === 'fits' && found.format === storeFormat) return undefined;
+  removeStore(file);
+  if (head === 0) return undefined;
+  const why = found ? `${storeFileName} was written by another version` : `${storeFileName} is missing or empty`;
+  return `${why}: it is made again from the log, and the server is ready once that is done.`;
+}
+
+function look(file: string, epochs: readonly Epoch[]): { readonly relation: Relation; readonly format: number } {
+  try {
+    using db = openStoreForWriting(file);
+    return { relation: relationOf(db, epochs), format: formatOf(db) };
+  } catch (cause) {
+    throw storeFailure(cause);
+  }
+}
+
+function refusal(folder: string, relation: Relation): string {
+  const what =
+    relation === 'foreign'
+      ? `In the data folder ${folder}, ${storeFileName} was made from another log than log.db: put the two files of one folder together`
+      : `In the data folder ${folder}, ${storeFileName} has records that log.db does not have, because log.db was restored from an older copy or has lost its end: ` +
+        'restore both from the same copy';
+  return (
+    `${what}. If log.db is the right one, run \`headwater rebuild --data ${folder}\`, or move ${storeFileName}, ${storeFileName}-wal and ` +
+    `${storeFileName}-shm away: either way the store is made again from the log.`
+  );
+}
+
+/**
+ * Whether a store belongs to a log: `ahead` when the store has records that the log lacks, `foreign` when it was made from another log,
+ * `unknown` when the store does not say what it was made from, as stores of older versions.
+ */
+type Relation = 'fits' | 'foreign' | 'ahead' | 'unknown';
+
 /** How the store in an open file belongs to a log with these epochs. @throws TelemetryError `store_corrupt`. */
-export function relationOf(db: DatabaseSync, epochs: readonly Epoch[]): Relation {
-  const tables = tablesOf(db);
+function relationOf(db: DatabaseSync, epochs: readonly Epoch[]): Relation {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+    .map(({ name }) => String(name));
   const origin = tables.includes('origin') ? read(db) : undefined;
   if (!origin) return tables.every((name) => isEmpty(db, name)) ? 'fits' : 'unknown';
   if (origin.log !== epochs[0]!.id) return 'foreign';
   const at = epochs.findIndex(({ id }) => id === origin.epoch);
   return at >= 0 && origin.next <= (epochs[at + 1]?.start ?? 0) ? 'fits' : 'ahead';
-}
-
-function tablesOf(db: DatabaseSync): string[] {
-  const rows = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  return rows.map(({ name }) => String(name));
 }
 
 const isEmpty = (db: DatabaseSync, table: string): boolean => db.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).get() === undefined;

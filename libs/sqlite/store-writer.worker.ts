@@ -15,14 +15,15 @@ serve(
     const { file, epochs } = workerData as StoreFile;
     const db = openStoreForWriting(file);
     const origin = new StoreOrigin(db, epochs);
+    const took = (next: number): void => origin.took(next);
     const positions = new Positions(db, (place) => new TelemetryError('store_corrupt', `The store is damaged: ${place}.`));
     const handlers = {
-      ...seriesWriter(db, origin),
-      ...eventWriter(db, origin),
+      ...seriesWriter(db, took),
+      ...eventWriter(db, took),
       'positions.of': (group: string) => positions.of(group),
       'positions.move': (moved: readonly GroupPosition[]) =>
         unsynced(db, () => {
-          origin.took(Math.max(...moved.map(({ next }) => next)));
+          took(Math.max(...moved.map(({ next }) => next)));
           positions.move(moved);
         }),
       ready: () => undefined,

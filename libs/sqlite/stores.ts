@@ -58,7 +58,7 @@ export async function openStores(file: string, epochs: readonly Epoch[]): Promis
 }
 
 /** The two threads of the file that the stores share. */
-export interface StoreThreads {
+interface StoreThreads {
   readonly writer: WorkerThread;
   readonly reader: WorkerThread;
 }

@@ -11,16 +11,11 @@ type Reply =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly message: string; readonly code?: ErrorCode; readonly why?: string; readonly stack?: string };
 
-interface Waiting {
-  resolve(result: never): void;
-  reject(error: Error): void;
-}
-
-/** Objects in these threads live short: of Node's 48 MB for each thread most would stay unused. */
+/** Objects in these threads are short-lived: most of the 48 MB that Node gives each thread would stay unused. */
 const maxYoungGenerationSizeMb = 12;
 
 /** A result that moves array buffers to the caller instead of copying them. */
-export class Moved {
+export class Transferred {
   constructor(
     readonly result: unknown,
     readonly transfer: readonly TransferListItem[],
@@ -30,7 +25,7 @@ export class Moved {
 /** A thread that answers calls one after the other, in the order in which they came. */
 export class WorkerThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<never>>();
   readonly #lost: ErrorCode;
   #nextId = 1;
   #ended: Error | undefined;
@@ -63,10 +58,10 @@ export class WorkerThread {
   call<T>(name: string, argument?: unknown, transfer: readonly TransferListItem[] = []): Promise<T> {
     if (this.#ended) return Promise.reject(this.#loss(this.#ended));
     const id = this.#nextId++;
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, name, argument } satisfies Call, [...transfer]);
-    });
+    const waiting = Promise.withResolvers<never>();
+    this.#waiting.set(id, waiting);
+    this.#worker.postMessage({ id, name, argument } satisfies Call, [...transfer]);
+    return waiting.promise;
   }
 
   /** Why the thread ended, in one line; undefined while it lives. */
@@ -112,7 +107,7 @@ export class WorkerThread {
   }
 }
 
-/** The calls that a thread answers, by name. A handler returns its result, or `Moved` buffers. */
+/** The calls that a thread answers, by name. A handler returns its result, or `Transferred` buffers. */
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 /** Answers the calls of the `WorkerThread` that started this file. */
@@ -129,7 +124,7 @@ export function serve(handlers: Handlers): void {
 function answer(port: MessagePort, handlers: Handlers, { id, name, argument }: Call): void {
   try {
     const result = handlers[name]!(argument as never);
-    if (result instanceof Moved) port.postMessage({ id, result: result.result } satisfies Reply, [...result.transfer]);
+    if (result instanceof Transferred) port.postMessage({ id, result: result.result } satisfies Reply, [...result.transfer]);
     else port.postMessage({ id, result } satisfies Reply);
   } catch (cause) {
     const error = cause as Error;

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import type { Handlers } from '../worker.js';
-import { eventCheck } from './event-identity.js';
+import { eventCheck } from './event-writer.js';
 
 /** A question to the reader thread. */
 export interface EventQuery {
@@ -23,13 +23,13 @@ export interface EventColumns {
   readonly tags: string[];
 }
 
-/** A part of an answer: whoever asked gets the others by the number of the answer, so that its thread never takes over all of a long one at once. */
+/** A part of an answer. The caller asks for the next part by the answer's number, so that its thread never takes over a long answer in one piece. */
 export interface EventPart extends EventColumns {
   /** Undefined with the last part. */
   readonly answer: number | undefined;
 }
 
-/** A part ends with the entry that fills so many characters. */
+/** A part ends once its values and tags have so many characters. */
 const partChars = 1024 * 1024;
 
 type EntryRow = [id: number, time: number, received: number, place: number, metric: string, checksum: number, tags: string, value: string];
@@ -71,7 +71,7 @@ function* partsOf(columns: EventColumns): Generator<EventColumns, EventColumns> 
   return part(from, value.length);
 }
 
-export class EventReader {
+class EventReader {
   readonly #source: StatementSync;
   readonly #metric: StatementSync;
   readonly #statements: Readonly<Record<'first' | 'last', Statements>>;
@@ -111,9 +111,9 @@ export class EventReader {
 interface Statements {
   /** Entries of a window. */
   readonly all: StatementSync;
-  /** Entries of a window and a name, which SQLite sorts: to be asked for few. */
+  /** Entries of a window and a name. SQLite sorts them all, so ask for few. */
   readonly named: StatementSync;
-  /** The time of the entry of a name that comes after so many others. */
+  /** The time of the entry of a name that comes after so many others of that name. */
   readonly timeAfter: StatementSync;
   /** Entries of a name in one millisecond, which may hold any number. */
   readonly namedAt: StatementSync;

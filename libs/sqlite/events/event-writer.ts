@@ -1,9 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { eventDigest, tagsKey, type EventBatch } from '#model';
-import type { StoreOrigin } from '../store-origin.js';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { eventCheck } from './event-identity.js';
 
 /**
  * Rows lie in the order of arrival, so that a write appends; two narrow indexes find them. `event_identity` makes a repeated event one
@@ -24,16 +23,38 @@ export function createEventTables(db: DatabaseSync): void {
   db.exec(tables);
 }
 
+/** An event as a row, with the names that its ids stand for. */
+export interface EventRow {
+  readonly orgId: string;
+  readonly sourceId: string;
+  readonly metric: string;
+  readonly timestampMs: number;
+  readonly receivedMs: number;
+  readonly place: number;
+  /** As `tagsKey` writes them. */
+  readonly tags: string;
+  readonly value: string;
+}
+
+/** CRC-32 of all that a reader sees of a row. SQLite notices a broken tree, but not a changed byte in a value. */
+export function eventCheck(row: EventRow): number {
+  const { orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value } = row;
+  return crc32([orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value].join('\0'));
+}
+
 export interface EventWrite {
   readonly batches: readonly EventBatch[];
   /** The offset after the last batch's. */
   readonly next: number;
 }
 
-/** What the store's writing thread does for events. */
-export function eventWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
+/**
+ * What the store's writing thread does for events.
+ * @param took is told of the offset after the newest record in the store, in the transaction that puts it there.
+ */
+export function eventWriter(db: DatabaseSync, took: (next: number) => void): Handlers {
   createEventTables(db);
-  const writer = new EventWriter(db, origin);
+  const writer = new EventWriter(db, took);
   return {
     writeEvents: (request: EventWrite) => writer.write(request),
     checkpointEvents: () => makeDurable(db),
@@ -44,14 +65,14 @@ export function eventWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
  * Writes each event once. Of an event that came in several bodies it keeps the least (receive time, place), so that the order of processing does
  * not change the answer.
  */
-export class EventWriter {
+class EventWriter {
   readonly #sources: NameIds;
   readonly #metrics: NameIds;
   readonly #put;
 
   constructor(
     private readonly db: DatabaseSync,
-    private readonly origin: StoreOrigin,
+    private readonly took: (next: number) => void,
   ) {
     this.#sources = new NameIds(db, 'event_source', ['org', 'source']);
     this.#metrics = new NameIds(db, 'event_metric', ['name']);
@@ -66,7 +87,7 @@ export class EventWriter {
   write({ batches, next }: EventWrite): void {
     try {
       unsynced(this.db, () => {
-        this.origin.took(next);
+        this.took(next);
         for (const batch of batches) this.#writeBatch(batch);
       });
     } catch (cause) {

@@ -1,44 +1,36 @@
 import { setImmediate } from 'node:timers/promises';
-import { isDeadLetters, type AnyTopic, type StreamRecord } from '#log';
+import { isDeadLetters, type StreamRecord } from '#log';
 import { TelemetryError } from '#model';
-import { writeFrame, type Draft } from './frame.js';
-import type { Group } from './log-file.js';
+import { writeFrame, type EncodedEntry } from './frame.js';
 import type { LetterOffset } from './letters.js';
+import type { Commit } from './log-file.js';
 import { LogRecord } from './log-record.js';
 import type { GroupPosition } from './positions.js';
 
-/** A record on its way into the log. */
-export interface Item {
-  readonly draft: Draft;
-  /** Undefined for bytes that are appended without a look inside. */
-  readonly topic: AnyTopic | undefined;
-  readonly compacted: boolean;
-  readonly value: unknown;
-}
+const bytesOf = (entries: readonly EncodedEntry[]): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const bytesOf = (items: readonly Item[]): number => items.reduce((sum, { draft }) => sum + draft.bytes, 0);
-
-interface Call {
-  readonly items: readonly Item[];
+/** Entries that are written together, and the positions that are saved with them. */
+interface Append {
+  readonly entries: readonly EncodedEntry[];
   readonly positions: readonly GroupPosition[];
   readonly bytes: number;
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** A group that has been written. */
+/** A commit that has been written. */
 export interface Written {
   readonly end: number;
   /** In offset order; undefined when some of them are bytes that were appended without a look inside. */
   readonly records: readonly StreamRecord[] | undefined;
 }
 
-export interface AppenderOptions {
-  /** Resolves when the group is durable, with the offset of its first record. */
-  readonly commit: (group: Group) => Promise<number>;
-  /** Called when a group is durable, before its calls resolve. */
+interface AppenderOptions {
+  /** Resolves when the commit is durable, with the offset of its first record. */
+  readonly commit: (commit: Commit) => Promise<number>;
+  /** Called when a commit is durable, before its appends resolve. */
   readonly written: (written: Written) => void;
-  /** Positions that are worth writing with a group, though not by themselves. */
+  /** Positions that are worth writing with a commit, though not by themselves. */
   readonly drift: () => readonly GroupPosition[];
 }
 
@@ -48,15 +40,15 @@ export interface WriteFailure {
   readonly atMs: number;
 }
 
-const maxGroupBytes = 8 << 20;
+const maxCommitBytes = 8 << 20;
 const maxWaitingBytes = 64 << 20;
 
 /**
- * Group commit: the calls of one turn of the event loop are written together, and so are the calls that come while a group is being written. A
- * lone record waits for nothing.
+ * Group commit: the appends of one turn of the event loop are written together, and so are those that come while a commit is being written. A lone
+ * record waits for nothing.
  */
 export class Appender {
-  #waiting: Call[] = [];
+  #waiting: Append[] = [];
   #bytes = 0;
   #writing: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
@@ -70,20 +62,20 @@ export class Appender {
   }
 
   /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
-  add(items: readonly Item[], positions: readonly GroupPosition[] = []): Promise<void> {
+  add(entries: readonly EncodedEntry[], positions: readonly GroupPosition[] = []): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
-    const bytes = bytesOf(items);
+    const bytes = bytesOf(entries);
     if (this.#bytes > 0 && this.#bytes + bytes > maxWaitingBytes) {
       return Promise.reject(new TelemetryError('overloaded', 'The log has more to write than it can take.', { retryAfterS: 1 }));
     }
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ items, positions, bytes, resolve, reject });
+      this.#waiting.push({ entries, positions, bytes, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }
 
-  /** Takes no more calls; resolves when those that wait are written. */
+  /** Takes no more; resolves when what waits is written. */
   async close(error: TelemetryError): Promise<void> {
     this.#closed = error;
     await this.#writing;
@@ -92,71 +84,70 @@ export class Appender {
   async #writeAll(): Promise<void> {
     await setImmediate();
     while (this.#waiting.length > 0) {
-      await this.#write(this.#nextCalls());
-      // Callers that waited for this group may append more in this turn.
+      await this.#write(this.#nextAppends());
+      // Callers that waited for this commit may append more in this turn.
       await setImmediate();
     }
     this.#writing = undefined;
   }
 
-  #nextCalls(): readonly Call[] {
+  #nextAppends(): readonly Append[] {
     let [n, bytes] = [0, 0];
-    while (n < this.#waiting.length && bytes < maxGroupBytes) bytes += this.#waiting[n++]!.bytes;
-    const calls = this.#waiting.slice(0, n);
+    while (n < this.#waiting.length && bytes < maxCommitBytes) bytes += this.#waiting[n++]!.bytes;
+    const appends = this.#waiting.slice(0, n);
     this.#waiting = this.#waiting.slice(n);
-    return calls;
+    return appends;
   }
 
-  async #write(calls: readonly Call[]): Promise<void> {
-    const items = calls.flatMap((call) => call.items);
-    const kept = items.filter((it) => !it.compacted);
-    const ordered = [...kept, ...items.filter((it) => it.compacted)];
+  async #write(appends: readonly Append[]): Promise<void> {
+    const entries = appends.flatMap((append) => append.entries);
+    const kept = entries.filter((it) => !it.isCompacted);
+    const ordered = [...kept, ...entries.filter((it) => it.isCompacted)];
     try {
-      const group: Group = {
+      const commit: Commit = {
         ms: Date.now(),
         frames: framesOf(ordered),
         kept: kept.length,
         keptBytes: bytesOf(kept),
         compacted: ordered.length - kept.length,
         letters: lettersIn(kept),
-        positions: [...calls.flatMap((call) => call.positions), ...this.options.drift()],
+        positions: [...appends.flatMap((append) => append.positions), ...this.options.drift()],
       };
-      const first = await this.options.commit(group);
+      const first = await this.options.commit(commit);
       this.#failure = undefined;
-      this.options.written({ end: first + ordered.length, records: records(ordered, first, group.ms) });
-      for (const call of calls) call.resolve();
+      this.options.written({ end: first + ordered.length, records: records(ordered, first, commit.ms) });
+      for (const append of appends) append.resolve();
     } catch (cause) {
       this.#failure = { cause, atMs: performance.now() };
-      for (const call of calls) call.reject(unavailable(cause as Error));
+      for (const append of appends) append.reject(unavailable(cause as Error));
     } finally {
-      for (const call of calls) this.#bytes -= call.bytes;
+      for (const append of appends) this.#bytes -= append.bytes;
     }
   }
 }
 
-function framesOf(items: readonly Item[]): ArrayBuffer {
-  const frames = new ArrayBuffer(bytesOf(items));
+function framesOf(entries: readonly EncodedEntry[]): ArrayBuffer {
+  const frames = new ArrayBuffer(bytesOf(entries));
   const into = Buffer.from(frames);
   let at = 0;
-  for (const { draft } of items) at = writeFrame(into, at, draft);
+  for (const one of entries) at = writeFrame(into, at, one);
   return frames;
 }
 
 /** Dead letters are appended without a look inside. */
-function lettersIn(items: readonly Item[]): LetterOffset[] {
+function lettersIn(entries: readonly EncodedEntry[]): LetterOffset[] {
   const letters: LetterOffset[] = [];
-  for (let offset = 0; offset < items.length; offset++) {
-    const { topic, draft } = items[offset]!;
-    if (!topic && isDeadLetters(draft.frame.topic)) letters.push({ topic: draft.frame.topic, offset });
+  for (let offset = 0; offset < entries.length; offset++) {
+    const { entry, topic } = entries[offset]!;
+    if (!entry && isDeadLetters(topic)) letters.push({ topic, offset });
   }
   return letters;
 }
 
-function records(items: readonly Item[], first: number, ms: number): StreamRecord[] | undefined {
-  if (items.some((it) => !it.topic)) return undefined;
-  return items.map(({ topic, value, draft: { frame } }, n) => {
-    const { partition, key, headers } = frame;
-    return new LogRecord(topic!, partition, first + n, key, value, ms, headers, frame.value?.length ?? 0);
+function records(entries: readonly EncodedEntry[], first: number, ms: number): StreamRecord[] | undefined {
+  if (entries.some(({ entry }) => !entry)) return undefined;
+  return entries.map(({ entry, partition, key, headers, value }, n) => {
+    return new LogRecord(entry!.topic, partition, first + n, key, entry!.value, ms, headers, value?.length ?? 0);
   });
 }
 

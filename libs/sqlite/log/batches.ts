@@ -2,10 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
-import { blankFrame, frameBytes, frameKey, frameTopic } from './frame.js';
-import type { ReadAnswer, Stored } from './chunk.js';
+import { blankFrame, frameBytes, frameKey, frameTopic, type StoredFrame, type StoredFrames } from './frame.js';
 
-/** A group of records, with offsets from `first` to `first + n - 1`. `prev` is the `first` of the row before, so that a lost row is noticed. */
+/** The records of one commit, with offsets from `first` to `first + n - 1`. `prev` is the `first` of the row before, so that a lost row is noticed. */
 interface BatchRow {
   readonly first: number;
   readonly prev: number;
@@ -17,12 +16,12 @@ interface BatchRow {
   readonly body: Uint8Array;
 }
 
-/** Bytes from which on a group is compressed. A commit writes at least a page, so compressing less saves nothing. */
+/** Smaller bodies are not compressed: a commit writes at least a page, so that would save nothing. */
 const compressFromBytes = 1024;
 /** Level 1 misses the short repeats between runs of few points, which costs a byte a point; levels above 2 cost more than they save. */
 const level2 = { params: { [constants.ZSTD_c_compressionLevel]: 2 } };
 
-/** A read stops after the group that reaches one of these. */
+/** A read stops after the row with which it reaches one of these. */
 const readBytes = 1 << 20;
 const scanBytes = 8 << 20;
 
@@ -33,7 +32,7 @@ export interface Trimming {
   readonly goes: (key: string) => boolean;
   /** What was appended before stays, Unix milliseconds. */
   readonly sinceMs: number;
-  /** Otherwise they are only counted. */
+  /** Without it the records are only counted. */
   readonly confirmed: boolean;
 }
 
@@ -94,17 +93,17 @@ export class Batches {
   }
 
   /** @param skip says where the next wanted record is, from an offset on, for a reader of few records; `Infinity` when there is none. */
-  read(from: number, topics: readonly string[], head: number, skip?: (from: number) => number): ReadAnswer {
+  read(from: number, topics: readonly string[], head: number, skip?: (from: number) => number): StoredFrames {
     const wanted = new Set(topics);
-    const records: Stored[] = [];
+    const found: StoredFrame[] = [];
     let [read, scanned] = [0, 0];
     let next = skip?.(from) ?? from;
     let prev = this.#before(next);
     while (read < readBytes && scanned < scanBytes) {
       const row = this.#rowAfter(prev);
-      if (!row) return { records, next: head };
+      if (!row) return { frames: found, next: head };
       const frames = unpack(row);
-      const bytes = pick(row, frames, from, wanted, records);
+      const bytes = pick(row, frames, from, wanted, found);
       if (skip && bytes === 0) throw damaged(`there is no dead letter at offset ${next}`);
       read += bytes;
       scanned += frames.length;
@@ -112,7 +111,7 @@ export class Batches {
       next = row.first + row.n;
       if (skip) prev = this.#before((next = skip(next)));
     }
-    return { records, next: Math.min(next, head) };
+    return { frames: found, next: Math.min(next, head) };
   }
 
   /** The places of the records of some topics, from an offset on. Damaged rows are left to whoever reads them. */
@@ -202,8 +201,8 @@ function framesOf(row: BatchRow): Buffer {
   }
 }
 
-/** Collects the wanted records of a group and returns their bytes. */
-function pick(row: BatchRow, frames: Buffer, from: number, wanted: ReadonlySet<string>, into: Stored[]): number {
+/** Collects the wanted records of a row and returns their bytes. */
+function pick(row: BatchRow, frames: Buffer, from: number, wanted: ReadonlySet<string>, into: StoredFrame[]): number {
   let [at, bytes] = [0, 0];
   for (let offset = row.first; offset < row.first + row.n; offset++) {
     const end = at + frameBytes(frames, at);

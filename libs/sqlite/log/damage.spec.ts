@@ -48,8 +48,8 @@ function contentsOf(dir: string): Contents {
     const read = (request: { kept: readonly string[]; compacted: readonly string[] }): string[] => {
       const found: string[] = [];
       for (let from = 0; from < file.head;) {
-        const { records, next } = file.read({ from, ...request });
-        for (const { offset, ms, frame } of records) {
+        const { frames, next } = file.read({ from, ...request });
+        for (const { offset, ms, frame } of frames) {
           const { key, value } = readFrame(Buffer.from(frame), 0);
           found.push(`${offset} ${ms} ${key} ${value && Buffer.from(value).toString('base64')}`);
         }

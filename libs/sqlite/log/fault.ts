@@ -15,7 +15,7 @@ export function damaged(place: string, cause?: unknown): TelemetryError {
 }
 
 /** The error to throw in place of one of SQLite or of the disk. `doing` says what failed, and where. */
-export function logFault(cause: unknown, doing: string): TelemetryError {
+function logFault(cause: unknown, doing: string): TelemetryError {
   if (cause instanceof TelemetryError) return cause;
   const { errcode = 0, code, message } = cause as Error & { errcode?: number; code?: string };
   // No number that was written is too large for node:sqlite: one that is has been damaged.

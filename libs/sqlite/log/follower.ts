@@ -2,25 +2,24 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { AnyTopic, FollowOptions, StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import { UnknownSchema, type AvroCodec } from '#topics';
-import { unpack, type Chunk, type Raw } from './chunk.js';
+import { recordsOf, type Chunk, type ChunkRequest, type RawRecord } from './frame.js';
 import { LogRecord } from './log-record.js';
-import type { ReadRequest } from './log-file.js';
 import type { Tail } from './tail.js';
 
-/** The log, as those see it who read on as it grows. */
+/** What a reader that follows the growing log needs of it. */
 export interface Followed {
   readonly codec: AvroCodec;
   readonly tail: Tail;
   /** Offset of the next record; what is before it is durable. */
   readonly head: number;
-  read(request: ReadRequest): Promise<Chunk>;
+  read(request: ChunkRequest): Promise<Chunk>;
   /** Milliseconds since the log has ended; 0 while it lives. */
   ageMs(): number;
-  /** This reading takes no more. */
+  /** Call it when a reading ends: memory then holds nothing for it. */
   left(reading: Reading): void;
 }
 
-/** Something that reads on as the log grows. */
+/** A reader that follows the growing log. */
 export interface Reading {
   /** Everything before this offset has been handed over, or is of no interest: memory need not hold it for this reading. */
   readonly position: number;
@@ -28,15 +27,15 @@ export interface Reading {
   stop(): Promise<void>;
 }
 
-/** What is handed over, and to whom. */
-export interface Receiver extends Pick<FollowOptions, 'topics' | 'to' | 'asBytes' | 'take' | 'unreadable' | 'stopped'> {
+/** Which records a follower hands over, and what takes them. */
+interface Receiver extends Pick<FollowOptions, 'topics' | 'to' | 'asBytes' | 'take' | 'unreadable' | 'stopped'> {
   /** False for a record that the receiver has already, or has no use for. */
   wants(topic: string, partition: number, offset: number): boolean;
 }
 
 /**
- * What a receiver is given at a time: some milliseconds of work, after which everything else has its turn. Large bodies cost a fifth more CPU with a
- * quarter of the bytes, because each partition gets its records in more pieces.
+ * What a receiver is given at a time: some milliseconds of work, before the event loop turns. With a quarter of the bytes, large bodies cost a fifth more
+ * CPU, because each partition gets its records in more pieces.
  */
 const batchBytes = 1 << 20;
 const batchRecords = 512;
@@ -45,16 +44,16 @@ const pauseMs = { first: 100, max: 5_000 };
 /** Hands over the records of a log from an offset on: from the file while it is behind, from the tail in memory once it keeps up. */
 export class Follower {
   readonly #topics: ReadonlyMap<string, AnyTopic>;
-  readonly #names: Omit<ReadRequest, 'from'>;
+  readonly #names: Omit<ChunkRequest, 'from'>;
   readonly #stopping = new AbortController();
   /** Records that were read from the file and are not taken yet. */
-  #chunk: Raw[] = [];
+  #chunk: RawRecord[] = [];
   #chunkEnd = 0;
   /** The chunk after this one, which the log's thread reads while the receiver is busy. */
   #coming: { readonly from: number; readonly chunk: Promise<Chunk> } | undefined;
   #position: number;
   #busy: Promise<void> | undefined;
-  /** Since when there has been something that was not taken. */
+  /** When the receiver fell behind, on the monotonic clock; undefined while it has taken everything. */
   #behindSinceMs: number | undefined = performance.now();
   #why: Error = new TelemetryError('log_unavailable', 'The log is not read any more.', { retryAfterS: 1 });
   #arrivals: { offset: number; resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -77,7 +76,7 @@ export class Follower {
     return this.#position;
   }
 
-  /** Hands over what there is. A receiver that is not busy has all of it, or the first batch, when `wake` returns. */
+  /** Hands over what there is. An idle receiver has been given all of it, or the first batch, when `wake` returns. */
   wake(): void {
     while (!this.#busy && !this.#stopping.signal.aborted) {
       const step = this.#step();
@@ -99,19 +98,19 @@ export class Follower {
     return records;
   }
 
-  /** Those of them that memory still holds. */
+  /** The records that wait for the receiver and that memory still holds. */
   *waitingInMemory(): Iterable<StreamRecord> {
     for (const record of this.log.tail.since(this.#position)) if (this.#isWanted(record)) yield record;
   }
 
-  /** Resolves once the receiver has taken everything before `offset`. Rejects when the log is not read so far. */
+  /** Resolves once the receiver has taken everything before `offset`. Rejects when reading ends before that. */
   reached(offset: number): Promise<void> {
     if (this.#position >= offset && !this.#busy) return Promise.resolve();
     if (this.#stopping.signal.aborted) return Promise.reject(this.#why);
     return new Promise((resolve, reject) => this.#arrivals.push({ offset, resolve, reject }));
   }
 
-  /** Resolves when what the receiver is doing has ended; it gets nothing afterwards. */
+  /** Resolves when the running `take` has settled; nothing is handed over afterwards. */
   async stop(): Promise<void> {
     this.#end();
     await this.#busy;
@@ -143,13 +142,13 @@ export class Follower {
     return this.#untilDone(async () => {
       const chunk = await this.#read();
       if (!chunk) return;
-      this.#chunk = unpack(chunk).filter((it) => this.receiver.wants(it.topic, it.partition, it.offset));
+      this.#chunk = recordsOf(chunk).filter((it) => this.receiver.wants(it.topic, it.partition, it.offset));
       this.#chunkEnd = chunk.next;
       if (this.#chunk.length === 0) this.#position = chunk.next;
     });
   }
 
-  /** Undefined when the log can be read no further. A reading with an end gives up at the first failure; others go on when it has passed. */
+  /** Undefined when the log can be read no further. A reading with an end gives up at the first failure; other readings try again. */
   async #read(): Promise<Chunk | undefined> {
     const position = this.#position;
     const coming = this.#coming?.from === position ? this.#coming.chunk : this.#request(position);
@@ -201,7 +200,7 @@ export class Follower {
         const { key, value } = raw;
         records.push(LogRecord.read(topic, raw, this.receiver.asBytes ? value : value && this.log.codec.decode(topic, key, value)));
       } catch (cause) {
-        // The records before it are handed over first; then it comes again, as the first one.
+        // Hand over the records before the unreadable one; the next step begins with it.
         if (records.length === 0) return this.#refuse(raw, cause as Error);
         break;
       }
@@ -227,11 +226,11 @@ export class Follower {
     }
   }
 
-  async #refuse(raw: Raw, reason: Error): Promise<void> {
+  async #refuse(raw: RawRecord, reason: Error): Promise<void> {
     const topic = this.#topics.get(raw.topic)!;
     const unlearned = (error: Error): Error => error;
     const why = reason instanceof UnknownSchema ? await this.log.codec.learn(topic, reason.schemaId).catch(unlearned) : reason;
-    // The record is decoded again with the schema that was learned.
+    // The schema was learned, so the next step decodes the record again.
     if (!why) return;
     const { partition, offset, key, headers, value } = raw;
     this.#advance(1);
@@ -268,7 +267,7 @@ export class Follower {
   }
 }
 
-/** Resolves behind `done`, in a later turn of the event loop. */
+/** Resolves after `done`, in a later turn of the event loop. */
 async function givingWay(done: Promise<void> | void): Promise<void> {
   await done;
   await setImmediate();

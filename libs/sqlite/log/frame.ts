@@ -1,7 +1,7 @@
-import type { Headers } from '#log';
+import { partitionOf, type AnyTopic, type Entry, type Headers } from '#log';
 
 /** One record as bytes in the log's file: sizes, partition, then topic, key, headers as JSON, and the value. Numbers are little-endian. */
-export interface Frame {
+interface Frame {
   readonly topic: string;
   readonly partition: number;
   readonly key: string;
@@ -10,49 +10,61 @@ export interface Frame {
   readonly value: Uint8Array | null;
 }
 
+/** An entry with everything that its frame needs: what is appended has this form until its frame is written. */
+export interface EncodedEntry extends Frame {
+  readonly keyBytes: number;
+  readonly headersText: string;
+  /** What its frame takes. */
+  readonly bytes: number;
+  readonly isCompacted: boolean;
+  /** Undefined for bytes that are appended without a look inside. */
+  readonly entry: Entry | undefined;
+}
+
 const headBytes = 11;
 const tombstoneBytes = 0xffff_ffff;
-const noHeaders: Headers = Object.freeze({});
-
-/** A frame that is yet to be written, with its sizes known. */
-export interface Draft {
-  readonly frame: Frame;
-  readonly keyBytes: number;
-  readonly headers: string;
-  readonly bytes: number;
-}
+export const noHeaders: Headers = Object.freeze({});
+const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
 /** The headers that came last, which all records of a body share. */
 let last = { of: noHeaders, text: '', bytes: 0 };
 
-function headersOf({ headers }: Frame): typeof last {
+function textOf(headers: Headers): typeof last {
   if (headers === last.of) return last;
   const text = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers);
   return (last = { of: headers, text, bytes: Buffer.byteLength(text) });
 }
 
 /** @throws RangeError when the key or the headers are longer than 65,535 bytes or the topic's name than 255. */
-export function draft(frame: Frame, keyBytes: number): Draft {
-  const { text: headers, bytes: headersBytes } = headersOf(frame);
-  if (keyBytes > 0xffff || headersBytes > 0xffff || frame.topic.length > 0xff) {
+export function encodedEntry(
+  { name: topic, partitions, cleanup }: Pick<AnyTopic, 'name' | 'partitions' | 'cleanup'>,
+  key: string,
+  headers: Headers,
+  value: Uint8Array | null,
+  entry?: Entry,
+): EncodedEntry {
+  const keyBytes = keyBuffer.write(key);
+  const { text: headersText, bytes: headersBytes } = textOf(headers);
+  if (keyBytes > 0xffff || headersBytes > 0xffff || topic.length > 0xff) {
     throw new RangeError('a record has at most 65,535 bytes of key, 65,535 of headers and 255 of topic name');
   }
-  const bytes = headBytes + frame.topic.length + keyBytes + headersBytes + (frame.value?.length ?? 0);
-  return { frame, keyBytes, headers, bytes };
+  const partition = partitionOf(keyBuffer.subarray(0, keyBytes), partitions);
+  const bytes = headBytes + topic.length + keyBytes + headersBytes + (value?.length ?? 0);
+  return { topic, partition, key, headers, value, keyBytes, headersText, bytes, isCompacted: cleanup === 'compact', entry };
 }
 
-/** Writes a frame and returns where the next one begins. Topic names are ASCII. */
-export function writeFrame(into: Buffer, at: number, { frame, keyBytes, headers, bytes }: Draft): number {
-  into.writeUInt32LE(frame.value?.length ?? tombstoneBytes, at);
+/** Writes the frame of an entry and returns where the next one begins. Topic names are ASCII. */
+export function writeFrame(into: Buffer, at: number, { topic, partition, key, value, keyBytes, headersText, bytes }: EncodedEntry): number {
+  into.writeUInt32LE(value?.length ?? tombstoneBytes, at);
   into.writeUInt16LE(keyBytes, at + 4);
-  into.writeUInt16LE(frame.partition, at + 6);
-  into.writeUInt8(frame.topic.length, at + 10);
+  into.writeUInt16LE(partition, at + 6);
+  into.writeUInt8(topic.length, at + 10);
   let end = at + headBytes;
-  end += into.write(frame.topic, end, 'latin1');
-  end += into.write(frame.key, end);
-  const headersBytes = headers === '' ? 0 : into.write(headers, end);
+  end += into.write(topic, end, 'latin1');
+  end += into.write(key, end);
+  const headersBytes = headersText === '' ? 0 : into.write(headersText, end);
   into.writeUInt16LE(headersBytes, at + 8);
-  if (frame.value) into.set(frame.value, end + headersBytes);
+  if (value) into.set(value, end + headersBytes);
   return at + bytes;
 }
 
@@ -103,4 +115,61 @@ export function readFrame(from: Buffer, at: number): Frame {
     headers: headersAt === valueAt ? noHeaders : (JSON.parse(from.toString('utf8', headersAt, valueAt)) as Headers),
     value: valueBytes === tombstoneBytes ? null : from.subarray(valueAt, valueAt + valueBytes),
   };
+}
+
+/** Which records a reader wants, in offset order. */
+export interface ChunkRequest {
+  readonly from: number;
+  /** Names of topics that keep all records. */
+  readonly kept: readonly string[];
+  /** Names of compacted topics. */
+  readonly compacted: readonly string[];
+}
+
+/** A frame with the offset of its record and when that was appended, Unix milliseconds. */
+export interface StoredFrame {
+  readonly offset: number;
+  readonly ms: number;
+  readonly frame: Uint8Array;
+}
+
+/** Frames that a reader wants, in offset order. */
+export interface StoredFrames {
+  readonly frames: readonly StoredFrame[];
+  /** Where to read on; the head when there is no more. */
+  readonly next: number;
+}
+
+/** The same on their way from the log's thread: each one's offset and time as doubles, then its frame. */
+export interface Chunk {
+  readonly bytes: ArrayBuffer;
+  readonly next: number;
+}
+
+const placeBytes = 16;
+
+export function chunkOf({ frames, next }: StoredFrames): Chunk {
+  const bytes = new ArrayBuffer(frames.reduce((sum, { frame }) => sum + placeBytes + frame.length, 0));
+  const into = Buffer.from(bytes);
+  let at = 0;
+  for (const { offset, ms, frame } of frames) {
+    into.writeDoubleLE(offset, at);
+    into.writeDoubleLE(ms, at + 8);
+    into.set(frame, at + placeBytes);
+    at += placeBytes + frame.length;
+  }
+  return { bytes, next };
+}
+
+/** A record that has not been decoded. */
+export type RawRecord = Frame & Pick<StoredFrame, 'offset' | 'ms'>;
+
+/** The records of a chunk; their values are views of its bytes. */
+export function recordsOf({ bytes }: Chunk): RawRecord[] {
+  const from = Buffer.from(bytes);
+  const records: RawRecord[] = [];
+  for (let at = 0; at < from.length; at += placeBytes + frameBytes(from, at + placeBytes)) {
+    records.push({ offset: from.readDoubleLE(at), ms: from.readDoubleLE(at + 8), ...readFrame(from, at + placeBytes) });
+  }
+  return records;
 }

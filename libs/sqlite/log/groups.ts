@@ -14,7 +14,7 @@ import { nextOffsets } from './positions.js';
 import type { SqliteLog } from './sqlite-log.js';
 
 /** What is counted of one topic of one group, by partition. */
-interface Reading {
+interface Counted {
   readonly group: string;
   readonly topic: string;
   readonly next: readonly number[];
@@ -32,11 +32,11 @@ export class SqliteGroups implements Groups {
     return (await this.log.groupNames()).filter((name) => name !== purgeGroup);
   }
 
-  /** Reads the whole log: its records are counted nowhere. */
+  /** Reads the whole log, because nothing keeps count of its records. */
   async report(): Promise<GroupsReport> {
     const topics = this.topics.flatMap((topic) => [topic, letterTopicOf(topic)]);
-    const readings = await this.#readings(topics);
-    const byTopic = Map.groupBy(readings, ({ topic }) => topic);
+    const counted = await this.#counted(topics);
+    const byTopic = Map.groupBy(counted, ({ topic }) => topic);
     const records = new Map(topics.map(({ name, partitions }) => [name, Array<number>(partitions).fill(0)]));
     await readLog(this.log, {
       topics,
@@ -54,7 +54,7 @@ export class SqliteGroups implements Groups {
     const sizes = topics.map(({ name: topic, partitions, cleanup }) => {
       return { topic, partitions, cleanup, records: records.get(topic)!.reduce((sum, count) => sum + count, 0) };
     });
-    const progress = readings.flatMap(({ group, topic, next, lag }) =>
+    const progress = counted.flatMap(({ group, topic, next, lag }) =>
       next.map((offset, partition): Progress => ({ group, topic, partition, offset, lag: lag[partition]! })),
     );
     return { topics: withoutEmptyLetters(sizes), groups: progress.filter(({ topic, partition }) => records.get(topic)![partition]! > 0) };
@@ -64,7 +64,7 @@ export class SqliteGroups implements Groups {
     return { topics: await this.log.rewind(group, to), cut: [] };
   }
 
-  async #readings(topics: readonly AnyTopic[]): Promise<readonly Reading[]> {
+  async #counted(topics: readonly AnyTopic[]): Promise<readonly Counted[]> {
     const each = (await this.names()).map(async (group) => {
       const positions = await this.log.positions(group);
       const read = topics.filter(({ name }) => positions.some(({ topic }) => topic === name));

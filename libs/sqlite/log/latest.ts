@@ -1,8 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { rowChecksum } from '../checksum.js';
 import { damaged } from './fault.js';
-import { frameBytes, frameTopic, readFrame, tombstoneFrame } from './frame.js';
-import type { ReadAnswer, Stored } from './chunk.js';
+import { frameBytes, frameTopic, readFrame, tombstoneFrame, type StoredFrame, type StoredFrames } from './frame.js';
 
 interface LatestRow {
   readonly at: number;
@@ -93,19 +92,19 @@ export class Latest {
     return rows.length === 0 ? undefined : rows.at(-1)!.at + 1;
   }
 
-  read(from: number, end: number, topics: readonly string[]): ReadAnswer {
+  read(from: number, end: number, topics: readonly string[]): StoredFrames {
     const wanted = new Set(topics);
-    const records: Stored[] = [];
+    const frames: StoredFrame[] = [];
     let bytes = 0;
     for (const it of this.#statements.from.iterate(from)) {
       const { at, ms, frame } = check(it as unknown as LatestRow);
       if (at >= end) break;
       if (!wanted.has(frameTopic(frame, 0))) continue;
-      records.push({ offset: at, ms, frame });
+      frames.push({ offset: at, ms, frame });
       bytes += frame.length;
-      if (bytes >= readBytes) return { records, next: at + 1 };
+      if (bytes >= readBytes) return { frames, next: at + 1 };
     }
-    return { records, next: end };
+    return { frames, next: end };
   }
 
   /** To be called after a rollback, which may have changed the tally. */

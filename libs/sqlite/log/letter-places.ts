@@ -1,11 +1,11 @@
 import { redriveGroup, type LetterPlace, type LetterPlaces } from '#log';
 import { everyPartition, type GroupPosition } from './positions.js';
 
-/** Letters before the offset of this group are deleted: the log itself keeps everything. It is no group of consumers. */
+/** Letters before the offset of this group count as deleted: the log itself keeps everything. It is no group of consumers. */
 export const purgeGroup = 'dlq.purge';
 
 /** Keeps positions of groups, and knows where dead letters are. */
-export interface LetterLog {
+interface LetterLog {
   positions(group: string): Promise<readonly GroupPosition[]>;
   save(positions: readonly GroupPosition[]): Promise<void>;
   countLetters(topic: string, from: number): Promise<number>;

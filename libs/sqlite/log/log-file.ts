@@ -8,16 +8,16 @@ import { transaction } from '../transaction.js';
 import { Batches, type Trimming, type TrimStep } from './batches.js';
 import { Epochs, type Epoch } from './epochs.js';
 import { damaged, inLog, logFileName } from './fault.js';
+import type { ChunkRequest, StoredFrames } from './frame.js';
 import { Latest } from './latest.js';
 import { Letters, type LetterOffset } from './letters.js';
 import { Positions, type GroupPosition } from './positions.js';
-import type { ReadAnswer } from './chunk.js';
 import { Witness, witnessFileName } from './witness.js';
 
 export type { Trimming } from './batches.js';
 
 /** What one commit writes. Frames of topics that keep all records come first and take the first offsets, compacted ones follow. */
-export interface Group {
+export interface Commit {
   readonly ms: number;
   readonly frames: ArrayBuffer;
   /** Records that are all kept, and the bytes of their frames. */
@@ -25,18 +25,9 @@ export interface Group {
   readonly keptBytes: number;
   /** Records of compacted topics. */
   readonly compacted: number;
-  /** The dead letters among the records, with their offsets counted from the first record of the group. */
+  /** The dead letters among the records, with their offsets counted from the first record. */
   readonly letters: readonly LetterOffset[];
   readonly positions: readonly GroupPosition[];
-}
-
-/** Which records a reader wants, in offset order. */
-export interface ReadRequest {
-  readonly from: number;
-  /** Names of topics that keep all records. */
-  readonly kept: readonly string[];
-  /** Names of compacted topics. */
-  readonly compacted: readonly string[];
 }
 
 /** The state of a log when it was opened. */
@@ -91,9 +82,9 @@ export class LogFile {
   }
 
   /** Durable once it returns, with the offset of its first record. */
-  commit({ kept, keptBytes, compacted, letters, ms, positions, ...group }: Group): number {
+  commit({ kept, keptBytes, compacted, letters, ms, positions, ...rest }: Commit): number {
     const first = this.#head;
-    const frames = Buffer.from(group.frames);
+    const frames = Buffer.from(rest.frames);
     inLog(`writing from offset ${first}`, () =>
       this.#atomically(() => {
         if (kept + compacted > 0 && this.#epochs.append()) this.#letters.noteEpochs();
@@ -109,14 +100,14 @@ export class LogFile {
     return first;
   }
 
-  /** Some records from an offset on, bounded in bytes but for a single group. */
-  read({ from, kept, compacted }: ReadRequest): ReadAnswer {
+  /** Some records from an offset on, bounded in bytes but for a single commit. */
+  read({ from, kept, compacted }: ChunkRequest): StoredFrames {
     return inLog(`reading from offset ${from}`, () => {
       const batches = this.#readKept(from, kept);
       if (compacted.length === 0) return batches;
       const latest = this.#latest.read(from, batches.next, compacted);
-      const records = batches.records.filter((record) => record.offset < latest.next).concat(latest.records);
-      return { records: records.toSorted((a, b) => a.offset - b.offset), next: latest.next };
+      const frames = batches.frames.filter(({ offset }) => offset < latest.next).concat(latest.frames);
+      return { frames: frames.toSorted((a, b) => a.offset - b.offset), next: latest.next };
     });
   }
 
@@ -145,7 +136,7 @@ export class LogFile {
     return inLog('dropping keys', () => this.#atomically(() => this.#latest.drop(from, topics, goes)));
   }
 
-  /** Gives unused room back; needs as much room again while it works. */
+  /** Returns unused space to the file system; meanwhile it needs free space for a second copy. */
   shrink(): void {
     inLog('shrinking', () => this.#db.exec('VACUUM'));
   }
@@ -160,8 +151,8 @@ export class LogFile {
   }
 
   /** Dead letters are few: the rows between them are not read. */
-  #readKept(from: number, topics: readonly string[]): ReadAnswer {
-    if (topics.length === 0) return { records: [], next: this.#head };
+  #readKept(from: number, topics: readonly string[]): StoredFrames {
+    if (topics.length === 0) return { frames: [], next: this.#head };
     const skip = topics.every(isDeadLetters) ? (offset: number) => this.#letters.next(topics, offset) : undefined;
     return this.#batches.read(from, topics, this.#head, skip);
   }

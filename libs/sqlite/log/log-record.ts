@@ -1,6 +1,6 @@
 import type { AnyTopic, Headers, StreamRecord } from '#log';
 import type { AvroCodec } from '#topics';
-import type { Raw } from './chunk.js';
+import type { RawRecord } from './frame.js';
 
 /** A record as consumers get it. A record that was read from the file keeps its encoded bytes. */
 export class LogRecord implements StreamRecord {
@@ -21,7 +21,7 @@ export class LogRecord implements StreamRecord {
   }
 
   /** A record that was read from the file, with its value decoded, or with its bytes as its value. */
-  static read(topic: AnyTopic, { partition, offset, key, value: bytes, ms, headers }: Raw, value: unknown): LogRecord {
+  static read(topic: AnyTopic, { partition, offset, key, value: bytes, ms, headers }: RawRecord, value: unknown): LogRecord {
     return new LogRecord(topic, partition, offset, key, value, ms, headers, bytes?.length ?? 0, bytes ?? undefined);
   }
 

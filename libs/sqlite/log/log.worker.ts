@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import type { Start } from '#log';
-import { Moved, serve } from '../worker.js';
-import { pack } from './chunk.js';
-import { LogFile, type Group, type ReadRequest } from './log-file.js';
+import { Transferred, serve } from '../worker.js';
+import { chunkOf, type ChunkRequest } from './frame.js';
+import { LogFile, type Commit } from './log-file.js';
 
 let file: LogFile;
 
@@ -12,10 +12,10 @@ serve({
     file = new LogFile(workerData as string, Date.now());
     return file.opened();
   },
-  commit: (group: Group) => file.commit(group),
-  read: (request: ReadRequest) => {
-    const chunk = pack(file.read(request));
-    return new Moved(chunk, [chunk.bytes]);
+  commit: (commit: Commit) => file.commit(commit),
+  read: (request: ChunkRequest) => {
+    const chunk = chunkOf(file.read(request));
+    return new Transferred(chunk, [chunk.bytes]);
   },
   groupNames: () => file.groupNames(),
   rewind: ({ group, to }: { readonly group: string; readonly to: Start }) => file.rewind(group, to),

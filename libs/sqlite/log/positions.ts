@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isDeadLetters, type AnyTopic } from '#log';
 import { rowChecksum } from '../checksum.js';
 
-/** Partition number of a row that stands for every partition of its topic: none goes on before it. */
+/** Partition number of a row that holds for every partition of its topic: in none of them does the group read anything before its offset. */
 export const everyPartition = -1;
 
 /** Where a group goes on. */
@@ -59,7 +59,7 @@ export class Positions {
     const all = this.of(group);
     for (const it of all.filter(({ next }) => next > to)) {
       this.#delete.run(group, it.topic, it.partition);
-      // Of dead letters, what is no floor notes a single one that was sent back.
+      // In a topic of dead letters every other row notes a single letter that was sent back, and is only deleted.
       if (it.partition === everyPartition || !isDeadLetters(it.topic)) this.move([{ ...it, next: to }]);
     }
     return [...new Set(all.map(({ topic }) => topic))];

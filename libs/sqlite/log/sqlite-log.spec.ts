@@ -6,7 +6,7 @@ import type { EventBatch } from '#model';
 import { groupsContract, keysContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
 import { events, sources } from '#topics';
 import { LogFile } from './log-file.js';
-import { openTestLog, type TestLog } from './open-test-log.js';
+import { openTestLog, type TestLog } from '../open-test-log.js';
 
 describe('the log in SQLite', () => {
   recordLogContract(() => openTestLog());

@@ -3,7 +3,6 @@ import {
   isDeadLetters,
   MoveRefused,
   ParkedLetters,
-  partitionOf,
   type AnyTopic,
   type ConsumerOptions,
   type Entry,
@@ -16,11 +15,10 @@ import {
 import { forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
-import { Appender, type Item, type WriteFailure, type Written } from './appender.js';
-import type { Chunk } from './chunk.js';
-import { draft } from './frame.js';
+import { Appender, type WriteFailure, type Written } from './appender.js';
 import type { Followed, Reading } from './follower.js';
-import type { Opened, ReadRequest } from './log-file.js';
+import { encodedEntry, noHeaders, type Chunk, type ChunkRequest, type EncodedEntry } from './frame.js';
+import type { Opened } from './log-file.js';
 import { LogFollowing } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
@@ -28,8 +26,7 @@ import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './
 import { GroupSubscription } from './subscription.js';
 import { Tail } from './tail.js';
 
-const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
-/** So much is encoded before everything else has its turn; a record counts some bytes however small it is. */
+/** After encoding so many bytes an append lets the event loop turn; a small record counts as `recordBytes` more than it has. */
 const sliceBytes = 256 * 1024;
 const recordBytes = 256;
 
@@ -38,7 +35,7 @@ export class SqliteLog implements RecordLog, Followed {
   readonly tail: Tail;
   /** What the operator should know of the file, as a sentence. */
   readonly warning: string | undefined;
-  /** Oldest first; the last one began at the head of when the log was opened. */
+  /** Oldest first; the last one began when the log was opened, at its head. */
   readonly epochs: readonly Epoch[];
   readonly #appender: Appender;
   readonly #readings = new Set<Reading>();
@@ -61,12 +58,12 @@ export class SqliteLog implements RecordLog, Followed {
     this.tail = new Tail(head);
     this.#parked = new ParkedLetters(this, {
       topics: [...topics.values()],
-      // A letter is younger than its record, and from here on this process parks all that come.
+      // A letter comes after its record, and this process itself parks all letters from the head on.
       spanOf: (_, { offset }) => ({ from: Number(offset) + 1, to: head }),
       lookEveryMs: 0,
     });
     this.#appender = new Appender({
-      commit: (group) => thread.call('commit', group, [group.frames]),
+      commit: (commit) => thread.call('commit', commit, [commit.frames]),
       written: (written) => this.#written(written),
       drift: () => [...this.#groups].flatMap(([name, group]) => (this.#keepers.has(name) ? [] : group.drift())),
     });
@@ -89,29 +86,26 @@ export class SqliteLog implements RecordLog, Followed {
 
   async append(entries: readonly Entry[]): Promise<void> {
     if (entries.length === 0) return;
-    const items: Item[] = [];
+    const encoded: EncodedEntry[] = [];
     let bytes = 0;
-    for (const one of entries) {
+    for (const entry of entries) {
       if (bytes >= sliceBytes) {
         await setImmediate();
         bytes = 0;
       }
-      const item = this.#item(one);
-      items.push(item);
-      bytes += item.draft.bytes + recordBytes;
+      const { topic, key, value, headers = noHeaders } = entry;
+      const one = encodedEntry(topic, key, headers, value === null ? null : this.codec.encode(topic, value), entry);
+      encoded.push(one);
+      bytes += one.bytes + recordBytes;
     }
-    await this.#appender.add(items);
+    await this.#appender.add(encoded);
   }
 
   async appendBytes(topic: string, key: string, bytes: Uint8Array, headers: Headers): Promise<void> {
     const isLetter = isDeadLetters(topic);
     if (isLetter && (await this.#parked.has(topic, headers))) return;
-    const known = this.topics.get(topic);
-    const keyBytes = keyBuffer.write(key);
-    const partition = partitionOf(keyBuffer.subarray(0, keyBytes), known?.partitions ?? 1);
-    const compacted = known?.cleanup === 'compact';
-    const frame = { topic, partition, key, headers, value: bytes };
-    await this.#appender.add([{ draft: draft(frame, keyBytes), topic: undefined, compacted, value: undefined }]);
+    const known = this.topics.get(topic) ?? { name: topic, partitions: 1, cleanup: 'delete' };
+    await this.#appender.add([encodedEntry(known, key, headers, bytes)]);
     if (isLetter) this.#parked.add(topic, headers);
   }
 
@@ -120,7 +114,7 @@ export class SqliteLog implements RecordLog, Followed {
     return record instanceof LogRecord ? record.encoded(this.codec) : this.codec.encode(record.topic, record.value);
   }
 
-  /** Has the positions of these groups kept elsewhere: with what the groups write, so that the two cannot be apart. */
+  /** Has the positions of these groups kept elsewhere: with what the groups write, so that a crash loses both or neither. */
   keepWith(keeper: Keeper, groups: Iterable<string>): void {
     for (const group of groups) this.#keepers.set(group, keeper);
   }
@@ -164,7 +158,7 @@ export class SqliteLog implements RecordLog, Followed {
     return following;
   }
 
-  read(request: ReadRequest): Promise<Chunk> {
+  read(request: ChunkRequest): Promise<Chunk> {
     return this.thread.call('read', request);
   }
 
@@ -218,7 +212,7 @@ export class SqliteLog implements RecordLog, Followed {
     await this.thread.terminate();
   }
 
-  /** Where a group goes on. That it begins at the end is kept at once: what comes before its first commit is not to be missed. */
+  /** Where a group goes on. A group that begins at the end is saved there at once, so that it misses nothing that comes before its first commit. */
   async #begin(keeper: Keeper, { group, topics, from }: ConsumerOptions): Promise<readonly GroupPosition[]> {
     const saved = await keeper.of(group);
     if (from !== 'end') return saved;
@@ -233,18 +227,6 @@ export class SqliteLog implements RecordLog, Followed {
     one.wake();
   }
 
-  #item({ topic, key, value, headers = {} }: Entry): Item {
-    const keyBytes = keyBuffer.write(key);
-    const frame = {
-      topic: topic.name,
-      partition: partitionOf(keyBuffer.subarray(0, keyBytes), topic.partitions),
-      key,
-      headers,
-      value: value === null ? null : this.codec.encode(topic, value),
-    };
-    return { draft: draft(frame, keyBytes), topic, compacted: topic.cleanup === 'compact', value };
-  }
-
   #written({ end, records }: Written): void {
     if (records) this.tail.push(records);
     else this.tail.trim(end);
@@ -254,7 +236,7 @@ export class SqliteLog implements RecordLog, Followed {
     this.tail.trim(Math.min(end, ...[...this.#readings].map((one) => one.position)));
   }
 
-  /** For groups that the log itself does not keep; a floor that could not be saved costs the next start some reading. */
+  /** Saves the floors of groups that another keeper has. When that fails, the next start reads some records again. */
   #saveDrift(): void {
     for (const [name, keeper] of this.#keepers) {
       const floors = this.#groups.get(name)?.drift() ?? [];

@@ -3,7 +3,7 @@ import type { ConsumerOptions, PartitionLag, Position, StreamRecord, Subscriptio
 import { Follower, type Followed, type Reading } from './follower.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
-/** The floor of an idle group is saved with other commits once it has moved so far: a restart need not read again what others wrote. */
+/** The floor of an idle group is saved with other commits once it has moved so far, so that a restart does not go through what others wrote. */
 const driftRecords = 1_000;
 
 type Delivered = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
@@ -14,7 +14,7 @@ type Delivered = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
  */
 export class GroupSubscription implements Subscription, Reading {
   readonly #follower: Follower;
-  /** Delivered and perhaps not committed, in offset order. */
+  /** Delivered records from the first uncommitted one on, in offset order. */
   #delivered: Delivered[] = [];
   /** Committed offset of each partition, by topic. */
   readonly #next = new Map<string, number[]>();
@@ -29,7 +29,7 @@ export class GroupSubscription implements Subscription, Reading {
     for (const topic of options.topics) this.#next.set(topic.name, nextOffsets(saved, topic));
     const floors = new Map(saved.filter(({ partition }) => partition === everyPartition).map(({ topic, next }) => [topic, next]));
     this.#savedFloor = Math.min(...options.topics.map(({ name }) => floors.get(name) ?? 0));
-    // From here on nothing is committed when the group begins.
+    // When the group begins, no partition has committed anything from this offset on.
     const fresh = Math.max(...[...this.#next.values()].flat());
     this.#follower = new Follower(log, this.#savedFloor, {
       topics: options.topics,
@@ -92,7 +92,7 @@ export class GroupSubscription implements Subscription, Reading {
     this.log.left(this);
   }
 
-  /** What the handler has rejected comes again, and is known already. */
+  /** Records that the handler rejected come again: they are noted once. */
   #deliver(records: readonly Delivered[]): void {
     const known = this.#delivered.at(-1)?.offset ?? -1;
     for (const { topic, partition, offset } of records) if (offset > known) this.#delivered.push({ topic, partition, offset });

@@ -1,6 +1,6 @@
 import type { StreamRecord } from '#log';
 
-/** Readers that are further behind read from the file. */
+/** What it holds at most; readers that are further behind read from the file. */
 const maxBytes = 16 << 20;
 
 /** Memory that a record takes beside its value. */

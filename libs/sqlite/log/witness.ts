@@ -26,7 +26,7 @@ export class Witness {
     return sum === rowChecksum(none, head) ? head : undefined;
   }
 
-  /** Never throws: a head that could not be written is as one that a crash came before. */
+  /** Never throws: failing to write a head is as harmless as a crash before writing it. */
   saw(head: number): void {
     this.#row.set([head, rowChecksum(none, head)]);
     try {

@@ -2,8 +2,8 @@ import type { StreamRecord } from '#log';
 import type { EventBatch, PointBatch } from '#model';
 import { points } from '#topics';
 
-/** The first and the last of some receive times, Unix milliseconds; empty when there are none. */
-export class Span {
+/** The first and the last time at which something of a source was received, Unix milliseconds; empty when nothing was. */
+export class ReceiveTimes {
   constructor(
     public firstMs = Infinity,
     public lastMs = -Infinity,
@@ -14,7 +14,7 @@ export class Span {
     this.lastMs = Math.max(this.lastMs, receivedMs);
   }
 
-  covers({ firstMs, lastMs }: Span): boolean {
+  covers({ firstMs, lastMs }: ReceiveTimes): boolean {
     return this.firstMs <= firstMs && lastMs <= this.lastMs;
   }
 
@@ -25,10 +25,10 @@ export class Span {
 
 /** What the log says of one source, in numbers. */
 export class SourceCensus {
-  /** When it sent something itself. */
-  readonly heard = new Span();
-  /** As `heard`, of the records that the group of the sources has committed: the source's own record must cover at least these. */
-  readonly tracked = new Span();
+  /** Of what the source sent itself. */
+  readonly heard = new ReceiveTimes();
+  /** As `heard`, but only of records that the group of the list of sources has committed: the entry in that list must cover at least these times. */
+  readonly tracked = new ReceiveTimes();
   events = 0;
   /** Points of each metric, repeated ones counted each time. */
   readonly points = new Map<string, number>();
@@ -72,7 +72,7 @@ interface SourceSlice {
   hasEvents: boolean;
 }
 
-/** Memory in points, 32 bytes each: an event is some numbers and short texts, and a series has columns and map entries of its own. */
+/** Memory of an event and of a series besides its points, each counted in points of 32 bytes. */
 const pointsPerEvent = 8;
 const pointsPerSeries = 32;
 

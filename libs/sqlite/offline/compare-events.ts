@@ -45,7 +45,7 @@ export class EventFold {
 
 const pageEntries = 5_000;
 const valueCharacters = 80;
-/** A longer gap is told as entries that are missing and others that are too many. */
+/** So far is an entry searched among the expected ones. Behind a longer gap, entries count as missing and as too many. */
 const lookAhead = 1_000;
 
 /** Compares the log of a source, entry by entry. Returns how many entries it should have. */
@@ -76,7 +76,7 @@ export async function compareEvents(store: EventStore, source: SourceCensus, fol
   return expected.length;
 }
 
-/** Where an entry that was found is expected, not far from where it should come; -1 when it is not. */
+/** The index of a found entry among the expected ones, from `from` on; -1 when it is not there, or too far away. */
 function placeOf(seen: number, expected: readonly KeptEvent[], from: number): number {
   const end = Math.min(expected.length, from + lookAhead);
   for (let at = from; at < end; at++) if (expected[at]!.seen === seen) return at;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
-import { eventCheck, type EventRow } from '../events/event-identity.js';
+import { eventCheck, type EventRow } from '../events/event-writer.js';
 import { Block, type BlockRow } from '../series/block.js';
 
 /** Every place in the store's file that is not as it was written, in words. */

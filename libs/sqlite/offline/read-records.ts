@@ -2,15 +2,16 @@ import { readLog, type AnyTopic, type StreamRecord } from '#log';
 import type { SqliteLog } from '../log/sqlite-log.js';
 
 /** How far a pass over the log has come, in offsets. */
-export interface Progress {
+export interface PassProgress {
   readonly step: 'rebuild' | 'count' | 'compare';
   readonly done: number;
   readonly total: number;
 }
 
 /**
- * Hands over all records of some topics, but for the empty ones that `trim` leaves, and says after each batch before which offset everything is taken. Resolves with how many records cannot
- * be decoded, which are in no projection. Rejects `log_corrupt` at the first damaged row, and with what `take` rejects with.
+ * Hands over all records of some topics, but for the empty ones that `trim` leaves. `onTaken` hears after each batch before which offset everything is
+ * taken. Resolves with how many records cannot be decoded, which are in no projection. Rejects `log_corrupt` at the first damaged row, and with what
+ * `take` rejects with.
  */
 export async function readRecords(
   log: SqliteLog,

@@ -6,14 +6,13 @@ import type { Generation } from '#stores';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
 import { sync } from '../durable-file.js';
 import { everyPartition, type GroupPosition } from '../log/positions.js';
-import { storeFileName } from '../fitting-store.js';
 import { logFileName } from '../log/fault.js';
 import type { SqliteLog } from '../log/sqlite-log.js';
 import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
-import { openStoreForWriting, removeStore, settleStore } from '../store-file.js';
+import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { openStores } from '../stores.js';
-import { readRecords, type Progress } from './read-records.js';
+import { readRecords, type PassProgress } from './read-records.js';
 
 export interface Rebuilt {
   /** Records that were projected. */
@@ -38,7 +37,7 @@ const freshName = `${storeFileName}.rebuilding`;
 export async function rebuild(
   dir: string,
   projectorsOf: ProjectorsOf,
-  onProgress: (progress: Progress) => void = () => {},
+  onProgress: (progress: PassProgress) => void = () => {},
   freeBytes: (folder: string) => number = freeBytesAt,
 ): Promise<Rebuilt> {
   await using opened = new AsyncDisposableStack();
@@ -82,7 +81,12 @@ function tooLittleRoom(folder: string, bytes: number, free: number): string {
   );
 }
 
-async function fill(log: SqliteLog, file: string, projectorsOf: ProjectorsOf, onProgress: (progress: Progress) => void): Promise<Rebuilt> {
+async function fill(
+  log: SqliteLog,
+  file: string,
+  projectorsOf: ProjectorsOf,
+  onProgress: (progress: PassProgress) => void,
+): Promise<Rebuilt> {
   const stores = await openStores(file, log.epochs);
   keepPositions(log, stores);
   try {
@@ -130,7 +134,7 @@ function settleOld(file: string): void {
     settleStore(file);
   } catch (cause) {
     const failure = storeFailure(cause);
-    // Of a store that is damaged nothing can be kept; one that cannot be settled now is.
+    // Of a damaged store nothing is worth keeping, so its write-ahead file goes. A store that is only unavailable now stays as it is.
     if (!(failure instanceof TelemetryError) || failure.code !== 'store_corrupt') throw failure;
     for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
   }

@@ -72,7 +72,7 @@ function buckets(timestampMs: Float64Array, value: Float64Array, interval: Rollu
   return { timestampMs: starts, columns };
 }
 
-/** Summed at a scale at which nothing leaves the range of doubles, where the plain sum does. */
+/** Where the plain sum leaves the range of doubles, the values are scaled down before they are summed. */
 function average(values: Float64Array, min: number, max: number): number {
   const plain = values.reduce((sum, it) => sum + it, 0);
   if (Number.isFinite(plain)) return plain / values.length;

@@ -3,15 +3,14 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { events, points, presence, sources, sourcesGroup } from '#topics';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
-import { storeFileName } from '../fitting-store.js';
 import { logFileName } from '../log/fault.js';
 import { LogFile, type Trimming } from '../log/log-file.js';
-import { removeStore } from '../store-file.js';
+import { removeStore, storeFileName } from '../store-file.js';
 
 export interface TrimOptions {
   /** Whether a source stays with all that it sent. */
   readonly keeps: (sourceId: string) => boolean;
-  /** Of other sources, records that were appended before stay too; Unix milliseconds. Undefined when none of them stay. */
+  /** Records of other sources stay too when they were appended before this time, Unix milliseconds. Undefined when none of them stay. */
   readonly sinceMs: number | undefined;
   /** Without it nothing is changed, only counted. */
   readonly confirmed: boolean;
@@ -41,7 +40,7 @@ export async function trim(
     if (!existsSync(file)) throw new DataFolderError(`The data folder ${folder.path} has no ${logFileName}: there is nothing to trim.`);
     const log = new LogFile(file, Date.now());
     try {
-      // Before the log: a store with what the log lacks must never be opened with it.
+      // The store goes first: one that has records which its log lacks must never be opened.
       if (confirmed) removeStore(join(folder.path, storeFileName));
       const goes = (key: string): boolean => !keeps(key.slice(key.indexOf('/') + 1));
       const trimming: Trimming = { kept: [points.name, events.name], goes, sinceMs: sinceMs ?? -Infinity, confirmed };
@@ -71,6 +70,6 @@ function finish(log: LogFile, goes: (key: string) => boolean): void {
   try {
     log.shrink();
   } catch {
-    // Without disk for a second copy the file keeps its size, and the room in it is used again.
+    // Without free space for a second copy the file keeps its size, and later records use the space in it.
   }
 }

@@ -4,19 +4,18 @@ import type { StreamRecord } from '#log';
 import { TelemetryError, type Source } from '#model';
 import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
-import { storeFileName } from '../fitting-store.js';
 import { storeFailure } from '../store-failure.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
-import { openStoreForReading } from '../store-file.js';
+import { openStoreForReading, storeFileName } from '../store-file.js';
 import { catchUp } from './catch-up.js';
-import { countRecords, slicesOf, Span, type Census, type Slice, type SourceCensus } from './census.js';
-import { compareEvents } from './compare-events.js';
+import { countRecords, isEvents, isPoints, slicesOf, ReceiveTimes, type Census, type Slice, type SourceCensus } from './census.js';
+import { compareEvents, EventFold } from './compare-events.js';
 import { compareSeries } from './compare-series.js';
 import { damagedPlaces } from './damage.js';
 import { Findings } from './findings.js';
-import { foldSlice } from './fold-slice.js';
-import { readRecords, type Progress } from './read-records.js';
+import { readRecords, type PassProgress } from './read-records.js';
 import type { ProjectorsOf } from './rebuild.js';
+import { SeriesFold } from './series-fold.js';
 
 export interface Verification {
   readonly sources: number;
@@ -36,7 +35,7 @@ export interface Verification {
 }
 
 export interface VerifyOptions {
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: PassProgress) => void;
   /** Points of the log that are held in memory at once, 32 bytes each; more are compared in several passes over the log. */
   readonly maxPoints?: number;
 }
@@ -103,7 +102,7 @@ class Verifier {
     };
   }
 
-  #tell(step: Progress['step'], done: number): void {
+  #tell(step: PassProgress['step'], done: number): void {
     this.options.onProgress?.({ step, done, total: this.storage.log.head });
   }
 
@@ -153,7 +152,7 @@ class Verifier {
   }
 
   #compareSource({ orgId, sourceId, heard, tracked }: SourceCensus, source: Source | undefined): void {
-    const found = new Span(source?.firstReceivedMs, source?.lastReceivedMs);
+    const found = new ReceiveTimes(source?.firstReceivedMs, source?.lastReceivedMs);
     if (heard.covers(found) && found.covers(tracked)) return;
     this.#addToSources({ orgId, sourceId, expected: heard.words, found: found.words });
   }
@@ -177,4 +176,29 @@ class Verifier {
       tell(1 - folds.size / slice.size);
     }
   }
+}
+
+/** What a slice holds of one source. */
+interface SourceFold {
+  readonly source: SourceCensus;
+  readonly series: ReadonlyMap<string, SeriesFold>;
+  /** Undefined when the events of the source are in another slice, or there are none. */
+  readonly events: EventFold | undefined;
+}
+
+/** Reads the whole log and keeps what belongs to the slice, by the key of its source. */
+async function foldSlice(log: OpenedStorage['log'], slice: Slice): Promise<Map<string, SourceFold>> {
+  const folds = new Map<string, SourceFold>();
+  for (const [key, { source, metrics, hasEvents }] of slice) {
+    const series = new Map(metrics.map((metric) => [metric, new SeriesFold(source.points.get(metric)!)]));
+    folds.set(key, { source, series, events: hasEvents ? new EventFold() : undefined });
+  }
+  await readRecords(log, [points, events], (records) => {
+    for (const record of records) {
+      const fold = folds.get(record.key);
+      if (isPoints(record)) for (const run of record.value!.series) fold?.series.get(run.metric)?.add(run);
+      else if (isEvents(record)) fold?.events?.add(record.value!);
+    }
+  });
+  return folds;
 }

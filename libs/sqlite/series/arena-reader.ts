@@ -1,20 +1,9 @@
 import type { RollupRows } from '#model';
-import { ArenaColumns, type ArenaSize } from './arena.js';
+import { ArenaColumns, type LentArena } from './arena.js';
 import type { PointStream } from './point-stream.js';
 import { Points } from './points.js';
 import { sortPoints } from './sort-points.js';
 import { inOrder, TagSets } from './tag-sets.js';
-
-/** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
-export interface LentArena {
-  readonly number: number;
-  /** Undefined when the read before this one was lent the same arena: sending the buffer again would cost as much as a small read. */
-  readonly buffer: SharedArrayBuffer | undefined;
-  readonly size: ArenaSize;
-  readonly heads: Int32Array;
-  /** Tag sets that the reader does not have from the read before this one. */
-  readonly newTagSets: readonly string[];
-}
 
 export interface OpenArena {
   readonly number: number;

@@ -1,11 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { TelemetryError } from '#model';
 import type { WorkerThread } from '../worker.js';
-import { Arena, ArenaColumns, type ArenaSize } from './arena.js';
-import type { LentArena } from './arena-reader.js';
+import { Arena, ArenaColumns, type ArenaSize, type LentArena, type OpenedStore, type SealedArena } from './arena.js';
 import type { Directory } from './directory.js';
-import type { SealedArena } from './flush.js';
-import type { OpenedStore } from './writer.js';
 
 const ordinarySize: ArenaSize = { points: 2 * 1024 * 1024, pieces: 512 * 1024 };
 const retryMs = 1000;
@@ -15,7 +12,7 @@ const maxSpare = 2;
 interface Sealed {
   readonly arena: Arena;
   readonly request: SealedArena;
-  /** Settles with the attempt to write the arena that is in progress, or with the next one. */
+  /** Settles with the running attempt to write the arena, or with the next attempt when none is running. */
   attempt: PromiseWithResolvers<void>;
 }
 
@@ -54,7 +51,7 @@ export class ArenaStack {
     return this.#active.full || this.directory.isFull;
   }
 
-  /** True when the record at a place is in the store or an arena. */
+  /** True when the record with this offset is in the store or an arena. */
   holds(partition: number, offset: number): boolean {
     return offset <= (this.#offsets.get(partition) ?? -1);
   }
@@ -64,14 +61,14 @@ export class ArenaStack {
     this.#next = Math.max(this.#next, offset + 1);
   }
 
-  /** All points of the record at a place were taken. */
+  /** All points of the record with this offset were taken. */
   took(partition: number, offset: number): void {
     this.#offsets.set(partition, offset);
   }
 
   /**
    * Seals the active arena; resolves when there is a new one. Only one sealed arena waits: rejects when the writer thread cannot write that. Calls
-   * come one after the other.
+   * must come one after the other.
    */
   async seal(): Promise<void> {
     if (this.#sealed) await this.#sealed.attempt.promise;
@@ -165,7 +162,7 @@ export class ArenaStack {
   }
 }
 
-/** A failure reaches those who wait for the attempt, and is ignored when nobody does: the arena is tried again anyway. */
+/** A failed attempt rejects for those who wait for it. When nobody does, the failure is ignored: the arena is written again anyway. */
 function anAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>();
   attempt.promise.catch(() => undefined);

@@ -1,11 +1,45 @@
 import type { SeriesRun } from '#model';
-import { Points } from './points.js';
+import type { DirectoryNews, DirectoryRows } from './directory-rows.js';
+import type { Points } from './points.js';
 import { TagSets } from './tag-sets.js';
 
-/** Sizes of an arena. A piece is what one batch brought of one series with one set of tags. */
+/** How many points and pieces an arena has room for. A piece is what one batch brought of one series with one set of tags. */
 export interface ArenaSize {
   readonly points: number;
   readonly pieces: number;
+}
+
+/** What a store holds when it is opened. */
+export interface OpenedStore {
+  readonly directory: DirectoryRows;
+  readonly lastArena: number;
+  readonly offsets: Readonly<Record<number, number>>;
+}
+
+/** An arena that takes no more points, and the names that became known while it was filled. */
+export interface SealedArena {
+  readonly number: number;
+  readonly buffer: SharedArrayBuffer;
+  readonly size: ArenaSize;
+  readonly points: number;
+  readonly pieces: number;
+  /** As its columns number them, the empty one first. */
+  readonly tagSets: readonly string[];
+  readonly directory: DirectoryNews;
+  readonly offsets: Readonly<Record<number, number>>;
+  /** The offset after the last record that it has points of; the next arena may have the rest of them. */
+  readonly next: number;
+}
+
+/** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
+export interface LentArena {
+  readonly number: number;
+  /** Undefined when the read before this one was lent the same arena: sending the buffer again would cost as much as a small read. */
+  readonly buffer: SharedArrayBuffer | undefined;
+  readonly size: ArenaSize;
+  readonly heads: Int32Array;
+  /** Tag sets that the reader does not have from the read before this one. */
+  readonly newTagSets: readonly string[];
 }
 
 /** The columns of an arena, in memory that all threads see. Pieces stand in the order in which they came. */

@@ -3,9 +3,6 @@ import { TelemetryError } from '#model';
 import { rowChecksum } from '../checksum.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 
-/** What a block holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
-export type Kind = number;
-
 /** A place in the order of a run: entries ascend by key, and by time within a key. */
 export interface Place {
   readonly key: number;
@@ -20,7 +17,8 @@ export const isBefore = (a: Place, key: number, timeMs: number): boolean => a.ke
  */
 export interface BlockRow {
   readonly run: number;
-  readonly kind: Kind;
+  /** What it holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
+  readonly kind: number;
   readonly number: number;
   readonly last: Place;
   readonly body: Uint8Array;
@@ -30,7 +28,7 @@ const headBytes = 48;
 const fullBytes = 24 * 1024;
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** Covers the other columns of the row too, so that a block in the wrong row is noticed as a flipped bit is. */
+/** Covers the other columns of the row too, so that a block in the wrong row is noticed like a flipped bit. */
 function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
   return rowChecksum(rest, run, kind, number, last.key, last.timeMs);
 }
@@ -52,7 +50,7 @@ export class BlockWriter {
 
   constructor(
     private readonly run: number,
-    private readonly kind: Kind,
+    private readonly kind: number,
     private readonly insert: (row: BlockRow) => void,
   ) {}
 

@@ -104,7 +104,7 @@ export function readValues(reader: ByteReader, mode: number, count: number, into
 
 /**
  * Writes ascending times after the first: how much each step differs from the one before it. Writes nothing and returns false when they are
- * evenly spaced, as the first, the last and their number then tell all of them.
+ * evenly spaced, because the first, the last and their number then give all of them.
  */
 export function writeTimes(out: ByteWriter, timeMs: Float64Array, from: number, to: number): boolean {
   if (evenlySpaced(timeMs, from, to)) return false;
@@ -124,7 +124,7 @@ function evenlySpaced(timeMs: Float64Array, from: number, to: number): boolean {
 }
 
 /** Where a column of times begins and ends. */
-export interface TimeSpan {
+interface TimeSpan {
   readonly firstMs: number;
   readonly lastMs: number;
   readonly count: number;

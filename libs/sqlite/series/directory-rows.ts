@@ -3,7 +3,7 @@ import { TelemetryError } from '#model';
 import { checkRow, columnsChecksum } from '../checksum.js';
 
 /** A source and its series: `pairs` holds the metric and the series number of each in turn. */
-export interface SourceRow {
+interface SourceRow {
   readonly id: number;
   readonly orgId: string;
   readonly sourceId: string;
@@ -16,15 +16,15 @@ export interface DirectoryRows {
   readonly sources: readonly SourceRow[];
 }
 
-/** Metrics and sources that are to be written, as columns: an object and a buffer for each would cost several times as much to hand to a thread. */
+/** Metrics and sources to be written, as columns: handing a thread an object and a buffer for each would cost several times as much. */
 export interface DirectoryNews {
-  /** Their numbers follow each other. */
+  /** The numbers of the metrics follow each other from this one on. */
   readonly firstMetric: number;
   readonly metrics: readonly string[];
   readonly ids: readonly number[];
   readonly orgIds: readonly string[];
   readonly sourceIds: readonly string[];
-  /** As in `SourceRow`, those of one source behind those of the one before, and where those of each end. */
+  /** The pairs of all sources as in `SourceRow`, source after source, and where the pairs of each source end. */
   readonly pairs: Uint32Array;
   readonly ends: readonly number[];
 }

@@ -1,7 +1,7 @@
 import { sortedInSteps, stepItems, type Steps } from '#model';
 import type { DirectoryNews, DirectoryRows } from './directory-rows.js';
 
-/** So many new or changed sources are written before more become known: taking them all holds the event loop. */
+/** An arena is sealed after so many new or changed sources, because `takeNew` takes all of them in one turn of the event loop. */
 const maxNews = 16_384;
 
 /** With fewer metrics, looking at each name is as quick as a map and takes a fifth of the memory. */
@@ -32,7 +32,7 @@ export class KnownSource {
 
   add(metric: string, series: number): void {
     this.#positions?.set(metric, this.#metrics.length);
-    // An empty array that is pushed to makes room for 17 items, and many sources have one metric.
+    // Pushing to an empty array reserves room for 17 items, and many sources have one metric.
     if (this.#metrics.length === 0) [this.#metrics, this.#series] = [[metric], [series]];
     else {
       this.#metrics.push(metric);
@@ -56,7 +56,7 @@ export class KnownSource {
 }
 
 /** One metric of all sources of an organization, as parallel columns ordered by source id; never changed. */
-export interface Fleet {
+interface Fleet {
   readonly sourceIds: readonly string[];
   readonly series: Uint32Array;
 }
@@ -69,7 +69,7 @@ interface FleetSources {
   fleet: Fleet | undefined;
 }
 
-interface Organization {
+interface KnownOrganization {
   readonly sources: Map<string, KnownSource>;
   readonly fleets: Map<string, FleetSources>;
   /** Estimated memory of this organization's sources and series. */
@@ -83,7 +83,7 @@ const metricBytes = 250;
 
 /** Numbers for sources, metrics and series, given out as they are first seen. */
 export class Directory {
-  readonly #organizations = new Map<string, Organization>();
+  readonly #organizations = new Map<string, KnownOrganization>();
   readonly #metrics = new Map<string, number>();
   #lastSource = 0;
   #lastSeries = 0;
@@ -184,7 +184,7 @@ export class Directory {
     return source;
   }
 
-  #charge(organization: Organization, bytes: number): void {
+  #charge(organization: KnownOrganization, bytes: number): void {
     organization.bytes += bytes;
     this.#bytes += bytes;
   }

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type SelectedRows, TelemetryError } from '#model';
-import { type Handlers, Moved } from '../worker.js';
+import { type Handlers, Transferred } from '../worker.js';
 import { LentArenas } from './arena-reader.js';
 import { type ReadRequest, Reads } from './reads.js';
 import { type BlockSearch, blockSearch, type Run, runsReader } from './run.js';
@@ -10,14 +10,14 @@ import { RunReader } from './run-reader.js';
 export function seriesReader(db: DatabaseSync): Handlers {
   const snapshot = new Snapshots(db);
   return {
-    'series.raw': (request: ReadRequest) => snapshot.read(request, (reads) => moved(reads.raw())),
-    'series.buckets': (request: ReadRequest) => snapshot.read(request, (reads) => moved(reads.buckets(request.interval!))),
+    'series.raw': (request: ReadRequest) => snapshot.read(request, (reads) => transferred(reads.raw())),
+    'series.buckets': (request: ReadRequest) => snapshot.read(request, (reads) => transferred(reads.buckets(request.interval!))),
     'series.latest': (request: ReadRequest) => snapshot.read(request, (reads) => reads.latest()),
   };
 }
 
-const moved = (rows: SelectedRows): Moved =>
-  new Moved(
+const transferred = (rows: SelectedRows): Transferred =>
+  new Transferred(
     rows,
     rows.columns.map(({ buffer }) => buffer as ArrayBuffer),
   );

@@ -10,7 +10,8 @@ import {
   type SelectedRows,
   type Window,
 } from '#model';
-import { ArenaReader, ArenaScratch, type LentArena, type OpenArena } from './arena-reader.js';
+import type { LentArena } from './arena.js';
+import { ArenaReader, ArenaScratch, type OpenArena } from './arena-reader.js';
 import { mergeRows, type Stale } from './merge-rows.js';
 import { lowerBound } from './points.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
@@ -37,7 +38,7 @@ export interface ReadRequest {
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
 
-/** Memory of this thread that every read uses again: rows of each run and arena, of all together, at a coarser interval, folded again, and the answer. */
+/** Memory that every read of this thread uses again, for rows: of each run and arena, of all together, of a coarser interval, folded again; and for answers. */
 const arenaScratch: ArenaScratch[] = [];
 const rowsScratch: RollupRows[] = [];
 const finest = new RollupRows();

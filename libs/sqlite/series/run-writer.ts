@@ -54,7 +54,7 @@ export class RunWriter {
   }
 }
 
-/** An entry with so many characters of tag sets is full: 2,048 points may have as many tag sets, of kilobytes each. */
+/** An entry is also full once its tag sets have so many characters: 2,048 points may have as many tag sets, of kilobytes each. */
 const fullTagLength = 32 * 1024;
 
 /** Points of one series that gather until they fill an entry. Their tag sets are numbered anew, as each stream that they come from has its own numbers. */

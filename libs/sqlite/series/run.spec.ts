@@ -6,7 +6,7 @@ import { Points } from './points.js';
 import { blockInsert, blockSearch, insertRun, levels, type Level, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
 import { RunWriter } from './run-writer.js';
-import { createSeriesTables } from './tables.js';
+import { createSeriesTables } from './writer.js';
 import { inOrder, TagSets } from './tag-sets.js';
 
 type Point = readonly [timeMs: number, value: number, tags: string];

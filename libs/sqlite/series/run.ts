@@ -47,8 +47,8 @@ export interface Run {
 export const rawKind = 0;
 export const rowsKind = (segment: number, level: Level): number => 2 * segment + 1 + levels.indexOf(level);
 
-export const maxSeries = 2 ** 27;
-export const maxMetrics = 2 ** 26;
+/** More series than a store has. With fewer than 2^26 metrics a key of rows is a whole number that a double holds. */
+const maxSeries = 2 ** 27;
 /** The key of a series' rollup rows, which puts a metric's series side by side. */
 export const rowsKey = (metric: number, series: number): number => metric * maxSeries + series;
 

@@ -3,7 +3,7 @@ import { type BlockRow, BlockWriter, type Place } from './block.js';
 import { type Extent, type Level, rowsKey, rowsKind, type Segment } from './run.js';
 import { lowerBound, type Points } from './points.js';
 import { writeRows } from './rows.js';
-import { positionsByNumber } from './sort-points.js';
+import { positionsBySmallValue } from './sorted-positions.js';
 
 /** Rows held before they are sorted and written. */
 const segmentRows = 64 * 1024;
@@ -82,7 +82,7 @@ export class SegmentWriter {
   }
 
   #write(level: Level, rows: RollupRows, begins: readonly number[]): Extent {
-    const order = positionsByNumber(Uint32Array.from(this.#series, this.metricOf));
+    const order = positionsBySmallValue(Uint32Array.from(this.#series, this.metricOf));
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
     for (const at of order) {
       const series = this.#series[at]!;

@@ -23,11 +23,10 @@ import {
   type SeriesStore,
 } from '#stores';
 import type { WorkerThread } from '../worker.js';
-import type { ArenaSize } from './arena.js';
+import type { ArenaSize, OpenedStore } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
 import { Directory, type KnownSource } from './directory.js';
 import type { ReadRequest } from './reads.js';
-import type { OpenedStore } from './writer.js';
 
 const readMs = 10_000;
 const maxReads = 1000;
@@ -130,17 +129,17 @@ export class SqliteSeriesStore implements SeriesStore {
     this.arenas.end();
   }
 
-  async #take({ orgId, sourceId, series: runs }: PointBatch): Promise<void> {
+  async #take({ orgId, sourceId, series: parts }: PointBatch): Promise<void> {
     let source: KnownSource | undefined;
-    for (const run of runs) {
-      const { length } = run.timestampMs;
+    for (const part of parts) {
+      const { length } = part.timestampMs;
       if (length === 0) continue;
       source ??= this.directory.findOrMake(orgId, sourceId);
-      const series = this.directory.series(source, run.metric);
-      const tags = tagsKey(run.tags);
+      const series = this.directory.series(source, part.metric);
+      const tags = tagsKey(part.tags);
       for (let from = 0; from < length;) {
         if (this.arenas.isFull) await this.arenas.seal();
-        from = this.arenas.active.take(series, run, tags, from);
+        from = this.arenas.active.take(series, part, tags, from);
       }
     }
   }

@@ -80,14 +80,3 @@ function gather(points: Points, into: Points): void {
   into.length = to;
   into.tagSets = points.tagSets;
 }
-
-/** Positions of numbers in ascending order of the numbers; equal numbers keep their order. It counts up to the largest number, so use it for small ones. */
-export function positionsByNumber(numbers: Uint32Array): Uint32Array {
-  const largest = numbers.reduce((most, number) => Math.max(most, number), 0);
-  const next = new Uint32Array(largest + 2);
-  for (const number of numbers) next[number + 1]!++;
-  for (let number = 1; number < next.length; number++) next[number]! += next[number - 1]!;
-  const positions = new Uint32Array(numbers.length);
-  for (let at = 0; at < numbers.length; at++) positions[next[numbers[at]!]!++] = at;
-  return positions;
-}

@@ -1,24 +1,42 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
-import type { StoreOrigin } from '../store-origin.js';
+import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { type DirectoryRows, readDirectory } from './directory-rows.js';
-import { flushArena, type SealedArena } from './flush.js';
+import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
+import { readDirectory, writeDirectory } from './directory-rows.js';
 import { Merge, mergeable, orphans, shrink, sweep } from './merge.js';
-import { type Run, runsReader } from './run.js';
-import { createSeriesTables } from './tables.js';
+import { Points } from './points.js';
+import { blockInsert, insertRun, type Run, runsReader } from './run.js';
+import { RunWriter } from './run-writer.js';
+import { sortPoints } from './sort-points.js';
+import { positionsBySmallValue } from './sorted-positions.js';
+import { inOrder } from './tag-sets.js';
 
-/** What a store holds when it is opened. */
-export interface OpenedStore {
-  readonly directory: DirectoryRows;
-  readonly lastArena: number;
-  readonly offsets: Readonly<Record<number, number>>;
+/**
+ * Blocks of runs that the `run` table does not name are left over from a merge that did not end, or from merged runs: see `sweep`.
+ * `newest` repeats how far the runs reach, so that the loss of the last run is noticed too.
+ */
+const tables = `
+  CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, info TEXT NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS newest(id INTEGER PRIMARY KEY CHECK (id = 1), arena INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS block(
+    run INT NOT NULL, kind INT NOT NULL, key INT NOT NULL, time_ms INT NOT NULL, number INT NOT NULL, body BLOB NOT NULL);
+  CREATE UNIQUE INDEX IF NOT EXISTS block_place ON block(run, kind, key, time_ms, number);
+  CREATE TABLE IF NOT EXISTS metric(id INTEGER PRIMARY KEY, name TEXT NOT NULL, crc INT NOT NULL);
+  CREATE TABLE IF NOT EXISTS source(id INTEGER PRIMARY KEY, org TEXT NOT NULL, name TEXT NOT NULL, series BLOB NOT NULL, crc INT NOT NULL);
+`;
+
+export function createSeriesTables(db: DatabaseSync): void {
+  db.exec(tables);
 }
 
-/** What the store's writer thread does for the series store. */
-export function seriesWriter(db: DatabaseSync, origin: StoreOrigin): Handlers {
+/**
+ * What the store's writer thread does for the series store.
+ * @param took is told of the offset after the newest record in the store, in the transaction that puts it there.
+ */
+export function seriesWriter(db: DatabaseSync, took: (next: number) => void): Handlers {
   createSeriesTables(db);
-  const writer = new SeriesWriter(db, origin);
+  const writer = new SeriesWriter(db, took);
   return {
     'series.open': () => writer.open(),
     'series.flush': (arena: SealedArena) => writer.flush(arena),
@@ -38,10 +56,11 @@ class SeriesWriter {
   /** Runs whose blocks are to be removed. */
   #gone: number[] = [];
   #damaged = false;
+  readonly #metricOf = (series: number): number => this.#metrics[series]!;
 
   constructor(
     private readonly db: DatabaseSync,
-    private readonly origin: StoreOrigin,
+    private readonly took: (next: number) => void,
   ) {}
 
   open(): OpenedStore {
@@ -54,11 +73,20 @@ class SeriesWriter {
     return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
   }
 
-  /** Does nothing for an arena that is in a run already. */
+  /** Writes a sealed arena as one run, in one transaction with its names and its place in the log. Does nothing for an arena that is in a run already. */
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
     this.#note(arena.directory.pairs);
-    this.#runs.push(flushArena(this.db, this.origin, this.#nextRun++, arena, (series) => this.#metrics[series]!));
+    const writer = new RunWriter(this.#nextRun++, this.#metricOf, blockInsert(this.db));
+    const run = transaction(this.db, () => {
+      this.took(arena.next);
+      writeDirectory(this.db, arena.directory);
+      writePoints(arena, writer);
+      const made: Run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
+      insertRun(this.db, made);
+      return made;
+    });
+    this.#runs.push(run);
   }
 
   /** Merges runs and removes merged ones, for some milliseconds: the more runs there are, the longer. False when nothing is left to do. */
@@ -75,7 +103,7 @@ class SeriesWriter {
 
   #begin(): Merge | undefined {
     const some = this.#damaged ? undefined : mergeable(this.#runs);
-    return some && new Merge(this.db, some, this.#nextRun++, (series) => this.#metrics[series]!);
+    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf);
   }
 
   #step(merge: Merge): void {
@@ -96,4 +124,37 @@ class SeriesWriter {
   #note(pairs: Uint32Array): void {
     for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
   }
+}
+
+/** Hands over the points of an arena in the order of series, time and tags. */
+function writePoints(arena: SealedArena, writer: RunWriter): void {
+  const { tagSets, places } = inOrder(arena.tagSets);
+  const columns = new ArenaColumns(arena.buffer, arena.size);
+  // The pieces of each series stay in the order in which they came.
+  const order = positionsBySmallValue(columns.series.subarray(0, arena.pieces));
+  const taken = new Points(longestSeries(columns, order));
+  taken.tagSets = tagSets;
+  const spare = new Points(taken.timeMs.length);
+  for (let at = 0; at < order.length;) {
+    const series = columns.series[order[at]!]!;
+    taken.length = 0;
+    for (; at < order.length && columns.series[order[at]!] === series; at++) {
+      const piece = order[at]!;
+      columns.copyPiece(piece, places[columns.tag[piece]!]!, -Infinity, Infinity, taken);
+    }
+    const sorted = sortPoints(taken, spare);
+    writer.add(series, sorted, 0, sorted.length);
+  }
+}
+
+function longestSeries({ series, begin }: ArenaColumns, order: Uint32Array): number {
+  let longest = 0;
+  let length = 0;
+  for (let at = 0; at < order.length; at++) {
+    const piece = order[at]!;
+    if (at > 0 && series[piece] !== series[order[at - 1]!]) length = 0;
+    length += begin[piece + 1]! - begin[piece]!;
+    longest = Math.max(longest, length);
+  }
+  return longest;
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LogViews } from '#log';
 import { topics } from '#topics';
-import { openDataFolder } from '../data-folder.js';
-import { openLog } from '../storage.js';
-import { SqliteGroups } from './groups.js';
-import type { SqliteLog } from './sqlite-log.js';
+import { openDataFolder } from './data-folder.js';
+import { openLog } from './storage.js';
+import { SqliteGroups } from './log/groups.js';
+import type { SqliteLog } from './log/sqlite-log.js';
 
 export interface TestLog {
   readonly dir: string;
