@@ -6,6 +6,9 @@ export type Steps<T> = Generator<void, T>;
 /** Of what takes a microsecond or less, so many items are one step. */
 export const stepItems = 2048;
 
+/** Of entries whose tags are to be read, and of series that get columns of their own, so many are one step. */
+export const stepEntries = 256;
+
 /** What `make` makes of each value, without what is undefined. */
 export function* eachInSteps<V, T>(values: ArrayLike<V>, make: (value: V, at: number) => T | undefined, perStep = stepItems): Steps<T[]> {
   const made: T[] = [];

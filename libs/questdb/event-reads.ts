@@ -1,4 +1,5 @@
-import { compareUtf8, type LogEntry, tagsOf, type Window } from '#model';
+import { compareUtf8, eachInSteps, type LogEntry, stepEntries, tagsOf, type Window } from '#model';
+import { inTurns } from '#stores';
 import type { Lookups } from './lookups.js';
 import { type Slices, sqlWindow } from './slices.js';
 import type { Value } from './sql.js';
@@ -46,9 +47,7 @@ export class EventReads {
         rest = left;
       }
     }
-    const entries = found
-      .slice(0, query.limit)
-      .map(([timestampMs, metric, , , , value, tags]) => ({ timestampMs, metric, value, tags: tagsOf(tags) }));
+    const entries = await inTurns(eachInSteps(found.slice(0, query.limit), entryOf, stepEntries));
     return query.last ? entries.reverse() : entries;
   }
 
@@ -90,6 +89,8 @@ export class EventReads {
     return this.sql.rows<EventRow>(`${from} WHERE ${where} ${rest}`, values);
   }
 }
+
+const entryOf = ([timestampMs, metric, , , , value, tags]: EventRow): LogEntry => ({ timestampMs, metric, value, tags: tagsOf(tags) });
 
 /** Each event once, with its least (receive time, place), in the order of answers or against it. */
 function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {

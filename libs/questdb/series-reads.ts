@@ -1,6 +1,26 @@
-import { averageOf, bucketStartMs, bucketWindow, compareUtf8, downscale, intervalMs, type RollupInterval, type Window } from '#model';
+import {
+  averageOf,
+  bucketStartMs,
+  bucketWindow,
+  compareUtf8,
+  downscale,
+  eachInSteps,
+  intervalMs,
+  type RollupInterval,
+  sortedInSteps,
+  stepEntries,
+  type Window,
+} from '#model';
 import { mayOverflow } from '#rollups';
-import type { BucketAnswer, BucketColumns, FleetAnswer, FleetQuery, RawAnswer, SeriesQuery } from '#stores';
+import {
+  type BucketAnswer,
+  type BucketColumns,
+  type FleetAnswer,
+  type FleetQuery,
+  inTurns,
+  type RawAnswer,
+  type SeriesQuery,
+} from '#stores';
 import { foldOf, levels, type Tables } from './tables.js';
 import type { Lookups } from './lookups.js';
 import { chunks } from './questions.js';
@@ -62,7 +82,7 @@ export class SeriesReads {
       orgId,
       sourceId,
     ]);
-    return rows.map(([metric]) => metric as string).sort(compareUtf8);
+    return inTurns(sortedInSteps(rows.map(([metric]) => metric as string)));
   }
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<[string, number][]> {
@@ -75,9 +95,10 @@ export class SeriesReads {
            WHERE org = $1 AND source = $2 AND ts >= $3 AND ts < $4 ORDER BY newest, tags::varchar)`,
         [orgId, sourceId, ...sqlWindow(slice)],
       );
-      for (const [metric, value] of rows) newest.set(metric as string, value as number);
+      await inTurns(eachInSteps(rows, ([metric, value]) => void newest.set(metric as string, value as number)));
     }
-    return [...newest].sort(([a], [b]) => compareUtf8(a, b));
+    const metrics = await inTurns(sortedInSteps([...newest.keys()]));
+    return inTurns(eachInSteps(metrics, (metric): [string, number] => [metric, newest.get(metric)!]));
   }
 
   async raw(query: SeriesQuery): Promise<RawAnswer> {
@@ -246,10 +267,11 @@ async function firstOf<R extends NamedRow>(filters: readonly Filter[], ask: (fil
 }
 
 /** The first rows as columns of each series. */
-function answerOf<R extends NamedRow, C>(rows: readonly R[], limit: number, columns: (its: readonly R[]) => C) {
+async function answerOf<R extends NamedRow, C>(rows: readonly R[], limit: number, columns: (its: readonly R[]) => C) {
   const kept = Map.groupBy(rows.slice(0, limit), ({ name }) => name);
-  const series = Array.from(kept, ([metric, its]) => ({ metric, ...columns(its) }));
-  return { series: series.sort((a, b) => compareUtf8(a.metric, b.metric)), truncated: rows.length > limit };
+  const metrics = await inTurns(sortedInSteps([...kept.keys()]));
+  const series = eachInSteps(metrics, (metric) => ({ metric, ...columns(kept.get(metric)!) }), stepEntries);
+  return { series: await inTurns(series), truncated: rows.length > limit };
 }
 
 function withWindow({ where, values }: Filter, window: Window): { where: string; values: Value[] } {

@@ -1,11 +1,8 @@
-import { eachInSteps, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
+import { eachInSteps, stepEntries, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
 import { type EventStore, inTurns, type Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import type { EventWrite } from './event-writer.js';
-
-/** With as many tags as may be, so many entries take a millisecond or two. */
-const stepEntries = 256;
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
 
