@@ -454,9 +454,9 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       const runner = await run(saver);
       await append('a');
       await append('b');
-      await processed(runner, 2);
+      // A slow group may be given b twice, so their number alone does not tell.
+      await until('both are processed', () => ['a', 'b'].every((id) => saver.held.includes(id)));
       expect(ofA()).toEqual([['a'], ['a'], ['a'], ['a']]);
-      expect(saver.held.toSorted()).toEqual(['a', 'b']);
       expect(runner.figures()).toMatchObject({ parked: 0, failures: 3, stoppedBy: undefined });
       const partition = `${sources.name}/${partitionOf(Buffer.from('o/a'), sources.partitions)}`;
       expect(reports).toEqual([
