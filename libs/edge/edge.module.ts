@@ -6,6 +6,7 @@ import { Answers } from './answers.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, type InFlightLimits } from './in-flight.js';
 import { Keyring } from './keyring.js';
+import { LiveSockets } from './live/live-sockets.js';
 import { Metrics } from './metrics.js';
 import { NAME_LIMITS, NameLimiter } from './name-limiter.js';
 import { Organizations } from './organizations.js';
@@ -18,7 +19,7 @@ import { Traffic } from './traffic.js';
 @Module({})
 export class EdgeModule {
   static of(inFlight: InFlightLimits, names: NameLimits): DynamicModule {
-    const shared = [Accept, Admission, Answers, InFlight, Keyring, Metrics, Organizations, Rates, Readiness, Slices, Traffic];
+    const shared = [Accept, Admission, Answers, InFlight, Keyring, LiveSockets, Metrics, Organizations, Rates, Readiness, Slices, Traffic];
     return {
       module: EdgeModule,
       global: true,

@@ -13,6 +13,7 @@ import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.js';
+import { isWebSocket, UpgradeAdapter, upgradeConstraint } from './live/upgrade-adapter.js';
 import { readBody } from './read-body.js';
 import { Rates } from './rates.js';
 import { newRequestId } from './request-id.js';
@@ -54,7 +55,7 @@ export async function createHttpApp(
     genReqId: newRequestId,
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     // Longer than any URL: a parameter that is too long is for its route to refuse.
-    routerOptions: { maxParamLength: 16 * 1024 },
+    routerOptions: { maxParamLength: 16 * 1024, constraints: upgradeConstraint },
     rewriteUrl: ({ url = '/' }) => decodableUrl(url),
     return503OnClosing: false,
     requestTimeout: requestTimeoutMs,
@@ -63,6 +64,7 @@ export async function createHttpApp(
       connectionsCheckingInterval: Math.min(1000, requestTimeoutMs / 4),
       // Node would answer without a problem; we refuse it ourselves.
       requireHostHeader: false,
+      shouldUpgradeCallback: isWebSocket,
     },
     frameworkErrors: (error, request, reply) => {
       arrival.watch(request, reply);
@@ -82,6 +84,7 @@ export async function createHttpApp(
   const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names), role] };
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
+  app.useWebSocketAdapter(new UpgradeAdapter(instance, app.get(Traffic)));
 
   const readers = new StalledReaders(writeStallMs);
   instance.server.on('connection', (connection) => readers.watch(connection));

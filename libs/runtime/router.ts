@@ -3,10 +3,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import {
   answerBrokenRequest,
   drainBody,
+  isWebSocket,
   newRequestId,
   problemContentType,
   problemHeaders,
   problemOf,
+  responseTo,
   statusOf,
   type ParserError,
 } from '#edge';
@@ -89,21 +91,6 @@ export async function startRouter({ targets, host, port, maxSockets = maxWebSock
         agent.destroy();
       }),
   };
-}
-
-/** Only these upgrades are passed on. A request for another protocol, or with a body, is treated as one without an upgrade. */
-const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  headers['content-length'] === undefined &&
-  headers['transfer-encoding'] === undefined;
-
-/** The response to a request for an upgrade, which Node does not make: for any answer but 101, after which the connection ends. */
-function responseTo(incoming: IncomingMessage, socket: Socket): ServerResponse {
-  const response = new ServerResponse(incoming);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  return response.once('finish', () => socket.destroySoon());
 }
 
 /** A request for a WebSocket. */

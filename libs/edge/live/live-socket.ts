@@ -1,0 +1,88 @@
+import type { WebSocket } from 'ws';
+import type { Caller } from '#model';
+
+/** Who speaks on a socket. Whatever it throws closes the socket with 1011. */
+export interface Talk {
+  /** One text frame, as UTF-8. Frames come in order. */
+  take(frame: Buffer): void;
+  /** Nobody was admitted in time. */
+  late(): void;
+  /** The key of the caller does not let it in any more. */
+  revoked(): void;
+  /** The server stops: send what is still due, then close the socket with 1001, soon. */
+  finish(): void;
+  /** The socket is closed; nothing comes any more. */
+  ended(): void;
+}
+
+/** Reserved codes of RFC 6455 and those of the wire contract. */
+export const closeCodes = {
+  goingAway: 1001,
+  unsupportedData: 1003,
+  policy: 1008,
+  tooLarge: 1009,
+  internal: 1011,
+  tryLater: 1013,
+  unauthorized: 4401,
+  paymentRequired: 4402,
+} as const;
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
+
+/** How long a peer has to answer a close before its connection is cut. */
+const goodbyeMs = 2_000;
+
+/** One WebSocket of a client. */
+export class LiveSocket {
+  /** Whoever was admitted on it. */
+  caller: Caller | undefined;
+  /** Pings since the last sign of life. */
+  missed = 0;
+  #isClosing = false;
+
+  constructor(
+    private readonly socket: WebSocket,
+    readonly address: string,
+  ) {}
+
+  get isOpen(): boolean {
+    return !this.#isClosing && this.socket.readyState === this.socket.OPEN;
+  }
+
+  /** Bytes that were sent and have not left this process. */
+  get unsentBytes(): number {
+    return this.socket.bufferedAmount;
+  }
+
+  /** One text frame. Nothing is sent once the socket is closing. */
+  send(text: string | Buffer): void {
+    if (this.isOpen) this.socket.send(text, { binary: false });
+  }
+
+  /** Reads no more frames until `resume`, so that the peer has to wait. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  ping(): void {
+    if (this.isOpen) this.socket.ping();
+  }
+
+  /** The reason is at most 123 bytes of UTF-8. */
+  close(code: CloseCode, reason = ''): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.socket.resume();
+    this.socket.close(code, reason);
+    setTimeout(() => this.socket.terminate(), goodbyeMs).unref();
+  }
+
+  /** Cuts the connection of a peer that does not answer. */
+  terminate(): void {
+    this.#isClosing = true;
+    this.socket.terminate();
+  }
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
+import type { FastifyRequest } from 'fastify';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket } from 'ws';
+import { MemoryLog, MemoryModule } from '#testing';
+import { createHttpApp } from '../http-app.js';
+import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
+import { LiveSockets } from './live-sockets.js';
+
+/** Says what it hears; `throw` breaks it. */
+class Echo implements Talk {
+  constructor(
+    private readonly socket: LiveSocket,
+    private readonly room: string,
+  ) {}
+
+  take(frame: Buffer): void {
+    if (frame.toString() === 'throw') throw new Error('broken');
+    this.socket.send(`${this.room}: ${frame.toString()}`);
+  }
+
+  late(): void {
+    this.socket.close(closeCodes.policy, 'late');
+  }
+
+  revoked(): void {
+    this.socket.close(closeCodes.policy, 'revoked');
+  }
+
+  finish(): void {
+    this.socket.send('bye');
+    this.socket.close(closeCodes.goingAway);
+  }
+
+  ended(): void {}
+}
+
+@WebSocketGateway({ path: '/rooms/:room/echo', maxPayload: 128 * 1024 })
+class EchoGateway implements OnGatewayConnection {
+  constructor(private readonly sockets: LiveSockets) {}
+
+  handleConnection(webSocket: WebSocket, incoming: FastifyRequest): void {
+    const { room } = incoming.params as { room: string };
+    this.sockets.open(webSocket, incoming, (socket) => new Echo(socket, room));
+  }
+}
+
+@Module({ providers: [EchoGateway] })
+class EchoModule {}
+
+let app: NestFastifyApplication;
+let url: string;
+
+beforeAll(async () => {
+  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(new MemoryLog()), EchoModule] });
+  await app.listen(0, '127.0.0.1');
+  url = `ws://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+});
+
+afterAll(() => app.close());
+
+const open = async (path: string): Promise<WebSocket> => {
+  const socket = new WebSocket(url + path);
+  await once(socket, 'open');
+  return socket;
+};
+
+const closed = async (socket: WebSocket): Promise<number> => ((await once(socket, 'close')) as [number])[0];
+
+describe('a WebSocket', () => {
+  it('gets the parameters of its path, and speaks at once', async () => {
+    const socket = await open('/rooms/blue/echo');
+    socket.send('hello');
+    expect(String(((await once(socket, 'message')) as [Buffer])[0])).toBe('blue: hello');
+    socket.close();
+    expect(await closed(socket)).toBe(1005);
+  });
+
+  it.each([
+    ['of an error of ours', 'throw', 1011],
+    ['of a binary frame', Buffer.from('hello'), 1003],
+    ['of a first frame of more than 64 KiB', 'x'.repeat(65 * 1024), 1009],
+    ['of a frame that is too large', 'x'.repeat(129 * 1024), 1009],
+  ] as const)('is closed because %s, and no other', async (_, frame, code) => {
+    const other = await open('/rooms/green/echo');
+    const socket = await open('/rooms/blue/echo');
+    socket.send(frame);
+    expect(await closed(socket)).toBe(code);
+    other.send('still there');
+    expect(String(((await once(other, 'message')) as [Buffer])[0])).toBe('green: still there');
+    other.close();
+  });
+
+  it.each([
+    ['on a path without one', '/rooms', {}, 404],
+    ['without a key', '/rooms/blue/echo', { 'sec-websocket-key': 'short' }, 400],
+    ['of another version', '/rooms/blue/echo', { 'sec-websocket-version': '8' }, 400],
+  ] as const)('that is asked for %s is refused with a problem', async (_, path, headers, status) => {
+    const asked = request(url.replace('ws', 'http') + path, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+        'sec-websocket-version': '13',
+        ...headers,
+      },
+    });
+    asked.end();
+    const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    answer.resume();
+    await once(answer, 'end');
+  });
+});

@@ -1,0 +1,194 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
+import { TelemetryError, type Caller } from '#model';
+import { Keyring } from '../keyring.js';
+import { Metrics } from '../metrics.js';
+import { Traffic } from '../traffic.js';
+import { closeCodes, LiveSocket, type Talk } from './live-socket.js';
+
+const logger = new Logger('LiveSockets');
+
+const lookMs = 1_000;
+/** A socket on which nobody is admitted for so long is closed. */
+const loginMs = 10_000;
+const pingMs = 30_000;
+/** Pings without an answer after which a connection is dead. */
+const maxMissed = 2;
+/** Bytes that may come before somebody is admitted: the first frame and a few bytes around it. */
+const maxLoginBytes = 64 * 1024 + 256;
+/** Sockets of one address on which nobody is admitted yet. */
+const maxStrangers = 2_000;
+/** Sockets of one key in this process. */
+const maxOfKey = 20_000;
+
+interface Open {
+  readonly socket: LiveSocket;
+  readonly talk: Talk;
+  readonly endTraffic: () => void;
+  endListening: () => void;
+  /** Before that, nobody has to look at it. */
+  dueMs: number;
+}
+
+/** All WebSockets of this process: their limits, their pings, and their end. */
+@Injectable()
+export class LiveSockets {
+  /** The one that is due first stands first: every due time is set the same time ahead. */
+  readonly #strangers = new Map<LiveSocket, Open>();
+  readonly #admitted = new Map<LiveSocket, Open>();
+  readonly #strangersOf = new Map<string, number>();
+  readonly #socketsOf = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly keyring: Keyring,
+    private readonly traffic: Traffic,
+    metrics: Metrics,
+  ) {
+    metrics.add({
+      name: 'headwater_websockets_open',
+      kind: 'gauge',
+      unit: '',
+      help: 'WebSockets that are open, whether or not somebody has authenticated on them.',
+      read: () => this.#strangers.size + this.#admitted.size,
+    });
+  }
+
+  /**
+   * Has `talk` speak on a socket until it ends.
+   *
+   * @param talk makes who speaks; what it throws closes the socket.
+   */
+  open(webSocket: WebSocket, request: FastifyRequest, talk: (socket: LiveSocket) => Talk): void {
+    const socket = new LiveSocket(webSocket, request.ip);
+    webSocket.on('error', () => undefined);
+    const strangers = this.#strangersOf.get(socket.address) ?? 0;
+    if (strangers >= maxStrangers)
+      return socket.close(closeCodes.tryLater, 'Connect again in a moment: too many sockets of this address wait.');
+    this.#strangersOf.set(socket.address, strangers + 1);
+    const guarded = new GuardedTalk(socket, talk);
+    const one: Open = {
+      socket,
+      talk: guarded,
+      endTraffic: this.traffic.begin(() => guarded.finish()),
+      endListening: () => undefined,
+      dueMs: performance.now() + loginMs,
+    };
+    this.#strangers.set(socket, one);
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    let bytes = 0;
+    const count = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (socket.caller) request.raw.socket.off('data', count);
+      else if (bytes > maxLoginBytes) socket.close(closeCodes.tooLarge, 'Send a first frame of at most 64 KiB.');
+    };
+    request.raw.socket.on('data', count);
+    webSocket
+      .on('message', (data: Buffer, isBinary) => {
+        socket.missed = 0;
+        if (isBinary) socket.close(closeCodes.unsupportedData, 'Send text frames.');
+        else if (socket.isOpen) guarded.take(data);
+      })
+      .on('pong', () => (socket.missed = 0))
+      .once('close', () => this.#end(one));
+  }
+
+  /**
+   * Notes that a caller was admitted on a socket, which may stay open from now on.
+   *
+   * @throws TelemetryError `over_rate` when its key has too many sockets.
+   */
+  admit(socket: LiveSocket, caller: Caller): void {
+    const one = this.#strangers.get(socket);
+    if (!one) return;
+    const sockets = this.#socketsOf.get(caller.keyId) ?? 0;
+    if (sockets >= maxOfKey)
+      throw new TelemetryError('over_rate', `Keep at most ${maxOfKey.toLocaleString('en')} sockets of one key open.`);
+    this.#endStranger(socket);
+    this.#socketsOf.set(caller.keyId, sockets + 1);
+    socket.caller = caller;
+    one.dueMs = performance.now() + pingMs;
+    one.endListening = this.keyring.revoked(caller, () => one.talk.revoked());
+    this.#admitted.set(socket, one);
+  }
+
+  #endStranger(socket: LiveSocket): void {
+    if (this.#strangers.delete(socket)) decrease(this.#strangersOf, socket.address);
+  }
+
+  #end({ socket, talk, endTraffic, endListening }: Open): void {
+    this.#endStranger(socket);
+    if (this.#admitted.delete(socket)) decrease(this.#socketsOf, socket.caller!.keyId);
+    endListening();
+    endTraffic();
+    talk.ended();
+    if (this.#strangers.size + this.#admitted.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    for (const [socket, { talk, dueMs }] of this.#strangers) {
+      if (dueMs > nowMs) break;
+      this.#endStranger(socket);
+      talk.late();
+    }
+    for (const [socket, one] of this.#admitted) {
+      if (one.dueMs > nowMs) break;
+      this.#admitted.delete(socket);
+      one.dueMs = nowMs + pingMs;
+      this.#admitted.set(socket, one);
+      if (socket.missed++ >= maxMissed) socket.terminate();
+      else socket.ping();
+    }
+  }
+}
+
+function decrease(counts: Map<string, number>, key: string): void {
+  const left = counts.get(key)! - 1;
+  if (left === 0) counts.delete(key);
+  else counts.set(key, left);
+}
+
+/** What a talk throws would end the process: it ends the socket instead. */
+class GuardedTalk implements Talk {
+  #talk: Talk | undefined;
+
+  constructor(
+    private readonly socket: LiveSocket,
+    make: (socket: LiveSocket) => Talk,
+  ) {
+    this.#guard(() => (this.#talk = make(socket)));
+  }
+
+  take(frame: Buffer): void {
+    this.#guard(() => this.#talk?.take(frame));
+  }
+
+  late(): void {
+    this.#guard(() => this.#talk?.late());
+  }
+
+  revoked(): void {
+    this.#guard(() => this.#talk?.revoked());
+  }
+
+  finish(): void {
+    this.#guard(() => this.#talk?.finish());
+  }
+
+  ended(): void {
+    this.#guard(() => this.#talk?.ended());
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.socket.close(closeCodes.internal, 'Something went wrong here.');
+      logger.error(error);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { AbstractWsAdapter } from '@nestjs/websockets';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import { TelemetryError } from '#model';
+import type { Traffic } from '../traffic.js';
+
+/** What `@WebSocketGateway` says of an endpoint. */
+export interface Endpoint {
+  /** As a route of Fastify, for example `/v1/sources/:source_id/logs/stream`. */
+  readonly path: string;
+  /** Bytes of one frame; a larger one closes the socket with 1009. */
+  readonly maxPayload: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route answers only requests for a WebSocket. */
+    upgrade?: true;
+  }
+}
+
+/** Pieces of one frame: more are an attack. */
+const maxFragments = 16;
+const constraint = 'upgrade';
+
+/** Well-formed requests for a WebSocket; others are answered as requests without an upgrade. */
+export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  headers['content-length'] === undefined &&
+  headers['transfer-encoding'] === undefined;
+
+/** Tells routes of WebSockets from routes of plain requests that have the same path. */
+export const upgradeConstraint: NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']> = {
+  [constraint]: {
+    name: constraint,
+    storage: () => {
+      const handlers = new Map<string, never>();
+      return { get: (key: string) => handlers.get(key) ?? null, set: (key: string, handler: never) => void handlers.set(key, handler) };
+    },
+    validate: () => true,
+    deriveConstraint: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() as string,
+  },
+};
+
+/** What a client sent right behind its request. */
+const heads = new WeakMap<IncomingMessage, Buffer>();
+
+/**
+ * Serves WebSockets by the routes of the HTTP server: a request for one goes through the same hooks as every request, so that it is named, counted,
+ * logged and refused like one, with a problem. The gateway of the endpoint gets the socket and the request.
+ */
+export class UpgradeAdapter extends AbstractWsAdapter {
+  constructor(
+    private readonly instance: FastifyInstance,
+    private readonly traffic: Traffic,
+  ) {
+    super(instance.server);
+    instance.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      heads.set(request, head);
+      socket.on('error', () => socket.destroy());
+      instance.routing(request, responseTo(request, socket));
+    });
+  }
+
+  override create(_port: number, options: object): WebSocketServer {
+    const { path, maxPayload } = options as Endpoint;
+    const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload, maxFragments });
+    this.instance.route({
+      method: 'GET',
+      url: path,
+      exposeHeadRoute: false,
+      constraints: { [constraint]: 'websocket' },
+      config: { access: { key: false, body: false }, upgrade: true },
+      handler: (request, reply) => this.#upgrade(server, request, reply),
+    });
+    return server;
+  }
+
+  override bindMessageHandlers(): void {
+    // Each gateway reads the frames of its sockets by itself.
+  }
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #upgrade(server: WebSocketServer, request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = request;
+    if (this.traffic.closing) throw new TelemetryError('not_ready', 'Connect again in a moment: this server is stopping.');
+    if (raw.headers['sec-websocket-version'] !== '13' || !/^[+/0-9a-z]{22}==$/i.test(raw.headers['sec-websocket-key'] ?? ''))
+      throw new TelemetryError('invalid_request', 'Send Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes.');
+    const { socket } = raw;
+    reply.hijack();
+    reply.raw.detachSocket(socket);
+    server.handleUpgrade(raw, socket, heads.get(raw)!, (webSocket) => {
+      reply.raw.statusCode = 101;
+      // The request is over; what comes now is the socket's.
+      reply.raw.emit('close');
+      server.emit('connection', webSocket, request);
+    });
+  }
+}
+
+/** The response to a request for an upgrade, which Node does not make. Any answer but 101 ends the connection. */
+export function responseTo(request: IncomingMessage, socket: Socket): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  return response.once('finish', () => socket.destroySoon());
+}
