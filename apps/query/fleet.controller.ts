@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { Answers, CallerParam, CLOCK, HeldParam, Slices, type Clock, type Held } from '#edge';
+import { Answers, CallerParam, CLOCK, HeldParam, QueryParameters, Slices, type Clock, type Held } from '#edge';
 import { automaticInterval, maxRows, parseWindow, type Caller } from '#model';
 import { Fleet } from './fleet.js';
-import { fleetQuery, QueryParameters } from './parameters.js';
+import { fleetQuery } from './parameters.js';
 import { Questions, rowsIn, sourcesOfFleet } from './questions.js';
 import { fleetJson } from './series-json.js';
 

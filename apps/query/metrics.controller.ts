@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { Answers, CLOCK, HeldParam, type Clock, type Held } from '#edge';
+import { Answers, CLOCK, HeldParam, QueryParameters, SourceId, type Clock, type Held } from '#edge';
 import { automaticInterval, compareUtf8, maxRows, parseWindow } from '#model';
 import type { BucketAnswer, RawAnswer } from '#stores';
-import { namesQuery, QueryParameters, seriesQuery, SourceId } from './parameters.js';
+import { namesQuery, seriesQuery } from './parameters.js';
 import { Questions, rowsIn, seriesOfSource } from './questions.js';
 import { arrayJson, latestJson, seriesJson } from './series-json.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Operation } from '#edge';
-import { fleetQuery, logsQuery, namesQuery, seriesQuery, sourceParams, sourcesQuery } from './parameters.js';
+import { sourceParams, type Operation } from '#edge';
+import { fleetQuery, logsQuery, namesQuery, seriesQuery, sourcesQuery } from './parameters.js';
 
 const unixMs = z.int().meta({ description: 'Unix milliseconds.', examples: [1769860800000] });
 const times = z.array(z.int()).meta({ description: 'Unix milliseconds, ascending. The other arrays are parallel to it.' });

@@ -1,10 +1,10 @@
 import { Controller, Get, Header, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { Answers, CallerParam, HeldParam, Slices, type Held } from '#edge';
+import { Answers, CallerParam, HeldParam, QueryParameters, Slices, SourceId, type Held } from '#edge';
 import { TelemetryError, type Caller } from '#model';
 import { devicesJson } from './devices-json.js';
 import { Fleet } from './fleet.js';
-import { QueryParameters, SourceId, sourcesQuery } from './parameters.js';
+import { sourcesQuery } from './parameters.js';
 
 @Controller('v1/sources')
 export class SourcesController {
