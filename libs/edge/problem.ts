@@ -31,6 +31,7 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   over_rate: 429,
   headers_too_large: 431,
   internal: 500,
+  unreachable: 502,
   unavailable: 503,
 };
 

@@ -80,6 +80,11 @@ export const errorCases = {
     remedy: 'Split the points: a body is at most 5 MiB, as sent and after inflating.',
   },
   too_many_points: { kind: 'too_large', title: 'The body has too many points', remedy: 'Split the points: a body has at most 10,000.' },
+  params_too_large: {
+    kind: 'too_large',
+    title: 'The parameters of the command are too large',
+    remedy: 'Send params of at most 64 KiB as JSON; what is larger the device can fetch by itself.',
+  },
   uri_too_long: { kind: 'uri_too_long', title: 'The URL is too long', remedy: 'Ask for fewer metrics at once.' },
   headers_too_large: {
     kind: 'headers_too_large',
@@ -97,6 +102,12 @@ export const errorCases = {
     title: 'Too many new devices, series or tag sets',
     remedy:
       'Send what is known already; new names fit again after Retry-After. Keep counters, times and random ids out of source ids, metric names and tags, or have the operator raise the limit.',
+  },
+  gateway_unreachable: {
+    kind: 'unreachable',
+    title: 'No gateway has answered',
+    remedy:
+      'The device may or may not have got the command: look for its command.result among the logs of the device before you send it again.',
   },
   overloaded: { kind: 'unavailable', title: 'The server is at its limit', remedy: 'Send the same body again after Retry-After.' },
   slow_body: { kind: 'unavailable', title: 'The request came too slowly', remedy: 'Send the whole request within 30 seconds.' },

@@ -3,6 +3,8 @@ export * from './active-names.js';
 export * from './api-key.js';
 export * from './batch-flaws.js';
 export * from './causes.js';
+export * from './command.js';
+export * from './command-desk.js';
 export * from './cut.js';
 export * from './decider.js';
 export * from './dependency.js';

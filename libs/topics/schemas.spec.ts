@@ -1,12 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { AnyTopic } from '#log';
-import type { ApiKey, EventBatch, Gateway, KeyCommand, KeyDecisions, Organization, PointBatch, Presence, Projection, Source } from '#model';
+import type {
+  ApiKey,
+  Command,
+  CommandState,
+  EventBatch,
+  Gateway,
+  KeyCommand,
+  KeyDecisions,
+  Organization,
+  PointBatch,
+  Presence,
+  Projection,
+  Source,
+} from '#model';
 import { avroType, whyUnreadable } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
 import type { SchemaRegistry } from './schema-registry.js';
 import {
   apiKeys,
+  commands,
+  commandStates,
   events,
   gateways,
   keyCommands,
@@ -56,6 +71,17 @@ const decisions: Required<KeyDecisions> = { orgId: 'o', decided: [{ id: 'c', ask
 const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t, limits: {} };
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
+const command: Required<Command> = {
+  orgId: 'o',
+  sourceId: 's',
+  commandId: 'c',
+  connectionId: 'n',
+  gatewayId: 'g',
+  name: 'm',
+  params: '{"a":1}',
+  sentMs: t,
+};
+const commandState: Required<CommandState> = { orgId: 'o', sourceId: 's', commandId: 'c', name: 'm', sentMs: t, isAcknowledged: true };
 const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
 /** `highest` is what an older writer's record is read with. */
 const projection: Required<Projection> = { projection: 'p', live: 2, building: 3, highest: 0 };
@@ -67,6 +93,8 @@ const full: readonly (readonly [AnyTopic, object])[] = [
   [sources, source],
   [presence, aPresence],
   [gateways, gateway],
+  [commands, command],
+  [commandStates, commandState],
   [organizations, organization],
   [apiKeys, apiKey],
   [keyCommands, keyCommand],
@@ -77,6 +105,8 @@ const full: readonly (readonly [AnyTopic, object])[] = [
 /** What a writer of each committed version made of the full value: a file that changes does not fit its own bytes any more. */
 const written: Readonly<Record<string, string>> = {
   'api-key.v1.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
+  'command-state.v1.avsc': '026f02730263026df6a1abfef96201',
+  'command.v1.avsc': '026f02730263026e0267026d0e7b2261223a317df6a1abfef962',
   'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
   'gateway.v1.avsc': '0267f6a1abfef962',
   'key-command.v1.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',

@@ -1,10 +1,13 @@
 import type { AnyTopic, Topic } from '#log';
 import {
+  flawOfCommand,
   flawOfEvents,
   flawOfKeyCommand,
   flawOfPoints,
   flawOfSource,
   type ApiKey,
+  type Command,
+  type CommandState,
   type EventBatch,
   type Gateway,
   type KeyCommand,
@@ -18,6 +21,10 @@ import {
 
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
+
+/** Key of one command. */
+export const commandKey = (of: { readonly orgId: string; readonly sourceId: string; readonly commandId: string }): string =>
+  `${sourceKey(of)}/${of.commandId}`;
 
 export const points: Topic<PointBatch> = {
   name: 'telemetry.points.v1',
@@ -69,6 +76,26 @@ export const gateways: Topic<Gateway> = {
   partitions: 1,
 };
 
+export const commands: Topic<Command> = {
+  name: 'commands.v1',
+  schema: 'command',
+  key: sourceKey,
+  flaw: flawOfCommand,
+  cleanup: 'delete',
+  partitions: 24,
+};
+
+export const commandStates: Topic<CommandState> = {
+  name: 'command-states.v1',
+  schema: 'command-state',
+  key: commandKey,
+  flaw: flawOfCommand,
+  cleanup: 'compact',
+  // What is known of a command still holds.
+  unreadable: 'skipped',
+  partitions: 24,
+};
+
 export const organizations: Topic<Organization> = {
   name: 'organizations.v1',
   schema: 'organization',
@@ -117,6 +144,8 @@ export const topics: readonly AnyTopic[] = [
   sources,
   presence,
   gateways,
+  commands,
+  commandStates,
   organizations,
   apiKeys,
   keyCommands,
