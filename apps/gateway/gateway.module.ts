@@ -1,5 +1,16 @@
 import { Module } from '@nestjs/common';
+import { CommandReports } from './commands/command-reports.js';
+import { DeviceConnections } from './device/device-connections.js';
+import { DeviceGateway } from './device/device.gateway.js';
+import { DeviceServices } from './device/device-services.js';
+import { GatewayLife } from './device/gateway-life.js';
+import { Leftovers } from './device/leftovers.js';
+import { Pauses } from './device/pauses.js';
+import { PresenceLog } from './device/presence-log.js';
 
-/** Connections: until it has any, each of its paths is answered as one that no route has. */
-@Module({})
+const device = [DeviceConnections, DeviceGateway, DeviceServices, GatewayLife, Leftovers, Pauses, PresenceLog];
+const commands = [CommandReports];
+
+/** Connections. */
+@Module({ providers: [...device, ...commands] })
 export class GatewayModule {}

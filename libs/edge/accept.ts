@@ -72,19 +72,43 @@ export class Accept {
   /** Resolves once every point of the body is durable; the bytes are given away. Rejects with a TelemetryError; unless it is `log_unavailable`, nothing was written. */
   async body(caller: Caller, bytes: Uint8Array | undefined, requestId: string, traceparent?: string): Promise<Receipt> {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
+    const accepted = await this.#parse(caller, bytes, undefined);
+    release(bytes);
+    this.#letIn(caller, accepted);
+    const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
+    const { count, sourceId } = accepted;
+    if (count > 0) await this.append(caller.orgId, accepted, headers);
+    return { success: true, count, ...(sourceId !== undefined && { source_id: sourceId }) };
+  }
+
+  /**
+   * Reads a body all of whose points are of this source, and charges for it. What it resolves with is for `append`. Rejects with a
+   * TelemetryError. Counts as a request.
+   */
+  async read(caller: Caller, bytes: Uint8Array, sourceId: string): Promise<Accepted> {
+    this.rates.charge(caller, 'requests', 1);
+    const accepted = await this.#parse(caller, bytes, sourceId);
+    this.#letIn(caller, accepted);
+    return accepted;
+  }
+
+  #parse(caller: Caller, bytes: Uint8Array, sourceId: string | undefined): Accepted | Promise<Accepted> {
     this.rates.charge(caller, 'bytes', bytes.length);
     const { orgId } = caller;
-    const accepted = await this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock() }));
-    release(bytes);
-    const { count, sourceId } = accepted;
-    this.names.check(orgId, accepted);
-    this.rates.charge(caller, 'points', count);
-    const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
-    if (count > 0) await this.#append(orgId, accepted, headers);
+    return this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock(), sourceId }));
+  }
+
+  #letIn(caller: Caller, accepted: Accepted): void {
+    this.names.check(caller.orgId, accepted);
+    this.rates.charge(caller, 'points', accepted.count);
+  }
+
+  /** Resolves once everything is durable, in the order in which it stands. Rejects `log_unavailable`: some of it may then be durable. */
+  async append(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {
+    await this.#append(orgId, accepted, headers);
     const events = accepted.events.reduce((sum, batch) => sum + batch.events.length, 0);
     this.#events += events;
-    this.#points += count - events;
-    return { success: true, count, ...(sourceId !== undefined && { source_id: sourceId }) };
+    this.#points += accepted.count - events;
   }
 
   async #append(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {

@@ -87,15 +87,25 @@ export class Held {
    */
   addBody(bytes: number): void {
     const { all, share } = this;
-    const most = (all.limits.bodyBytes - (all.bodyBytes - share.bodyBytes)) / 2;
-    if (share.bodyBytes + bytes > most) {
+    if (bytes > this.bodyRoom) {
       if (share.bodyBytes + bytes <= all.limits.bodyBytes / 2)
         throw new TelemetryError('overloaded', 'Send the same body again in a second.');
       throw new TelemetryError('over_rate', 'Wait for the answers to earlier requests, then send this body again.');
     }
+    this.countBody(bytes);
+  }
+
+  /** Bytes of bodies that the organization may hold beyond what it holds; negative when it holds too much. */
+  get bodyRoom(): number {
+    const { all, share } = this;
+    return (all.limits.bodyBytes - (all.bodyBytes - share.bodyBytes)) / 2 - share.bodyBytes;
+  }
+
+  /** As `addBody` for bytes that cannot be refused: whoever counts them stops reading while `bodyRoom` is negative. */
+  countBody(bytes: number): void {
     this.#bodyBytes += bytes;
-    share.bodyBytes += bytes;
-    all.bodyBytes += bytes;
+    this.share.bodyBytes += bytes;
+    this.all.bodyBytes += bytes;
   }
 
   /**

@@ -23,6 +23,7 @@ export * from './presence.js';
 export * from './problem.js';
 export { maxBodyBytes } from './read-body.js';
 export { readQuery } from './read-query.js';
+export { Rates } from './rates.js';
 export * from './readiness.js';
 export * from './request-id.js';
 export * from './slices.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { pagesOf, VIEWS, type View, type Views } from '#log';
+import { ONLY_PROCESS, pagesOf, VIEWS, type View, type Views } from '#log';
 import { gatewayQuietMs, newestConnection, type Gateway, type Presence } from '#model';
 import { gateways, presence, sourceKey } from '#topics';
 import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from './clock.js';
@@ -13,12 +13,15 @@ export class Connections {
   readonly #gateways: View<Gateway>;
   /** When each gateway's last heartbeat arrived here: the clocks of other machines do not matter. */
   readonly #heardMs = new Map<string, number>();
+  readonly #startMs: number;
 
   constructor(
     @Inject(VIEWS) views: Views,
     @Inject(CLOCK) private readonly clock: Clock,
     @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
+    @Optional() @Inject(ONLY_PROCESS) private readonly isOnly?: true,
   ) {
+    this.#startMs = clock();
     this.#connections = views.open(presence);
     this.#gateways = views.open(gateways);
     this.ready = Promise.all([this.#connections.ready, this.#gateways.ready]).then(() => this.#listen());
@@ -46,11 +49,15 @@ export class Connections {
     return this.monotonicMs() - (this.#heardMs.get(gatewayId) ?? -Infinity);
   }
 
-  /** When a heartbeat from before the start arrived is not known, so for those the gateway's own clock must do. */
+  /**
+   * When a heartbeat arrived that is in the log by now is not known, so for those the gateway's own clock must do. Where no other process
+   * writes to the log, those from before the start are of a gateway that is gone.
+   */
   #listen(): void {
     const nowMs = this.clock();
     for (const [gatewayId, { beatMs }] of this.#gateways.scan('')) {
-      if (Math.abs(nowMs - beatMs) < gatewayQuietMs) this.#heardMs.set(gatewayId, this.monotonicMs());
+      if (Math.abs(nowMs - beatMs) < (this.isOnly ? nowMs - this.#startMs + 1 : gatewayQuietMs))
+        this.#heardMs.set(gatewayId, this.monotonicMs());
     }
     this.#gateways.changes(({ key, value }) => {
       if (value) this.#heardMs.set(key, this.monotonicMs());

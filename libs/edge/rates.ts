@@ -36,6 +36,16 @@ export class Rates {
 
   /** Counts a request. @throws TelemetryError `over_rate`, with the seconds until the same request is let in. */
   admit(caller: Caller): void {
+    this.check(caller, 0);
+    this.charge(caller, 'requests', 1);
+  }
+
+  /**
+   * Milliseconds until everything that is owed is paid.
+   *
+   * @throws TelemetryError `over_rate` when it takes longer than `maxMs`.
+   */
+  check(caller: Caller, maxMs: number): number {
     const limits = this.organizations.limits(caller.orgId);
     let longestMs = 0;
     let longest: RateName | undefined;
@@ -43,8 +53,8 @@ export class Rates {
       const waitMs = this.#bucket(limits, name, caller)?.waitMs(this.clock()) ?? 0;
       if (waitMs > longestMs) [longestMs, longest] = [waitMs, name];
     }
-    if (longest) throw this.#refusal(longest, limits[longest]!, Math.ceil(longestMs / 1000));
-    this.charge(caller, 'requests', 1);
+    if (longest && longestMs > maxMs) throw this.#refusal(longest, limits[longest]!, Math.ceil(longestMs / 1000));
+    return longestMs;
   }
 
   /** Charges for what was let in. */

@@ -3,6 +3,8 @@ import type { Following, FollowOptions } from './follow.js';
 import type { AnyTopic, Entry, Headers, Position, StreamRecord, Unreadable } from './topic.js';
 
 export const RECORD_LOG = Symbol('RecordLog');
+/** Provided as true where no other process can have the log open: whoever wrote to it before this process started is gone. */
+export const ONLY_PROCESS = Symbol('OnlyProcess');
 
 /**
  * Takes records of any of the subscribed partitions, each partition in offset order. It is called again for a partition only after the

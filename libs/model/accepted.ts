@@ -5,6 +5,8 @@ export interface IngestContext {
   readonly orgId: string;
   /** Server receive time, Unix milliseconds: the time of every point that has none. */
   readonly receivedMs: number;
+  /** The source of all points, whatever the body says of sources; undefined where the body has the word. */
+  readonly sourceId?: string | undefined;
 }
 
 /** What a body says, ready for the log. */

@@ -39,6 +39,8 @@ export class BodyScanner {
   /** The body's own source, read or guessed. A wrong guess falls back to the slow parser. */
   #bodySource = '';
   #isBodySourceRead = false;
+  /** Every point is of the body's source, which the body itself does not say. */
+  readonly #isSourceGiven: boolean;
   /** Points read; negative until the array begins. */
   #count = -1;
   /** Done in this step. */
@@ -62,7 +64,14 @@ export class BodyScanner {
     private readonly context: IngestContext,
     private readonly scan: number,
     private readonly points: PointCollector,
-  ) {}
+  ) {
+    const { sourceId } = context;
+    this.#isSourceGiven = sourceId !== undefined;
+    if (sourceId === undefined) return;
+    this.#bodySource = sourceId;
+    this.#isBodySourceRead = true;
+    this.#named.add(sourceId);
+  }
 
   *body(): Generator<void, Accepted> {
     this.json.expect(openBrace);
@@ -70,7 +79,7 @@ export class BodyScanner {
     do {
       if (++fields > maxFields) throw unusual;
       const key = this.#field();
-      if (key === field.source_id) this.#readBodySource();
+      if (key === field.source_id && !this.#isSourceGiven) this.#readBodySource();
       else if (key === field.points) yield* this.#readPoints();
       else this.json.pass(bodyDepth);
     } while (this.json.goesOn(closeBrace));
@@ -132,7 +141,7 @@ export class BodyScanner {
     try {
       const point = (yield* sentPoint(json)) as { readonly source_id?: unknown } | null;
       const bodySource = point?.source_id ? '' : this.#bodySource || this.#guessBodySource();
-      const reader = new PointReader(json.bytes, this.context.receivedMs, this.points, this.#events, this.#named);
+      const reader = new PointReader(json.bytes, this.context, this.points, this.#events, this.#named);
       reader.read(point, this.#count, bodySource);
       if (reader.flaws.any) throw unusual;
     } catch (error) {
@@ -181,7 +190,8 @@ export class BodyScanner {
         if (!this.json.passedNull()) this.#readClass();
         break;
       case field.source_id:
-        if (!this.json.passedNull()) this.#sourceId = this.#readSource();
+        if (this.#isSourceGiven) this.json.pass(pointDepth);
+        else if (!this.json.passedNull()) this.#sourceId = this.#readSource();
         break;
       default:
         this.json.pass(pointDepth);

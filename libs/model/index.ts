@@ -8,6 +8,7 @@ export * from './command-desk.js';
 export * from './cut.js';
 export * from './decider.js';
 export * from './dependency.js';
+export * from './device-frame.js';
 export * from './errors.js';
 export { eventDigest } from './event-value.js';
 export * from './fair-queue.js';

@@ -22,16 +22,17 @@ type Fields = Readonly<Record<string, unknown>>;
 export function* acceptBody(
   body: SentBody | undefined,
   bytes: Buffer,
-  { orgId, receivedMs }: IngestContext,
+  context: IngestContext,
   memory: PointMemory,
 ): Generator<void, Accepted> {
+  const { orgId, receivedMs } = context;
   if (!body) throw new TelemetryError('invalid_body', 'Send an object with source_id and points.');
   const { points } = body;
   if (points === undefined) throw new TelemetryError('invalid_body', 'Give the body a field `points` that is an array.');
   if (points > maxPoints) throw new TelemetryError('too_many_points', 'Send at most 10,000 points in one body.');
 
   const { sourceId } = body;
-  const reader = new PointReader(bytes, receivedMs, new PointCollector(memory), new EventCollector(), new Set());
+  const reader = new PointReader(bytes, context, new PointCollector(memory), new EventCollector(), new Set());
   reader.readBodySource(sourceId);
   for (let place = 0; place < points && !reader.flaws.full; place++) {
     reader.read(yield* body.point(place), place, sourceId);
@@ -53,14 +54,16 @@ export class PointReader {
   /** @param named takes the ids of all sources that are named. */
   constructor(
     private readonly bytes: Buffer,
-    private readonly receivedMs: number,
+    private readonly context: IngestContext,
     readonly points: PointCollector,
     readonly events: EventCollector,
     private readonly named: Set<string>,
   ) {}
 
   readBodySource(value: unknown): void {
-    if (isSourceId(value)) this.named.add(value);
+    const { sourceId } = this.context;
+    if (sourceId !== undefined) this.named.add(sourceId);
+    else if (isSourceId(value)) this.named.add(value);
     else if (isGiven(value)) this.flaws.add('invalid_source_id', 'source_id');
   }
 
@@ -88,6 +91,8 @@ export class PointReader {
   }
 
   #sourceId(value: unknown, place: number, bodySourceId: unknown): string {
+    const given = this.context.sourceId;
+    if (given !== undefined) return given;
     if (isSourceId(value)) {
       this.named.add(value);
       return value;
@@ -106,12 +111,13 @@ export class PointReader {
   }
 
   #timestampMs(value: unknown, place: number): number {
-    if (!isGiven(value)) return this.receivedMs;
+    const { receivedMs } = this.context;
+    if (!isGiven(value)) return receivedMs;
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       this.flaws.add('invalid_timestamp', 'points', place, 'timestamp');
       return 0;
     }
-    const timestampMs = pointTimeMs(value, this.receivedMs);
+    const timestampMs = pointTimeMs(value, receivedMs);
     if (timestampMs > maxTimestampMs) this.flaws.add('timestamp_out_of_range', 'points', place, 'timestamp');
     return timestampMs;
   }

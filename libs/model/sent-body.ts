@@ -123,7 +123,7 @@ export function* sentPoint(json: JsonPasser): Generator<void, unknown> {
 }
 
 /** Passes a key, and tells its position among names, -1 when it is none of them. */
-function fieldAt(json: JsonPasser, among: readonly Buffer[]): number {
+export function fieldAt(json: JsonPasser, among: readonly Buffer[]): number {
   const { bytes } = json;
   json.peek();
   const start = json.at;

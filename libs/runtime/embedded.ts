@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { RECORD_LOG, VIEWS } from '#log';
+import { ONLY_PROCESS, RECORD_LOG, VIEWS } from '#log';
 import { GENERATIONS, NAME_ROOM, onlyGeneration } from '#stores';
 import type { Backend } from './backend.js';
 import { onFolder } from './folder.js';
@@ -22,6 +22,7 @@ export const embedded: Backend = {
     return {
       providers: [
         { provide: RECORD_LOG, useValue: storage.log },
+        { provide: ONLY_PROCESS, useValue: true },
         { provide: VIEWS, useValue: storage.views },
         { provide: GENERATIONS, useValue: onlyGeneration(storage) },
         { provide: NAME_ROOM, useValue: storage.room(namesShare * heapBytes) },

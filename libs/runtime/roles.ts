@@ -27,7 +27,11 @@ const callers = [organizations, apiKeys];
 const table = {
   ingress: { paths: ['/ingest'], views: callers, stores: false },
   processors: { paths: [], views: callers, stores: true, limits: { cpus: 2, memory: '1G' } },
-  gateway: { paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'], views: callers, stores: false },
+  gateway: {
+    paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'],
+    views: [...callers, presence, gateways],
+    stores: false,
+  },
   query: { paths: ['/v1/*'], views: [...callers, sources, presence, gateways], stores: true },
   control: { paths: ['/*'], views: [...callers, keyDecisions], stores: false },
 } satisfies Readonly<Record<string, RoleRow>>;

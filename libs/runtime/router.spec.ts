@@ -85,7 +85,7 @@ describe('a router before the roles', () => {
   });
 
   it('gives a WebSocket that its role does not know what any unknown route gets', async () => {
-    const { status, head } = await upgrade(router.url, '/ws/device');
+    const { status, head } = await upgrade(router.url, '/v1/sources/a/nothing/stream');
     expect([status, head]).toEqual([404, expect.stringContaining('"code":"unknown_route"')]);
   });
 

@@ -5,6 +5,8 @@ import type { Caller } from '#model';
 export interface Talk {
   /** One text frame, as UTF-8. Frames come in order. */
   take(frame: Buffer): void;
+  /** So many bytes of a frame are in memory that has not come whole: told as they come, of what is large. */
+  coming?(bytes: number): void;
   /** Nobody was admitted in time. */
   late(): void;
   /** The key of the caller does not let it in any more. */
@@ -38,6 +40,7 @@ export class LiveSocket {
   /** Pings since the last sign of life. */
   missed = 0;
   #isClosing = false;
+  #isPaused = false;
 
   constructor(
     private readonly socket: WebSocket,
@@ -58,12 +61,19 @@ export class LiveSocket {
     if (this.isOpen) this.socket.send(text, { binary: false });
   }
 
-  /** Reads no more frames until `resume`, so that the peer has to wait. */
+  /** Nothing is read, and so no sign of life either. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** Reads no more frames until `resume`, so that the peer has to wait; those in memory already still come. */
   pause(): void {
+    this.#isPaused = true;
     this.socket.pause();
   }
 
   resume(): void {
+    this.#isPaused = false;
     this.socket.resume();
   }
 
@@ -75,7 +85,7 @@ export class LiveSocket {
   close(code: CloseCode, reason = ''): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.socket.resume();
+    this.resume();
     this.socket.close(code, reason);
     setTimeout(() => this.socket.terminate(), goodbyeMs).unref();
   }

@@ -15,12 +15,17 @@ const loginMs = 10_000;
 const pingMs = 30_000;
 /** Pings without an answer after which a connection is dead. */
 const maxMissed = 2;
+const maxFirstFrameBytes = 64 * 1024;
 /** Bytes that may come before somebody is admitted: the first frame and a few bytes around it. */
-const maxLoginBytes = 64 * 1024 + 256;
+const maxLoginBytes = maxFirstFrameBytes + 256;
+/** A frame that has not come whole is told of from so many bytes on. */
+const largeBytes = 64 * 1024;
 /** Sockets of one address on which nobody is admitted yet. */
 const maxStrangers = 2_000;
 /** Sockets of one key in this process. */
 const maxOfKey = 20_000;
+
+const smallerFirst = 'Send a first frame of at most 64 KiB.';
 
 interface Open {
   readonly socket: LiveSocket;
@@ -77,17 +82,21 @@ export class LiveSockets {
     };
     this.#strangers.set(socket, one);
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
-    let bytes = 0;
-    const count = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (socket.caller) request.raw.socket.off('data', count);
-      else if (bytes > maxLoginBytes) socket.close(closeCodes.tooLarge, 'Send a first frame of at most 64 KiB.');
-    };
-    request.raw.socket.on('data', count);
+    let loginBytes = 0;
+    let comingBytes = 0;
+    // The WebSocket has taken the chunk by now, and its frames.
+    request.raw.socket.on('data', (chunk: Buffer) => {
+      comingBytes += chunk.length;
+      if (comingBytes > largeBytes) guarded.coming(comingBytes);
+      if (!socket.caller && (loginBytes += chunk.length) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
+    });
     webSocket
       .on('message', (data: Buffer, isBinary) => {
         socket.missed = 0;
+        // Less the chunk with the end of this frame, which is counted next.
+        comingBytes = -largeBytes;
         if (isBinary) socket.close(closeCodes.unsupportedData, 'Send text frames.');
+        else if (!socket.caller && data.length > maxFirstFrameBytes) socket.close(closeCodes.tooLarge, smallerFirst);
         else if (socket.isOpen) guarded.take(data);
       })
       .on('pong', () => (socket.missed = 0))
@@ -140,7 +149,7 @@ export class LiveSockets {
       this.#admitted.delete(socket);
       one.dueMs = nowMs + pingMs;
       this.#admitted.set(socket, one);
-      if (socket.missed++ >= maxMissed) socket.terminate();
+      if (!socket.isPaused && socket.missed++ >= maxMissed) socket.terminate();
       else socket.ping();
     }
   }
@@ -165,6 +174,10 @@ class GuardedTalk implements Talk {
 
   take(frame: Buffer): void {
     this.#guard(() => this.#talk?.take(frame));
+  }
+
+  coming(bytes: number): void {
+    this.#guard(() => this.#talk?.coming?.(bytes));
   }
 
   late(): void {

@@ -50,7 +50,8 @@ const heads = new WeakMap<IncomingMessage, Buffer>();
 
 /**
  * Serves WebSockets by the routes of the HTTP server: a request for one goes through the same hooks as every request, so that it is named, counted,
- * logged and refused like one, with a problem. The gateway of the endpoint gets the socket and the request.
+ * logged and refused like one, with a problem. The gateway of the endpoint gets the socket and the request. Before that its server emits `asked`
+ * with the request: whatever a listener throws is the answer.
  */
 export class UpgradeAdapter extends AbstractWsAdapter {
   constructor(
@@ -92,6 +93,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
     if (this.traffic.closing) throw new TelemetryError('not_ready', 'Connect again in a moment: this server is stopping.');
     if (raw.headers['sec-websocket-version'] !== '13' || !/^[+/0-9a-z]{22}==$/i.test(raw.headers['sec-websocket-key'] ?? ''))
       throw new TelemetryError('invalid_request', 'Send Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes.');
+    server.emit('asked', request);
     const { socket } = raw;
     reply.hijack();
     reply.raw.detachSocket(socket);

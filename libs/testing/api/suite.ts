@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { authentication } from './authentication.js';
+import { deviceChannel } from './device-channel.js';
 import { devicesAlias } from './devices-alias.js';
 import { errors } from './errors.js';
 import { health } from './health.js';
@@ -39,6 +40,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     tags,
     logs,
     sources,
+    deviceChannel,
     devicesAlias,
     tenancy,
     transport,
