@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, MONOTONIC_CLOCK, Organizations } from '#edge';
+import { createHttpApp, Organizations } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
 import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type SeriesStore, type Stores } from '#stores';
@@ -83,12 +83,20 @@ let app: NestFastifyApplication;
 let url: string;
 
 beforeAll(async () => {
-  const provided = [
-    { provide: GENERATIONS, useValue: onlyGeneration({ series: store, events: store } as unknown as Stores) },
-    { provide: MONOTONIC_CLOCK, useValue: () => monotonicMs },
-  ];
+  const provided = [{ provide: GENERATIONS, useValue: onlyGeneration({ series: store, events: store } as unknown as Stores) }];
   const stores = { module: class Stores {}, global: true, providers: provided, exports: provided };
-  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(log, () => nowMs), stores, QueryModule] });
+  app = await createHttpApp({
+    module: class Role {},
+    imports: [
+      MemoryModule.of(
+        log,
+        () => nowMs,
+        () => monotonicMs,
+      ),
+      stores,
+      QueryModule,
+    ],
+  });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   const organizations = app.get(Organizations);

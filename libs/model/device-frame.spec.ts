@@ -18,6 +18,7 @@ describe('a frame of a device', () => {
     ['{"type":"telemetry","seq":-1,"points":[]}', 'telemetry', undefined],
     ['{"type":"telemetry","seq":1.5,"points":[]}', 'telemetry', undefined],
     ['{"type":"telemetry","seq":"1","points":[]}', 'telemetry', undefined],
+    ['{"type":"command_status","seq":2}', 'command_status', undefined],
     ['[]', undefined, undefined],
     ['"telemetry"', undefined, undefined],
     [`{"type":"telemetry",${large},"seq":6}`, 'telemetry', 6],

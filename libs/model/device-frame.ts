@@ -6,7 +6,7 @@ import { fieldAt, type Span } from './sent-body.js';
 /** What a frame of the device channel says of itself. */
 export interface DeviceFrame {
   readonly type: unknown;
-  /** Its number on the connection; undefined when it has none. */
+  /** Its number on the connection; undefined when it has none, as what is said of commands, whose `seq` is of something else. */
   readonly seq: number | undefined;
   /** What it says; undefined of telemetry that is not in memory as an object, and of everything beyond `maxMessageBytes`. */
   readonly fields: Readonly<Record<string, unknown>> | undefined;
@@ -40,15 +40,20 @@ export function* readFrame(bytes: Buffer): Generator<void, DeviceFrame> {
   const json = parseJson(bytes);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return { type: undefined, seq: undefined, fields: undefined };
   const fields = json as Record<string, unknown>;
-  return { type: fields['type'], seq: seqOf(fields['seq']), fields };
+  return { ...saidBy(fields['type'], fields['seq']), fields };
 }
 
 /** The number of a frame that is not JSON, as far as its head tells. */
 export function seqInText(bytes: Buffer): number | undefined {
   const [head] = bytes.toString('latin1', 0, headBytes).split('"points"', 1);
-  if (/"type"\s*:\s*"command/.test(head!)) return undefined;
+  if (/"type"\s*:\s*"command_/.test(head!)) return undefined;
   return seqOf(Number(/"seq"\s*:\s*(\d{1,15})\b/.exec(head!)?.[1]));
 }
+
+const saidBy = (type: unknown, seq: unknown): Pick<DeviceFrame, 'type' | 'seq'> => ({
+  type,
+  seq: typeof type === 'string' && type.startsWith('command_') ? undefined : seqOf(seq),
+});
 
 const seqOf = (seq: unknown): number | undefined => (Number.isSafeInteger(seq) && (seq as number) > 0 ? (seq as number) : undefined);
 
@@ -71,5 +76,5 @@ function* passFrame(bytes: Buffer): Generator<void, DeviceFrame> {
   }
   if (json.peek() !== undefined) throw notJson();
   const [type, seq] = [0, 1].map((at) => spans[at] && JSON.parse(bytes.toString('utf8', ...spans[at])));
-  return { type, seq: seqOf(seq), fields: undefined };
+  return { ...saidBy(type, seq), fields: undefined };
 }

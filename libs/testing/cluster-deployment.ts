@@ -14,8 +14,7 @@ import { serverEnvironment } from './servers.js';
 
 /** A second replica is there where two may disagree about what is whose. */
 const fewRoles: readonly Role[] = [...roles, 'processors'];
-/** Two of each but of the gateway, which has no state to disagree about: a process takes memory and a part of a second of every start. */
-export const twoOfEach: readonly Role[] = [...roles, ...roles.filter((role) => role !== 'gateway')];
+export const twoOfEach: readonly Role[] = [...roles, ...roles];
 
 export interface ClusterOptions {
   /** How roles are told of the servers. */

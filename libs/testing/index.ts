@@ -5,6 +5,7 @@ export * from './event-store.contract.js';
 export * from './eventually.js';
 export * from './groups.contract.js';
 export * from './generation-store.contract.js';
+export * from './http/socket-client.js';
 export * from './http/raw.js';
 export * from './keys.contract.js';
 export * from './link.js';

@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { CLOCK, type Clock } from '#edge';
+import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from '#edge';
 import { compareUtf8 } from '#model';
 import {
   RECORD_LOG,
@@ -7,8 +7,11 @@ import {
   VIEWS,
   type Change,
   type Entry,
+  type Following,
+  type FollowOptions,
   type Page,
   type RecordLog,
+  type StreamRecord,
   type Topic,
   type UnreadableKey,
   type View,
@@ -19,10 +22,11 @@ import {
 export class MemoryLog implements RecordLog, Views {
   readonly entries: Entry[] = [];
   readonly #views = new Map<string, MemoryView>();
+  readonly #tails = new Set<FollowOptions>();
   readonly unreadable: UnreadableKey[] = [];
   /** Set to make appends fail. */
   failure: Error | undefined;
-  /** Set to hold views back: they show nothing of what is appended meanwhile. */
+  /** Set to hold views and followers back: they show nothing of what is appended meanwhile. */
   isHeldBack = false;
   /** How long ago the views have heard the log, milliseconds. */
   silentMs = 0;
@@ -31,7 +35,11 @@ export class MemoryLog implements RecordLog, Views {
     if (this.failure) return Promise.reject(this.failure);
     for (const one of entries) {
       this.entries.push(one);
-      if (!this.isHeldBack) this.#views.get(one.topic.name)?.set({ key: one.key, value: one.value });
+      if (this.isHeldBack) continue;
+      this.#views.get(one.topic.name)?.set({ key: one.key, value: one.value });
+      for (const { topics, take } of this.#tails) {
+        if (topics.includes(one.topic)) void take([recordOf(one, this.entries.length)]);
+      }
     }
     return Promise.resolve();
   }
@@ -48,8 +56,18 @@ export class MemoryLog implements RecordLog, Views {
     return Promise.reject(new Error('not in memory'));
   }
 
-  follow(): never {
-    throw new Error('not in memory');
+  /** Whatever is appended from now on, whatever it is asked to begin with. */
+  follow(options: FollowOptions): Following {
+    this.#tails.add(options);
+    return {
+      caughtUp: () => Promise.resolve(),
+      ageMs: () => this.silentMs,
+      lag: () => 0,
+      stop: () => {
+        this.#tails.delete(options);
+        return Promise.resolve();
+      },
+    };
   }
 
   open<V>(topic: Topic<V>): View<V> {
@@ -66,6 +84,17 @@ export class MemoryLog implements RecordLog, Views {
     return this.entries.filter((one) => one.topic.name === topic.name).map((one) => one.value as V);
   }
 }
+
+const recordOf = ({ topic, key, value, headers = {} }: Entry, offset: number): StreamRecord => ({
+  topic,
+  key,
+  value,
+  headers,
+  offset,
+  partition: 0,
+  appendedMs: Date.now(),
+  bytes: 0,
+});
 
 class MemoryView implements View<unknown> {
   readonly ready = Promise.resolve();
@@ -115,11 +144,12 @@ class MemoryView implements View<unknown> {
 
 @Module({})
 export class MemoryModule {
-  static of(log: MemoryLog, clock: Clock = Date.now): DynamicModule {
+  static of(log: MemoryLog, clock: Clock = Date.now, monotonic: MonotonicClock = () => performance.now()): DynamicModule {
     const values: [symbol, unknown][] = [
       [RECORD_LOG, log],
       [VIEWS, log],
       [CLOCK, clock],
+      [MONOTONIC_CLOCK, monotonic],
     ];
     const providers = values.map(([provide, useValue]) => ({ provide, useValue }));
     return { module: MemoryModule, global: true, providers, exports: providers };

@@ -185,17 +185,17 @@ export class DeviceTalk implements Paused {
     const points: Accepted[] = [];
     const replies: (string | number)[] = [];
     for (const frame of frames) {
-      let seq: number | undefined;
+      let heard: DeviceFrame | undefined;
       try {
         const read = this.services.slices.finish(this.orgId, readFrame(frame));
-        const heard = read instanceof Promise ? await read : read;
-        // Reports number themselves.
-        if (typeof heard.type !== 'string' || !heard.type.startsWith('command_')) ({ seq } = heard);
-        if (heard.type === 'telemetry') points.push(await this.#telemetry(frame));
-        else this.#hear(heard);
-        if (seq !== undefined && heard.type === 'telemetry') replies.push(seq);
+        heard = read instanceof Promise ? await read : read;
+        if (heard.type !== 'telemetry') this.#hear(heard);
+        else {
+          points.push(await this.#telemetry(frame));
+          if (heard.seq !== undefined) replies.push(heard.seq);
+        }
       } catch (error) {
-        const refused = refusedFrame(error, seq ?? seqInText(frame));
+        const refused = refusedFrame(error, heard ? heard.seq : seqInText(frame));
         if (refused === undefined) throw error;
         replies.push(refused);
       }

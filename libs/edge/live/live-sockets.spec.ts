@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket } from 'ws';
-import { MemoryLog, MemoryModule } from '#testing';
+import type { Caller } from '#model';
+import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { createHttpApp } from '../http-app.js';
 import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
 import { LiveSockets } from './live-sockets.js';
@@ -17,10 +18,12 @@ class Echo implements Talk {
   constructor(
     private readonly socket: LiveSocket,
     private readonly room: string,
+    private readonly sockets: LiveSockets,
   ) {}
 
   take(frame: Buffer): void {
     if (frame.toString() === 'throw') throw new Error('broken');
+    if (frame.toString() === 'let me in') this.sockets.admit(this.socket, caller);
     this.socket.send(`${this.room}: ${frame.toString()}`);
   }
 
@@ -46,7 +49,7 @@ class EchoGateway implements OnGatewayConnection {
 
   handleConnection(webSocket: WebSocket, incoming: FastifyRequest): void {
     const { room } = incoming.params as { room: string };
-    this.sockets.open(webSocket, incoming, (socket) => new Echo(socket, room));
+    this.sockets.open(webSocket, incoming, (socket) => new Echo(socket, room, this.sockets));
   }
 }
 
@@ -55,9 +58,14 @@ class EchoModule {}
 
 let app: NestFastifyApplication;
 let url: string;
+let caller: Caller;
+let aheadMs = 0;
 
 beforeAll(async () => {
-  app = await createHttpApp({ module: class Role {}, imports: [MemoryModule.of(new MemoryLog()), EchoModule] });
+  const log = new MemoryLog();
+  const memory = MemoryModule.of(log, Date.now, () => performance.now() + aheadMs);
+  app = await createHttpApp({ module: class Role {}, imports: [memory, EchoModule] });
+  caller = (await makeKey(log, 'o', ['write'])).key;
   await app.listen(0, '127.0.0.1');
   url = `ws://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
 });
@@ -94,6 +102,32 @@ describe('a WebSocket', () => {
     other.send('still there');
     expect(String(((await once(other, 'message')) as [Buffer])[0])).toBe('green: still there');
     other.close();
+  });
+
+  it('gets a ping every 30 s once it is let in, and is cut when it answers none of two', async () => {
+    const [lively, dead] = [await open('/rooms/blue/echo'), await open('/rooms/blue/echo')];
+    for (const socket of [lively, dead]) {
+      socket.send('let me in');
+      await once(socket, 'message');
+    }
+    dead.pause();
+    for (let pings = 1; pings <= 2; pings++) {
+      aheadMs += 30_000;
+      await once(lively, 'ping');
+    }
+    aheadMs += 30_000;
+    await once(lively, 'ping');
+    dead.resume();
+    expect(await closed(dead)).toBe(1006);
+    lively.send('still there');
+    expect(String(((await once(lively, 'message')) as [Buffer])[0])).toBe('blue: still there');
+    lively.close();
+  });
+
+  it('on which nobody is let in for 10 s is closed', async () => {
+    const socket = await open('/rooms/blue/echo');
+    aheadMs += 10_000;
+    expect(await closed(socket)).toBe(1008);
   });
 
   it.each([

@@ -1,7 +1,8 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, Optional, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import { TelemetryError, type Caller } from '#model';
+import { MONOTONIC_CLOCK, type MonotonicClock } from '../clock.js';
 import { Keyring } from '../keyring.js';
 import { Metrics } from '../metrics.js';
 import { Traffic } from '../traffic.js';
@@ -38,7 +39,7 @@ interface Open {
 
 /** All WebSockets of this process: their limits, their pings, and their end. */
 @Injectable()
-export class LiveSockets {
+export class LiveSockets implements OnModuleDestroy {
   /** The one that is due first stands first: every due time is set the same time ahead. */
   readonly #strangers = new Map<LiveSocket, Open>();
   readonly #admitted = new Map<LiveSocket, Open>();
@@ -50,6 +51,7 @@ export class LiveSockets {
     private readonly keyring: Keyring,
     private readonly traffic: Traffic,
     metrics: Metrics,
+    @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
   ) {
     metrics.add({
       name: 'headwater_websockets_open',
@@ -78,7 +80,7 @@ export class LiveSockets {
       talk: guarded,
       endTraffic: this.traffic.begin(() => guarded.finish()),
       endListening: () => undefined,
-      dueMs: performance.now() + loginMs,
+      dueMs: this.monotonicMs() + loginMs,
     };
     this.#strangers.set(socket, one);
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
@@ -117,9 +119,14 @@ export class LiveSockets {
     this.#endStranger(socket);
     this.#socketsOf.set(caller.keyId, sockets + 1);
     socket.caller = caller;
-    one.dueMs = performance.now() + pingMs;
+    one.dueMs = this.monotonicMs() + pingMs;
     one.endListening = this.keyring.revoked(caller, () => one.talk.revoked());
     this.#admitted.set(socket, one);
+  }
+
+  /** Cuts what is still open once the server has had its time to stop in order. */
+  onModuleDestroy(): void {
+    for (const sockets of [this.#strangers, this.#admitted]) for (const socket of sockets.keys()) socket.terminate();
   }
 
   #endStranger(socket: LiveSocket): void {
@@ -138,7 +145,7 @@ export class LiveSockets {
   }
 
   #look(): void {
-    const nowMs = performance.now();
+    const nowMs = this.monotonicMs();
     for (const [socket, { talk, dueMs }] of this.#strangers) {
       if (dueMs > nowMs) break;
       this.#endStranger(socket);

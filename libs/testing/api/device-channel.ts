@@ -187,7 +187,7 @@ export const deviceChannel: Section = (stage) => {
       await device.close();
     });
 
-    it.each([['nonsense'], ['[1]'], ['{"type":"heartbeat"'], ['']])('%j has no number', async (frame) => {
+    it.each([['nonsense'], ['[1]'], ['{"type":"x","y":{"seq":7}}'], ['{"type":"heartbeat"'], ['']])('%j has no number', async (frame) => {
       const device = await connect(stage(), stage().id('invalid'), { acks: true });
       device.send(frame);
       expect(Object.keys(await device.json())).toEqual(['type', 'code', 'detail']);
