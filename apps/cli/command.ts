@@ -24,17 +24,23 @@ type Value<F extends Flag> = F extends { many: true }
 
 export type Values<F extends Flags> = { readonly [Name in keyof F]: Value<F[Name]> };
 
+interface Argument {
+  readonly name: string;
+  readonly about: string;
+}
+
 export interface CommandBody<F extends Flags = Flags> {
   /** What help says below the summary. */
   readonly about: string;
-  readonly argument?: { readonly name: string; readonly about: string };
+  readonly argument?: Argument;
+  readonly secondArgument?: Argument;
   readonly flags: F;
   /** The command waits for a person, or runs until it is stopped: it shows no progress. */
   readonly interactive?: true;
   /** Lines to type, the most ordinary first. */
   readonly examples: readonly string[];
-  /** Rejects with `Failure` for what a person can mend. `argument` is '' when the command has none. */
-  run(flags: Values<F>, io: Io, argument: string): Promise<void>;
+  /** Rejects with `Failure` for what a person can mend. An argument is '' when the command has none. */
+  run(flags: Values<F>, io: Io, argument: string, secondArgument: string): Promise<void>;
 }
 
 /** Keeps the names of the flags in the type of `run`. */

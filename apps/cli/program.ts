@@ -65,7 +65,7 @@ const pathOf = (command: Command): string => (command.parent ? `${pathOf(command
 
 function define(leaf: Command, body: CommandBody, io: Io): void {
   leaf.description(`${leaf.description()}.\n\n${body.about}`);
-  if (body.argument) leaf.argument(`<${body.argument.name}>`, body.argument.about);
+  for (const one of [body.argument, body.secondArgument]) if (one) leaf.argument(`<${one.name}>`, one.about);
   for (const [name, flag] of Object.entries(body.flags)) {
     leaf.addOption(option(name, flag));
     if (flag.many) leaf.setOptionValueWithSource(name, [], 'default');
@@ -73,7 +73,7 @@ function define(leaf: Command, body: CommandBody, io: Io): void {
   }
   leaf.addHelpText('after', `\nExamples:\n${body.examples.map((line) => `  ${line}`).join('\n')}`);
   leaf.action(() => {
-    const done = body.run(leaf.opts(), io, leaf.args[0] ?? '');
+    const done = body.run(leaf.opts(), io, leaf.args[0] ?? '', leaf.args[1] ?? '');
     return body.interactive ? done : io.during(pathOf(leaf), done);
   });
 }

@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { globSync, readFileSync } from 'node:fs';
-import { createHttpApp, maxBodyBytes, Organizations, Readiness, type Access, type Operation } from '#edge';
+import { Connections, createHttpApp, maxBodyBytes, Organizations, Readiness, type Access, type Operation } from '#edge';
 import { RECORD_LOG } from '#log';
 import { checkSourceId, errorCases, flawCases, TelemetryError } from '#model';
 import { HealthController } from '#runtime';
 import { GENERATIONS } from '#stores';
 import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { ControlModule } from '../control/control.module.js';
+import { CommandSender } from '../gateway/commands/command-sender.js';
+import { CommandStates } from '../gateway/commands/command-states.js';
+import { CommandsController } from '../gateway/commands/commands.controller.js';
 import { errorPage, type ExplainedCode } from '../control/error-page.js';
 import { openApi } from '../control/openapi.js';
 import { IngressModule } from '../ingress/ingress.module.js';
@@ -31,7 +34,9 @@ async function createApp(): Promise<NestFastifyApplication> {
       QueryModule,
       ControlModule,
     ],
-    controllers: [HealthController],
+    // Of the gateway only what answers plain requests: the rest of it follows a log.
+    controllers: [HealthController, CommandsController],
+    providers: [CommandSender, CommandStates, Connections],
   });
 }
 

@@ -1,5 +1,10 @@
 import { Module } from '@nestjs/common';
+import { Connections } from '#edge';
+import { CommandDelivery } from './commands/command-delivery.js';
 import { CommandReports } from './commands/command-reports.js';
+import { CommandSender } from './commands/command-sender.js';
+import { CommandStates } from './commands/command-states.js';
+import { CommandsController } from './commands/commands.controller.js';
 import { DeviceConnections } from './device/device-connections.js';
 import { DeviceGateway } from './device/device.gateway.js';
 import { DeviceServices } from './device/device-services.js';
@@ -9,8 +14,8 @@ import { Pauses } from './device/pauses.js';
 import { PresenceLog } from './device/presence-log.js';
 
 const device = [DeviceConnections, DeviceGateway, DeviceServices, GatewayLife, Leftovers, Pauses, PresenceLog];
-const commands = [CommandReports];
+const commands = [CommandDelivery, CommandReports, CommandSender, CommandStates, Connections];
 
 /** Connections. */
-@Module({ providers: [...device, ...commands] })
+@Module({ controllers: [CommandsController], providers: [...device, ...commands] })
 export class GatewayModule {}

@@ -1,5 +1,5 @@
 import type { AnyTopic } from '#log';
-import { apiKeys, gateways, keyDecisions, organizations, presence, sources } from '#topics';
+import { apiKeys, commandStates, gateways, keyDecisions, organizations, presence, sources } from '#topics';
 
 /** One role: what runs as a process of its own in a cluster, as many times as there are replicas. */
 interface RoleRow {
@@ -29,7 +29,7 @@ const table = {
   processors: { paths: [], views: callers, stores: true, limits: { cpus: 2, memory: '1G' } },
   gateway: {
     paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'],
-    views: [...callers, presence, gateways],
+    views: [...callers, presence, gateways, commandStates],
     stores: false,
   },
   query: { paths: ['/v1/*'], views: [...callers, sources, presence, gateways], stores: true },

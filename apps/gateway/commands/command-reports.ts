@@ -1,4 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CLOCK, Metrics, type Clock } from '#edge';
+import { entry, RECORD_LOG, type RecordLog } from '#log';
+import { afterReport, outcomeOf, type CommandState } from '#model';
+import { commandKey, events } from '#topics';
+import { CommandStates } from './command-states.js';
 
 /** What a device says of a command. */
 export interface CommandReport {
@@ -14,11 +19,72 @@ export interface CommandReport {
   readonly error?: unknown;
 }
 
-/** Takes what devices say of commands. */
+const logger = new Logger('CommandReports');
+const tellEveryMs = 60_000;
+
+/** Takes what devices say of commands, and keeps how these ended as events named `command.result`. */
 @Injectable()
 export class CommandReports {
-  /** Resolves once the report is durable. Rejects `log_unavailable`. */
-  report(_report: CommandReport): Promise<void> {
-    return Promise.resolve();
+  /** The last report under way of each command: those of one command are taken one after the other. */
+  readonly #last = new Map<string, Promise<void>>();
+  #dropped = 0;
+  #toldMs = -Infinity;
+
+  constructor(
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly states: CommandStates,
+    metrics: Metrics,
+  ) {
+    metrics.add({
+      name: 'headwater_command_reports_dropped',
+      kind: 'counter',
+      unit: '',
+      help: 'Reports of devices about commands that are not theirs, or that have ended.',
+      read: () => this.#dropped,
+    });
+  }
+
+  /**
+   * Resolves once the outcome is durable. A report that repeats another one, or is about a command that the device does not have, has no
+   * effect. Rejects `log_unavailable`: report it again.
+   */
+  report(report: CommandReport): Promise<void> {
+    const key = commandKey({ ...report, commandId: report.id });
+    const before = this.#last.get(key);
+    const taken = before ? before.then(() => this.#take(key, report)) : this.#take(key, report);
+    const settled = taken.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(key, settled);
+    void settled.then(() => this.#last.get(key) === settled && this.#last.delete(key));
+    return taken;
+  }
+
+  async #take(key: string, report: CommandReport): Promise<void> {
+    const state = this.states.get(key);
+    // A device may also list what it knows of commands that have ended.
+    if (!state) return report.event === 'status' ? undefined : this.#drop(report);
+    this.states.answered(key);
+    const reported = afterReport(state, report.event);
+    if (!reported) return;
+    if (reported.isOutcome) await this.#keep(state, report);
+    this.states.write(state, reported.state);
+  }
+
+  #keep(state: CommandState, { event, result, error }: CommandReport): Promise<void> {
+    return this.log.append([entry(events, outcomeOf(state, { event, result, error }, this.clock()))]);
+  }
+
+  #drop({ orgId, sourceId, id }: CommandReport): void {
+    this.#dropped++;
+    const nowMs = performance.now();
+    if (nowMs - this.#toldMs < tellEveryMs) return;
+    this.#toldMs = nowMs;
+    const command = JSON.stringify(id.slice(0, 64));
+    logger.warn(
+      `the source ${orgId}/${sourceId} has reported on the command ${command}, which is not one of its own or has ended; ${this.#dropped} such reports so far`,
+    );
   }
 }

@@ -22,7 +22,6 @@ export const errors: Section = (stage) => {
       ['an unknown route', { path: '/v1/nothing' }, 404, 'unknown_route'],
       ['an unknown route elsewhere', { path: '/favicon' }, 404, 'unknown_route'],
       ['the device channel without an upgrade', { path: '/ws/device' }, 404, 'unknown_route'],
-      ['commands, which are not there yet', { path: '/v1/sources/a/commands' }, 404, 'unknown_route'],
       ['live streams, which are not there yet', { path: '/v1/sources/a/metrics/stream' }, 404, 'unknown_route'],
       ['an unknown source', { path: '/v1/sources/nobody' }, 404, 'unknown_source'],
       ['a wrong method', { method: 'DELETE', path: '/v1/sources' }, 405, 'method_not_allowed'],

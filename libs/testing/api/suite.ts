@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { authentication } from './authentication.js';
+import { commands } from './commands.js';
 import { deviceChannel } from './device-channel.js';
 import { devicesAlias } from './devices-alias.js';
 import { errors } from './errors.js';
@@ -39,6 +40,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     rowCaps,
     tags,
     logs,
+    commands,
     sources,
     deviceChannel,
     devicesAlias,

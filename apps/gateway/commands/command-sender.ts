@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, Connections, Readiness, type Clock } from '#edge';
+import { entry, RECORD_LOG, type RecordLog } from '#log';
+import { newCommandId, TelemetryError, type Command } from '#model';
+import { commandKey, commands } from '#topics';
+import { CommandStates } from './command-states.js';
+
+/** How long a gateway may take to reply. */
+const replyMs = 5_000;
+
+/** Sends commands to devices, wherever they are connected: through the log, to the gateway that holds their newest connection. */
+@Injectable()
+export class CommandSender {
+  /** Who waits for what became of a command, by its key. */
+  readonly #waiting = new Map<string, (isQueued: boolean) => void>();
+
+  constructor(
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly connections: Connections,
+    states: CommandStates,
+    readiness: Readiness,
+  ) {
+    readiness.need(connections.ready);
+    states.changes((key, state) => this.#waiting.get(key)?.(state !== null));
+  }
+
+  /**
+   * Resolves with the id of the command once it was handed to the device, and with undefined when the device has no connection or no room
+   * for it, and never gets it. Rejects `gateway_unreachable` when nobody knows, and `log_unavailable`.
+   */
+  async send(orgId: string, sourceId: string, name: string, params: string): Promise<string | undefined> {
+    const connection = this.connections.newest(orgId, sourceId);
+    if (!connection) return undefined;
+    const { connectionId, gatewayId } = connection;
+    const sentMs = this.clock();
+    const commandId = newCommandId(sentMs, randomBytes(12));
+    const command: Command = { orgId, sourceId, commandId, connectionId, gatewayId, name, params, sentMs };
+    return (await this.#reply(command)) ? commandId : undefined;
+  }
+
+  async #reply(command: Command): Promise<boolean> {
+    const key = commandKey(command);
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    let isAppended = false;
+    const timer = setTimeout(() => reject(isAppended ? noGateway() : noLog()), replyMs);
+    this.#waiting.set(key, resolve);
+    this.log.append([entry(commands, command)]).then(() => (isAppended = true), reject);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(key);
+    }
+  }
+}
+
+const noGateway = (): TelemetryError =>
+  new TelemetryError(
+    'gateway_unreachable',
+    'The gateway that holds the connection of the device has not answered within 5 seconds: the device may have got the command.',
+  );
+
+const noLog = (): TelemetryError =>
+  new TelemetryError('log_unavailable', 'The log has not taken the command within 5 seconds: send it again.');

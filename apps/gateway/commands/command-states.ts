@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
+import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from '#edge';
+import { entry, RECORD_LOG, tombstone, VIEWS, type Entry, type RecordLog, type View, type Views } from '#log';
+import { causes, CommandDesk, commandTtlMs, type CommandState } from '#model';
+import { commandKey, commandStates } from '#topics';
+
+const logger = new Logger('CommandStates');
+
+/** Commands of one source whose end is awaited; where there are more, the oldest is given up. */
+const maxOpen = 256;
+/** A command whose device never says how it ended is given up after 7 days. */
+const maxOpenMs = 7 * 86_400_000;
+const lookMs = 3_600_000;
+const retryMs = 1_000;
+const tellEveryMs = 60_000;
+
+/** What this gateway is writing of a command. */
+interface Write {
+  readonly state: CommandState | null;
+  readonly done: Promise<void>;
+}
+
+/** The state of each command only ever goes from one of these to a later one. */
+const stageOf = (state: CommandState | null): number => (state === null ? 2 : Number(state.isAcknowledged));
+
+/**
+ * The commands that were handed over and have not ended, as the log shows them to every gateway, and what this one is writing of them. Keeps the
+ * slots of the desk.
+ */
+@Injectable()
+export class CommandStates implements OnApplicationShutdown {
+  readonly desk = new CommandDesk();
+  /** Resolves when all that was in the log at the start is known. */
+  readonly ready: Promise<void>;
+  readonly #view: View<CommandState>;
+  readonly #writes = new Map<string, Write>();
+  readonly #timer: NodeJS.Timeout;
+  #isStopped = false;
+  #toldMs = -Infinity;
+
+  constructor(
+    @Inject(VIEWS) views: Views,
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
+  ) {
+    this.#view = views.open(commandStates);
+    this.ready = this.#view.ready.then(() => this.#begin());
+    // Whoever waits for it hears of a failure.
+    this.ready.catch(() => undefined);
+    this.#timer = setInterval(() => void this.#giveUpOld(), lookMs).unref();
+  }
+
+  onApplicationShutdown(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Undefined for a command that was not handed over, or has ended. */
+  get(key: string): CommandState | undefined {
+    const write = this.#writes.get(key);
+    return write ? (write.state ?? undefined) : this.#view.get(key);
+  }
+
+  /** The device has answered: the command leaves its slot. */
+  answered(key: string): void {
+    this.desk.settled(key);
+  }
+
+  /** Whoever sent the command hears of its first change: a state says that it was handed over, null that it was not. */
+  changes(listener: (key: string, state: CommandState | null) => void): void {
+    this.#view.changes(({ key, value }) => listener(key, value));
+  }
+
+  /** Writes what has become of a command, after what is being written of it already, however long the log is away; null ends it. */
+  write(state: CommandState, next: CommandState | null): void {
+    const key = commandKey(state);
+    const before = this.#writes.get(key)?.done;
+    this.#writes.set(key, { state: next, done: this.#append(next ? entry(commandStates, next) : tombstone(commandStates, key), before) });
+  }
+
+  /** Makes room for one more command of a source. */
+  makeRoom(source: string): void {
+    const open = [...this.#view.scan(`${source}/`)];
+    const tooMany = open.slice(0, Math.max(0, open.length - maxOpen + 1));
+    if (tooMany.length > 0) void this.#end(tooMany.map(([key]) => key));
+  }
+
+  async #append(one: Entry, before: Promise<void> | undefined): Promise<void> {
+    await before;
+    while (!this.#isStopped) {
+      try {
+        return await this.log.append([one]);
+      } catch (error) {
+        this.#complain(error);
+        await pause(retryMs, undefined, { ref: false });
+      }
+    }
+  }
+
+  #begin(): void {
+    const nowMs = this.clock();
+    for (const [key, state] of this.#view.scan('')) {
+      if (!state.isAcknowledged && nowMs - state.sentMs < commandTtlMs) this.desk.handedOver(key, this.monotonicMs());
+    }
+    this.#view.changes(({ key, value }) => {
+      const write = this.#writes.get(key);
+      if (write && stageOf(value) >= stageOf(write.state)) this.#writes.delete(key);
+      const state = this.get(key);
+      if (state && !state.isAcknowledged) this.desk.handedOver(key, this.monotonicMs());
+      else this.desk.settled(key);
+    });
+  }
+
+  async #giveUpOld(): Promise<void> {
+    const beforeMs = this.clock() - maxOpenMs;
+    const old = Array.from(this.#view.scan('')).filter(([, { sentMs }]) => sentMs < beforeMs);
+    await this.#end(old.map(([key]) => key));
+  }
+
+  async #end(keys: readonly string[]): Promise<void> {
+    const ends: Entry[] = keys.map((key) => tombstone(commandStates, key));
+    await this.log.append(ends).catch((error: unknown) => this.#complain(error));
+  }
+
+  #complain(error: unknown): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#toldMs < tellEveryMs) return;
+    this.#toldMs = nowMs;
+    logger.warn(`what became of commands could not be written, and is tried again: ${causes(error)}`);
+  }
+}
