@@ -169,7 +169,8 @@ class World {
     const connection = this.#open[which % Math.max(1, this.#open.length)];
     if (what < 2) this.#connect(gateway);
     else if (what < 3) this.#drop(connection);
-    else if (what < 13) this.#send();
+    else if (what < 12) this.#send();
+    else if (what < 13) for (let sent = 0; sent < which; sent++) this.#send();
     else if (what < 14) this.crash(gateway);
     else if (what < 15) this.diesNext = true;
     else if (what < 17) this.nowMs += which * 10;
