@@ -84,6 +84,17 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
     const { orgId, sourceId, connectionId, commandId: id, name, params } = command;
     const talk = this.connections.get(connectionId);
     if (talk?.orgId !== orgId || talk.sourceId !== sourceId) return 'gone';
-    return talk.handOver({ id, command: name, params: JSON.parse(params) as unknown, ttlMs: commandTtlMs }) ? 'queued' : 'gone';
+    const parsed = objectIn(params);
+    return parsed && talk.handOver({ id, command: name, params: parsed, ttlMs: commandTtlMs }) ? 'queued' : 'gone';
+  }
+}
+
+/** Undefined where another producer has written something else: a device is only given what the API would take. */
+function objectIn(params: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(params);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
   }
 }

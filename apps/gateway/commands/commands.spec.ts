@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { CLOCK, createHttpApp, Readiness } from '#edge';
+import { CLOCK, createHttpApp, Metrics, Readiness } from '#edge';
 import { entry, readLog, RECORD_LOG, VIEWS, type FollowOptions, type Following, type RecordLog } from '#log';
-import type { EventBatch } from '#model';
+import type { Command, CommandState, EventBatch } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually, makeKey, makeOrganization, SocketClient, type Frame } from '#testing';
 import { commands, commandStates, events } from '#topics';
@@ -141,7 +141,7 @@ it('hands a command that was sent through another gateway over once, and keeps i
   ]);
 });
 
-it('hands nothing over a second time when its record comes again', async () => {
+it('hands nothing over a second time when its record comes again, and nothing that another producer got wrong', async () => {
   const device = await connect(one!, newSource());
   const copies: unknown[] = [];
   const following = storage.log.follow({
@@ -155,7 +155,10 @@ it('hands nothing over a second time when its record comes again', async () => {
   const { id } = await send(other!, `s${made}`, 'repeated');
   await eventually(() => expect(copies).toHaveLength(1));
   await following.stop();
-  await storage.log.append([entry(commands, copies[0] as never), entry(commands, copies[0] as never)]);
+  const again = copies[0] as Command;
+  // What another producer has written stops nothing.
+  const foreign = ['{', '[]'].map((params, at) => ({ ...again, commandId: `foreign${at}`, params }));
+  await storage.log.append([again, again, ...foreign].map((command) => entry(commands, command)));
   const last = await send(other!, `s${made}`, 'last');
   expect([(await device.json())['id'], (await device.json())['id'], device.left]).toEqual([id, last.id, []]);
   await device.close();
@@ -191,5 +194,28 @@ it('drops, counts and does not keep what a device says of a command of another d
   report(mine, frame, 'error');
   await eventually(async () => expect(await outcomes('mine')).toHaveLength(1));
   expect(await outcomes('mine')).toEqual([{ id: frame['id'], command: 'mine', event: 'error' }]);
+  const dropped = one!.app.get(Metrics).all.find(({ name }) => name === 'headwater_command_reports_dropped')!;
+  expect(await dropped.read()).toBe(1);
   await Promise.all([mine.close(), stranger.close()]);
+});
+
+it('awaits the end of the 256 newest commands of a device', async () => {
+  const device = await connect(one!, newSource());
+  const old = (at: number): CommandState => ({
+    orgId,
+    sourceId: `s${made}`,
+    commandId: `00${String(at).padStart(3, '0')}`,
+    name: 'old',
+    sentMs: 1,
+    isAcknowledged: true,
+  });
+  await storage.log.append(Array.from({ length: 300 }, (_, at) => entry(commandStates, old(at))));
+  const view = storage.views.open(commandStates);
+  await view.caughtUp();
+  const { id } = await send(other!, `s${made}`, 'newest');
+  await eventually(() => {
+    const open = Array.from(view.scan(`${orgId}/s${made}/`), ([, { commandId }]) => commandId);
+    expect([open.length, open[0], open.at(-1)]).toEqual([256, '00045', id]);
+  });
+  await device.close();
 });
