@@ -47,6 +47,14 @@ describe('the desk of a gateway', () => {
     expect(give(desk, [65], 0)).toEqual(['hand_over']);
   });
 
+  it('does not count a command again that it has handed over itself and that is answered', () => {
+    const desk = new CommandDesk();
+    give(desk, [1], 0);
+    desk.settled(keyOf(1));
+    desk.handedOver(keyOf(1), 1);
+    expect(desk.undelivered('o/s')).toBe(0);
+  });
+
   it('lets a minute have 250,000 commands', () => {
     const desk = new CommandDesk();
     for (let id = 0; id < 250_000; id++) desk.decide(keyOf(id), Infinity, 0);

@@ -43,7 +43,8 @@ export class CommandDesk {
   /** Counts a command that another gateway has handed over. */
   handedOver(key: string, nowMs: number): void {
     this.#forget(nowMs);
-    if (!this.#slotUntilMs.has(key)) this.#hold(key, nowMs);
+    // Its own commands it has counted by itself, and those may have been answered before the log shows them.
+    if (!this.#slotUntilMs.has(key) && !this.#rememberedUntilMs.has(key)) this.#hold(key, nowMs);
   }
 
   /** The device has answered the command, or could not be given it. */
