@@ -123,7 +123,7 @@ describe('the OpenAPI document', () => {
 
   it('names every error code somewhere, but those of requests that have no operation', () => {
     const named = new Set(Array.from(openApiText().matchAll(/`(\w+)`: /g), ([, code]) => code));
-    expect(Object.keys(errorCases).filter((code) => !named.has(code))).toEqual(['method_not_allowed', 'log_corrupt']);
+    expect(Object.keys(errorCases).filter((code) => !named.has(code))).toEqual(['method_not_allowed', 'upgrade_required', 'log_corrupt']);
   });
 
   it('names what a request is refused with before it reaches a handler', async () => {

@@ -138,6 +138,11 @@ export class Arrival {
         .send();
       return;
     }
+    // The route is there, but not for a request like this.
+    if (methods.includes(request.method)) {
+      reply.headers({ connection: 'upgrade', upgrade: 'websocket' });
+      throw new TelemetryError('upgrade_required', 'Ask for a WebSocket on this path: GET with Upgrade: websocket.');
+    }
     reply.header('allow', methods.join(', '));
     throw new TelemetryError('method_not_allowed', `Use ${methods.join(' or ')} on this path.`);
   }

@@ -28,6 +28,7 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   too_large: 413,
   uri_too_long: 414,
   unsupported_media: 415,
+  upgrade_required: 426,
   over_rate: 429,
   headers_too_large: 431,
   internal: 500,

@@ -64,6 +64,11 @@ export const errorCases = {
     title: 'The route has no such method',
     remedy: 'Use a method that the Allow header lists.',
   },
+  upgrade_required: {
+    kind: 'upgrade_required',
+    title: 'The route is a WebSocket',
+    remedy: 'Ask for a WebSocket with a client library for them.',
+  },
   unsupported_content_type: {
     kind: 'unsupported_media',
     title: 'The content type is not supported',
