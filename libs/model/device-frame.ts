@@ -19,7 +19,7 @@ const headBytes = 512;
 const tailBytes = 64;
 /** So clients begin their telemetry: then nothing else has to be known of it. */
 const usualHead = /^\{\s*"type"\s*:\s*"telemetry"\s*,\s*(?:"seq"\s*:\s*(\d{1,15})\s*,\s*)?"points"\s*:/;
-/** Behind the last brace there is nothing, so this one is the frame's. */
+/** A `seq` right before the closing brace of the whole frame: it cannot be that of a point. */
 const usualTail = /[^\\]"seq"\s*:\s*(\d{1,15})\s*\}\s*$/;
 
 const wanted: readonly Buffer[] = [Buffer.from('type'), Buffer.from('seq')];

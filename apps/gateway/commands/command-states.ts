@@ -80,7 +80,7 @@ export class CommandStates implements OnApplicationShutdown {
     this.#writes.set(key, { state: next, done: this.#append(next ? entry(commandStates, next) : tombstone(commandStates, key), before) });
   }
 
-  /** Makes room for one more command of a source. */
+  /** Ends the oldest open commands of a source, so that one more keeps it within `maxOpen`. */
   makeRoom(source: string): void {
     const open = [...this.#view.scan(`${source}/`)];
     const tooMany = open.slice(0, Math.max(0, open.length - maxOpen + 1));

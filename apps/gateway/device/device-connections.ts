@@ -2,36 +2,55 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '#edge';
 import { TelemetryError } from '#model';
 import { GatewayLife } from './gateway-life.js';
-import type { DeviceTalk } from './device-talk.js';
+
+/** A command as it is handed over to a device. */
+export interface HandedOver {
+  readonly id: string;
+  readonly command: string;
+  readonly params: unknown;
+  readonly ttlMs: number;
+}
+
+/** An open connection of a device. */
+export interface DeviceConnection {
+  readonly orgId: string;
+  readonly sourceId: string;
+  readonly connectionId: string;
+  readonly connectedMs: number;
+  /** False when the frame was not handed to the connection, which may be closing. */
+  handOver(command: HandedOver): boolean;
+  /** Ends the connection: nothing that is not durable is acknowledged, so the device sends it again. */
+  fail(error: unknown): void;
+}
 
 /** The connections of devices that this gateway holds, once they are online. */
 @Injectable()
 export class DeviceConnections {
-  readonly #talks = new Map<string, DeviceTalk>();
+  readonly #open = new Map<string, DeviceConnection>();
 
   constructor(life: GatewayLife, metrics: Metrics) {
     life.over(() => {
       const over = new TelemetryError('log_unavailable', 'Connect again: this server lost touch with the log.');
-      for (const talk of this.#talks.values()) talk.fail(over);
+      for (const connection of this.#open.values()) connection.fail(over);
     });
     metrics.add({
       name: 'headwater_device_connections_open',
       kind: 'gauge',
       unit: '',
       help: 'Connections of devices that this process holds.',
-      read: () => this.#talks.size,
+      read: () => this.#open.size,
     });
   }
 
-  get(connectionId: string): DeviceTalk | undefined {
-    return this.#talks.get(connectionId);
+  get(connectionId: string): DeviceConnection | undefined {
+    return this.#open.get(connectionId);
   }
 
-  add(talk: DeviceTalk): void {
-    this.#talks.set(talk.connectionId, talk);
+  add(connection: DeviceConnection): void {
+    this.#open.set(connection.connectionId, connection);
   }
 
-  delete(talk: DeviceTalk): void {
-    this.#talks.delete(talk.connectionId);
+  delete(connection: DeviceConnection): void {
+    this.#open.delete(connection.connectionId);
   }
 }

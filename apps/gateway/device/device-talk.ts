@@ -4,6 +4,7 @@ import { closeCodes, type Held, type LiveSocket } from '#edge';
 import type { Headers } from '#log';
 import { readFrame, seqInText, TelemetryError, type Accepted, type Caller, type DeviceFrame, type Presence } from '#model';
 import { isMessage, reportsIn, statusAckText } from './command-messages.js';
+import type { DeviceConnection, HandedOver } from './device-connections.js';
 import type { DeviceLogin } from './device-login.js';
 import type { DeviceServices } from './device-services.js';
 import type { Paused } from './pauses.js';
@@ -28,19 +29,11 @@ const maxSlowMs = 10_000;
 /** A connection that cannot be read for so long for want of room, or because its device takes nothing, is closed. */
 const maxPauseMs = 30_000;
 
-/** A command as it is handed over to a device. */
-export interface HandedOver {
-  readonly id: string;
-  readonly command: string;
-  readonly params: unknown;
-  readonly ttlMs: number;
-}
-
 /**
  * The talk with a device that was let in. Frames are answered in their order; the points of those that wait while others are on their way to the
  * log go there together.
  */
-export class DeviceTalk implements Paused {
+export class DeviceTalk implements DeviceConnection, Paused {
   readonly orgId: string;
   readonly sourceId: string;
   readonly connectionId = randomBytes(12).toString('base64url');
@@ -77,7 +70,6 @@ export class DeviceTalk implements Paused {
     void this.#begin();
   }
 
-  /** False when the frame was not handed to the connection, which may be closing. */
   handOver({ id, command, params, ttlMs }: HandedOver): boolean {
     const { socket } = this;
     if (!socket.isOpen || socket.unsentBytes > maxUnsentCommandBytes) return false;
@@ -119,7 +111,6 @@ export class DeviceTalk implements Paused {
     this.#closeWhenDone();
   }
 
-  /** Ends the connection: nothing that is not durable is acknowledged, so the device sends it again. */
   fail(error: unknown): void {
     const words = lastWords(error);
     if (words) this.socket.send(words.text);
@@ -166,7 +157,7 @@ export class DeviceTalk implements Paused {
   #work(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
-    // Whatever else comes in this turn is answered together.
+    // Frames that come later in this turn of the event loop are answered together with this one.
     queueMicrotask(() => void this.#answerAll());
   }
 

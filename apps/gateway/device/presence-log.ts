@@ -24,7 +24,7 @@ export class PresenceLog implements OnApplicationShutdown {
 
   constructor(@Inject(RECORD_LOG) private readonly log: RecordLog) {}
 
-  /** Resolves once the log has it. Rejects `log_unavailable`: it may then be there all the same, so remove it. */
+  /** Resolves once the connection is in the log. Rejects `log_unavailable`: the log may then hold it all the same, so remove it. */
   add(connection: Presence): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#add(entry(presence, connection), (error) => (error === undefined ? resolve() : reject(error)));

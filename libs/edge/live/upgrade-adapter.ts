@@ -45,7 +45,7 @@ export const upgradeConstraint: NonNullable<NonNullable<FastifyServerOptions['ro
   },
 };
 
-/** What a client sent right behind its request. */
+/** The bytes that arrived together with a request for a WebSocket, behind its headers: the beginning of the first frame. */
 const heads = new WeakMap<IncomingMessage, Buffer>();
 
 /**

@@ -33,7 +33,7 @@ export class Epochs {
     return [...this.#saved, this.#current];
   }
 
-  /** Makes this opening's epoch part of the log, in the transaction of its first record. False when it is already. */
+  /** Makes this opening's epoch part of the log, in the transaction of its first record. False when the epoch is part of the log already. */
   append(): boolean {
     if (this.#isSaved) return false;
     this.#save(this.#current);

@@ -18,7 +18,7 @@ export class Letters {
   readonly #unnoted: StatementSync;
   readonly #noteEpochs: StatementSync;
 
-  /** @param db that has the table of epochs. */
+  /** @param db the log's file, in which the table of epochs exists already. */
   constructor(db: DatabaseSync) {
     db.exec(`
       CREATE TABLE IF NOT EXISTS letter(topic TEXT, at INT, PRIMARY KEY(topic, at)) WITHOUT ROWID;
