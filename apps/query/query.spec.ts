@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, Organizations } from '#edge';
 import { entry, tombstone } from '#log';
@@ -299,6 +299,13 @@ describe('refusals', () => {
     expect((await get('/v1/fleet/metrics?metric=a')).status).toBe(503);
     store.failure = undefined;
   });
+});
+
+it('the health of a fleet is counted without a look at each source', async () => {
+  const scan = jest.spyOn(log.open(sources), 'scan');
+  expect(await json('/v1/fleet/health')).toMatchObject({ sources_total: 2 });
+  expect(scan).not.toHaveBeenCalled();
+  scan.mockRestore();
 });
 
 describe('/v1/devices', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { LogGap, type Following, type FollowOptions } from './follow.js';
 import { MapView } from './map-view.js';
 import type { AnyTopic, StreamRecord } from './topic.js';
@@ -43,6 +43,19 @@ it.each([
   const log = new Hand();
   log.caughtUp = caughtUp;
   expect(await Promise.allSettled([new MapView(log, topic, 10).caughtUp()])).toMatchObject([outcome]);
+});
+
+it('the first scan of a view sorts nothing, however many keys it has read', async () => {
+  const log = new Hand();
+  const view = new MapView(log, topic);
+  log.give(...Array.from({ length: 3000 }, (_, at) => [`${(at * 7919) % 3000}`, at] as const));
+  await view.ready;
+  const sorts = [jest.spyOn(Array.prototype, 'sort'), jest.spyOn(Array.prototype, 'toSorted')];
+  const first = [...view.scan('', { after: '', limit: 3 })].map(([key]) => key);
+  const calls = sorts.flatMap((sort) => sort.mock.calls);
+  jest.restoreAllMocks();
+  expect(first).toEqual(['0', '1', '10']);
+  expect(calls).toEqual([]);
 });
 
 describe('a view that has missed something', () => {

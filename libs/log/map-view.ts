@@ -56,6 +56,10 @@ export class MapView implements View<unknown> {
     }
   }
 
+  count(prefix: string): number {
+    return this.#newest.count(prefix);
+  }
+
   changes(listener: (change: Change<unknown>) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -7,8 +7,8 @@ export class NewestValues {
   readonly #values = new Map<string, unknown>();
   /** By partition and key: what a foreign writer has put into a partition of its own choice says nothing of the key's own. */
   readonly #unreadable = new Map<string, UnreadableKey>();
-  /** Made at the first scan: a view that is only asked for keys does without. */
-  #keys: SortedKeys | undefined;
+  /** Sorted as they come: to sort many at the first scan would hold the event loop. */
+  readonly #keys = new SortedKeys();
 
   get(key: string): unknown {
     return this.#values.get(key);
@@ -24,8 +24,12 @@ export class NewestValues {
 
   /** Keys that begin with `prefix`, in order; one that goes meanwhile may still come. */
   startingWith(prefix: string, page?: Page): Iterable<string> {
-    this.#keys ??= new SortedKeys(this.#values.keys());
     return this.#keys.startingWith(prefix, page);
+  }
+
+  /** How many keys begin with `prefix`. */
+  count(prefix: string): number {
+    return this.#keys.count(prefix);
   }
 
   get unreadable(): Iterable<UnreadableKey> {
@@ -36,7 +40,7 @@ export class NewestValues {
     if (this.#unreadable.size > 0) this.#unreadable.delete(placeOf(partition, key));
     if (value === null) this.#delete(key);
     else {
-      if (!this.#values.has(key)) this.#keys?.add(key);
+      if (!this.#values.has(key)) this.#keys.add(key);
       this.#values.set(key, value);
     }
   }
@@ -48,7 +52,7 @@ export class NewestValues {
   }
 
   #delete(key: string): void {
-    if (this.#values.delete(key)) this.#keys?.delete(key);
+    if (this.#values.delete(key)) this.#keys.delete(key);
   }
 }
 

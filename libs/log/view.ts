@@ -44,6 +44,8 @@ export interface View<V> {
   readonly size: number;
   /** Entries whose key begins with `prefix`, ordered by key in UTF-8 bytes: all of them, or those of one page. */
   scan(prefix: string, page?: Page): Iterable<readonly [key: string, value: V]>;
+  /** How many entries there are whose key begins with `prefix`, without a look at each of them. */
+  count(prefix: string): number;
   /**
    * Calls `listener` for each change after the call, once the view is ready: those of a key in log order, after the view shows it. Returns a
    * function that ends this. After a gap in which tombstones may have been lost the view is read again, while it shows what it showed; then it changes over in one step, and

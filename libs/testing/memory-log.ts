@@ -126,6 +126,10 @@ class MemoryView implements View<unknown> {
       .slice(0, limit);
   }
 
+  count(prefix: string): number {
+    return [...this.#values.keys()].filter((key) => key.startsWith(prefix)).length;
+  }
+
   changes(listener: (change: Change<unknown>) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

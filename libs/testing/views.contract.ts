@@ -56,6 +56,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
       const pages = Array.from(pagesOf(view, 'o/'), (page) => page.map(([key]) => key));
       expect(pages.length).toBeGreaterThan(1);
       expect(view.size).toBe(keys(view, '').length);
+      expect(view.count('o/')).toBe(keys(view, 'o/').length);
       expect(pages.flat()).toEqual(keys(view, 'o/'));
       expect(Array.from(pagesOf(view, 'o/', 'o/s2'), (page) => page.length).reduce((sum, length) => sum + length)).toBe(
         keys(view, 'o/').filter((key) => byBytes(key, 'o/s2') > 0).length,
@@ -276,6 +277,7 @@ export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): voi
         await view.caughtUp();
         const shown = [...view.scan('o/')].map(([key, { lastReceivedMs }]): [string, number] => [key, lastReceivedMs]);
         expect(shown).toEqual([...model].sort(([a], [b]) => byBytes(a, b)));
+        expect(view.count('o/s1')).toBe([...model.keys()].filter((key) => key.startsWith('o/s1')).length);
         const after = `o/s${random.whole(0, 400)}`;
         const limit = random.whole(1, 50);
         const page = [...view.scan('o/', { after, limit })].map(([key]) => key);
