@@ -145,6 +145,30 @@ describeOnServers('A point without tags', () => {
   });
 });
 
+describeOnServers('Long answers that arrive while the event loop is held', () => {
+  it('are parsed in parts, one in each turn of the event loop', async () => {
+    const sql = new Sql(sharedQuestDb().pgUrl, 2);
+    let [rows, all, most] = [0, 0, 0];
+    const turn = (): void => {
+      most = Math.max(most, rows);
+      rows = 0;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    const take = (): void => {
+      rows++;
+      if (all++ === 0) for (const endMs = performance.now() + 100; performance.now() < endMs;);
+    };
+    const text = `SELECT x, 'a row of fifty bytes, or nearly' FROM long_sequence(30000)`;
+    await Promise.all([sql.each(text, [], take), sql.each(text, [], take)]);
+    clearImmediate(next);
+    await sql.close();
+    expect(all).toBe(60_000);
+    // Both begin with 64 kB, perhaps in the same turn.
+    expect(most).toBeLessThan(4000);
+  });
+});
+
 describeOnServers('Tables that are there', () => {
   const generation = madeTables;
   let sql: Sql;

@@ -27,6 +27,10 @@ it.each<[string, () => Promise<unknown>]>([
   ['points', () => readsOf((at) => [1, `m.${at}`, at]).series.raw(query)],
   ['buckets', () => readsOf((at) => [0, `m.${at}`, 1, 1, 1, 1]).series.buckets({ ...query, interval: '1m' })],
   [
+    'a fleet',
+    () => readsOf((at) => [0, `s${at}`, 1, 1, 1, 1]).series.fleet({ orgId: 'o', metric: 'm', window, interval: '1m', limit: 100 }),
+  ],
+  [
     'events',
     () => readsOf((at) => [at, 'e', `${at}`, 1, 0, 'v', '[["a","1"]]']).events.entries({ ...query, last: false, name: undefined }),
   ],

@@ -82,7 +82,7 @@ export class SeriesReads {
       orgId,
       sourceId,
     ]);
-    return inTurns(sortedInSteps(rows.map(([metric]) => metric as string)));
+    return inTurns(sortedInSteps(await inTurns(eachInSteps(rows, ([metric]) => metric as string))));
   }
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<[string, number][]> {
@@ -119,10 +119,14 @@ export class SeriesReads {
     const rows = await this.#rows(filter, query);
     const truncated = rows.length > query.limit;
     const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
-    const names = (truncated ? await this.#names(filter, query) : [...kept.keys()]).sort(compareUtf8);
-    const ordered = names.flatMap((name) => kept.get(name) ?? []);
-    const sources = names.map((sourceId) => ({ sourceId, rows: kept.get(sourceId)?.length ?? 0 }));
-    return { sources, columns: columnsOf(ordered), truncated };
+    const names = await inTurns(sortedInSteps(truncated ? await this.#names(filter, query) : [...kept.keys()]));
+    const ordered: NamedBucket[] = [];
+    const source = (sourceId: string): FleetAnswer['sources'][number] => {
+      const its = kept.get(sourceId) ?? [];
+      ordered.push(...its);
+      return { sourceId, rows: its.length };
+    };
+    return { sources: await inTurns(eachInSteps(names, source)), columns: columnsOf(ordered), truncated };
   }
 
   /** The first points, one more than the limit if there are more, ordered by time, name and tags, all by bytes of UTF-8, no tags first. */
@@ -192,7 +196,7 @@ export class SeriesReads {
     for (const piece of await this.#namePieces(asked)) {
       const { where, values } = withWindow(filter, piece.window);
       const rows = await this.sql.rows(`SELECT DISTINCT ${filter.name} FROM ${this.tables[piece.from]} WHERE ${where}`, values);
-      for (const [name] of rows) names.add(name as string);
+      await inTurns(eachInSteps(rows, ([name]) => void names.add(name as string)));
     }
     return [...names];
   }

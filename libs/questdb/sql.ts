@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError, Pool, type PoolConfig, Query, type QueryArrayConfig } from 'pg';
 import { TelemetryError } from '#model';
 import { checking, inWords, type TlsOptions } from '#sockets';
-import type { Patience } from '#stores';
+import { ownTurn, type Patience } from '#stores';
 
 export type Value = string | number | null;
 export type Row = readonly unknown[];
@@ -71,6 +71,13 @@ export class Sql {
     });
     // A connection that dies while nobody uses it: the pool makes another.
     this.#pool.on('error', () => undefined);
+    // Of what has arrived on all connections, 64 kB are parsed in one turn of the event loop.
+    this.#pool.on('connect', ({ connection: { stream } }) => {
+      stream.on('data', () => {
+        stream.pause();
+        void ownTurn().then(() => stream.resume());
+      });
+    });
     this.#pool.on('acquire', () => this.#working++);
     this.#pool.on('release', () => this.#working--);
   }
