@@ -21,6 +21,7 @@ const tags: Readonly<Record<string, string>> = {
   Devices: 'Which devices there are, whether they are connected, when they were last heard.',
   Metrics: 'Series, rollups and newest values of one device.',
   Logs: 'Events of one device.',
+  'Live streams': 'What devices send, as it is accepted.',
   Fleet: 'All devices of the organization together.',
   Keys: 'Keys of the organization.',
   About: 'What a client, its author or a probe asks about the server itself.',

@@ -11,6 +11,8 @@ import { ControlModule } from '../control/control.module.js';
 import { CommandSender } from '../gateway/commands/command-sender.js';
 import { CommandStates } from '../gateway/commands/command-states.js';
 import { CommandsController } from '../gateway/commands/commands.controller.js';
+import { StreamsController } from '../gateway/streams/streams.controller.js';
+import { STREAM_LIMITS, streamLimits, Streams } from '../gateway/streams/streams.js';
 import { errorPage, type ExplainedCode } from '../control/error-page.js';
 import { openApi } from '../control/openapi.js';
 import { IngressModule } from '../ingress/ingress.module.js';
@@ -35,8 +37,8 @@ async function createApp(): Promise<NestFastifyApplication> {
       ControlModule,
     ],
     // Of the gateway only what answers plain requests: the rest of it follows a log.
-    controllers: [HealthController, CommandsController],
-    providers: [CommandSender, CommandStates, Connections],
+    controllers: [HealthController, CommandsController, StreamsController],
+    providers: [CommandSender, CommandStates, Connections, { provide: STREAM_LIMITS, useValue: streamLimits }, Streams],
   });
 }
 
@@ -49,6 +51,8 @@ async function servedRoutes(): Promise<readonly Route[]> {
     .getHttpAdapter()
     .getInstance()
     .addHook('onRoute', ({ method, url, config }) => {
+      // The document describes no WebSockets.
+      if (config?.upgrade) return;
       const path = url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}');
       for (const name of [method].flat()) routes.push([name, path, config?.access ?? {}]);
     });
@@ -154,7 +158,8 @@ describe('the OpenAPI document', () => {
       const answer = await app
         .getHttpAdapter()
         .getInstance()
-        .inject({ method: upper, url, ...situation });
+        // A stream would not end.
+        .inject({ method: upper, url, ...situation, headers: { accept: 'application/json', ...situation.headers } });
       if (answer.statusCode < 400) return [];
       const problem = `${answer.statusCode} ${answer.json<{ code: string }>().code}`;
       seen.add(problem);

@@ -12,10 +12,14 @@ import { GatewayLife } from './device/gateway-life.js';
 import { Leftovers } from './device/leftovers.js';
 import { Pauses } from './device/pauses.js';
 import { PresenceLog } from './device/presence-log.js';
+import { LogStreamGateway, MetricStreamGateway } from './streams/stream-gateways.js';
+import { StreamsController } from './streams/streams.controller.js';
+import { STREAM_LIMITS, streamLimits, Streams } from './streams/streams.js';
 
 const device = [DeviceConnections, DeviceGateway, DeviceServices, GatewayLife, Leftovers, Pauses, PresenceLog];
 const commands = [CommandDelivery, CommandReports, CommandSender, CommandStates, Connections];
+const streams = [{ provide: STREAM_LIMITS, useValue: streamLimits }, Streams, MetricStreamGateway, LogStreamGateway];
 
 /** Connections. */
-@Module({ controllers: [CommandsController], providers: [...device, ...commands] })
+@Module({ controllers: [CommandsController, StreamsController], providers: [...device, ...commands, ...streams] })
 export class GatewayModule {}

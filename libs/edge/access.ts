@@ -10,6 +10,8 @@ export interface Access {
   readonly scope?: 'write' | 'admin';
   /** The route answers without a look at the body, whatever it is. */
   readonly body?: false;
+  /** The answer is a stream without an end, which has limits of its own: it is no read that is open. */
+  readonly stream?: true;
   /** Browsers let only pages of this server's own origin send requests that need a preflight, and read answers. */
   readonly cors?: false;
 }
@@ -50,6 +52,9 @@ export const WithoutKey = (): Mark => mark({ key: false });
 
 /** The route answers without a look at the body, whatever it is. */
 export const WithoutBody = (): Mark => mark({ body: false });
+
+/** The route answers with a stream that has no end. */
+export const AsStream = (): Mark => mark({ stream: true });
 
 /** Browsers keep pages of other origins away from the route. */
 export const WithoutCors = (): Mark => mark({ cors: false });

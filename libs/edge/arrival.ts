@@ -29,7 +29,7 @@ const corsHeaders = { 'access-control-allow-origin': '*', 'access-control-expose
 const preflightHeaders = (methods: readonly string[]): Record<string, string> => ({
   'access-control-allow-origin': '*',
   'access-control-allow-methods': methods.join(', '),
-  'access-control-allow-headers': 'Content-Type, Content-Encoding, x-api-key',
+  'access-control-allow-headers': 'Content-Type, Content-Encoding, x-api-key, Last-Event-ID',
   'access-control-max-age': '86400',
 });
 
@@ -159,7 +159,7 @@ export class Arrival {
       checkBodyHeaders(headers);
       request.held = this.inFlight.hold(request.caller?.orgId ?? '');
       if (waitsForContinue(request.raw)) reply.raw.writeContinue();
-    } else if (request.caller) {
+    } else if (request.caller && !access.stream) {
       request.held = this.inFlight.hold(request.caller.orgId);
       request.held.addRead();
     }

@@ -69,7 +69,7 @@ describe('the bearer of a key that is revoked', () => {
     const readings: FollowOptions[] = [];
     const follow = (options: FollowOptions): Following => {
       readings.push(options);
-      return { caughtUp: () => Promise.resolve(), ageMs: () => 0, lag: () => 0, stop: () => Promise.resolve() };
+      return { caughtUp: () => Promise.resolve(), ageMs: () => 0, lag: () => 0, positions: () => [], stop: () => Promise.resolve() };
     };
     const give = (offset: number, value: ApiKey): void => {
       const record = { topic: apiKeys, partition: 0, offset, key: key.keyId, value } as unknown as StreamRecord;

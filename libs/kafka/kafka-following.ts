@@ -1,4 +1,4 @@
-import { LogGap, type AnyTopic, type Following, type FollowOptions } from '#log';
+import { LogGap, type AnyTopic, type Following, type FollowOptions, type Position } from '#log';
 import { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import type { Asker, Extent, Extents } from './asker.js';
@@ -55,6 +55,10 @@ export class KafkaFollowing implements Following {
 
   lag(): number {
     return this.#tails.reduce((sum, tail) => sum + tail.lag, 0);
+  }
+
+  positions(): readonly Position[] {
+    return this.#tails.map((tail) => tail.position());
   }
 
   async stop(): Promise<void> {
@@ -217,6 +221,10 @@ class Tail implements Wanted {
 
   get lag(): number {
     return Math.max(0, Math.min(this.#high, this.end) - this.taken);
+  }
+
+  position(): Position {
+    return { topic: this.start.topic.name, partition: this.partition, offset: this.taken };
   }
 
   ageMs(): number {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   deadLettersOf,
   isDeadLetters,
@@ -10,6 +11,7 @@ import {
   type Entry,
   type FollowOptions,
   type Headers,
+  type History,
   type RecordLog,
   type Span,
   type StreamRecord,
@@ -121,6 +123,13 @@ export class KafkaLog implements RecordLog {
     const following = new KafkaFollowing({ prefix: this.#prefix, codec, asker, fetcher, ended }, options);
     this.#followings.add(following);
     return following;
+  }
+
+  /** The same name for every offset: Kafka does not say when a topic was made anew. */
+  async history(): Promise<History> {
+    const { clusterId } = await this.options.asker.ask((admin) => admin.describeCluster());
+    const name = hash('sha256', `${clusterId}/${this.#prefix}`).slice(0, 16);
+    return () => name;
   }
 
   /** Why it cannot be written or read, in words for the operator; undefined when it can. */

@@ -38,6 +38,11 @@ export interface Following {
   ageMs(): number;
   /** Records that are known to be in the log, up to `to`, and are not taken. */
   lag(): number;
+  /**
+   * Where each partition goes on that is read: what stands before that offset is not handed over any more. Empty until the log has said where
+   * the partitions begin and end.
+   */
+  positions(): readonly Position[];
   /** Resolves when the running `take` has settled; nothing is handed over afterwards. */
   stop(): Promise<void>;
 }

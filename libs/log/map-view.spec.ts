@@ -14,7 +14,7 @@ class Hand {
 
   follow(options: FollowOptions): Following {
     this.readings.push(options);
-    return { caughtUp: () => this.caughtUp(), ageMs: () => this.ageMs, lag: () => 0, stop: () => Promise.resolve() };
+    return { caughtUp: () => this.caughtUp(), ageMs: () => this.ageMs, lag: () => 0, positions: () => [], stop: () => Promise.resolve() };
   }
 
   give(...records: readonly (readonly [key: string, value: unknown])[]): void {

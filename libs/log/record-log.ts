@@ -50,6 +50,12 @@ export interface Subscription {
   stop(): Promise<void>;
 }
 
+/**
+ * Names the history of the records before an offset. An offset that was kept outside of the log, such as with a client, means the same place only
+ * while its history has the same name: another log has another one, and so has a log that was restored from a copy, for what the copy lacked.
+ */
+export type History = (offset: number) => string;
+
 /** The log. Appended once, read by many groups, never changed. */
 export interface RecordLog {
   /**
@@ -79,4 +85,7 @@ export interface RecordLog {
    * end and no positions share one reader of the log; every other one is a reader of its own, so that it delays none of them.
    */
   follow(options: FollowOptions): Following;
+
+  /** Resolves with the names of the histories of this log. Rejects `log_unavailable`. */
+  history(): Promise<History>;
 }

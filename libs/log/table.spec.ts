@@ -20,7 +20,7 @@ let stored: StreamRecord[];
 const log = {
   follow: ({ take }: FollowOptions) => {
     const taken = Promise.resolve(take(stored));
-    return { caughtUp: () => taken, ageMs: () => 0, lag: () => 0, stop: () => Promise.resolve() };
+    return { caughtUp: () => taken, ageMs: () => 0, lag: () => 0, positions: () => [], stop: () => Promise.resolve() };
   },
 } as Pick<RecordLog, 'follow'> as RecordLog;
 const aTable = async (...keys: readonly string[]): Promise<Table<string>> => {

@@ -7,7 +7,7 @@ export * from './groups.contract.js';
 export * from './generation-store.contract.js';
 export * from './http/socket-client.js';
 export * from './http/raw.js';
-export * from './http/socket-client.js';
+export * from './http/stream-client.js';
 export * from './keys.contract.js';
 export * from './link.js';
 export * from './log-consumer.js';

@@ -63,11 +63,16 @@ export class MemoryLog implements RecordLog, Views {
       caughtUp: () => Promise.resolve(),
       ageMs: () => this.silentMs,
       lag: () => 0,
+      positions: () => [],
       stop: () => {
         this.#tails.delete(options);
         return Promise.resolve();
       },
     };
+  }
+
+  history(): Promise<never> {
+    return Promise.reject(new Error('not in memory'));
   }
 
   open<V>(topic: Topic<V>): View<V> {

@@ -487,6 +487,36 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       expect([bounded.records.length, bounded.following.lag(), bounded.following.ageMs()]).toEqual([20, 0, 0]);
     });
 
+    it('says where it goes on, also where there was nothing to give, and a reading from there gives what comes', async () => {
+      await log.append([saying('s', 1), entry(sources, aSource('s'))]);
+      const late = follow({ from: 'end', partitions: [0, 1] });
+      await caughtUp(late);
+      const positions = late.following.positions();
+      expect(positions.map(({ topic, partition }) => [topic, partition])).toEqual([0, 1].map((partition) => [events.name, partition]));
+      for (const n of count(20)) await log.append([saying(`s${n}`, n)]);
+      await caughtUp(late);
+      const again = follow({ from: positions, to: 'end' });
+      await caughtUp(again);
+      expect(ascending(numbers(again.records))).toEqual(ascending(numbers(late.records)));
+      expect(late.records.length).toBeGreaterThan(0);
+      const behind = new Map(late.following.positions().map(({ partition, offset }) => [partition, offset]));
+      expect(late.records.filter(({ partition, offset }) => offset >= behind.get(partition)!)).toEqual([]);
+    });
+
+    it('names the history of an offset alike after a restart and a crash', async () => {
+      await log.append([saying('s', 1)]);
+      const all = follow();
+      await caughtUp(all);
+      const { offset } = all.following.positions()[0]!;
+      const name = (await log.history())(offset);
+      await all.following.stop();
+      use(await subject.reopen());
+      await log.append([saying('s', 2)]);
+      expect((await log.history())(offset)).toBe(name);
+      use(await subject.crash());
+      expect((await log.history())(offset)).toBe(name);
+    });
+
     it('gives what it was given again to a `take` that rejects, and to a bounded read says so', async () => {
       let failures = 2;
       const take = (): Promise<void> => (failures-- > 0 ? Promise.reject(new Error('not yet')) : Promise.resolve());

@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly path: string;
   /** Bytes of one frame; a larger one closes the socket with 1009. */
   readonly maxPayload: number;
+  /** Throws what refuses the request, before the upgrade. */
+  readonly check?: (request: FastifyRequest) => unknown;
 }
 
 declare module 'fastify' {
@@ -67,7 +69,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
   }
 
   override create(_port: number, options: object): WebSocketServer {
-    const { path, maxPayload } = options as Endpoint;
+    const { path, maxPayload, check } = options as Endpoint;
     const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload, maxFragments });
     this.instance.route({
       method: 'GET',
@@ -75,7 +77,10 @@ export class UpgradeAdapter extends AbstractWsAdapter {
       exposeHeadRoute: false,
       constraints: { [constraint]: 'websocket' },
       config: { access: { key: false, body: false }, upgrade: true },
-      handler: (request, reply) => this.#upgrade(server, request, reply),
+      handler: (request, reply) => {
+        check?.(request);
+        this.#upgrade(server, request, reply);
+      },
     });
     return server;
   }

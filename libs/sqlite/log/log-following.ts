@@ -1,4 +1,4 @@
-import type { Following, FollowOptions } from '#log';
+import type { Following, FollowOptions, Position } from '#log';
 import { Follower, type Followed, type Reading } from './follower.js';
 
 /** Topics that are read without a group. */
@@ -6,6 +6,8 @@ export class LogFollowing implements Following, Reading {
   readonly #follower: Follower;
   /** Offset after the last record that is wanted. */
   readonly #end: number;
+  /** The partitions that are read. */
+  readonly #names: readonly Omit<Position, 'offset'>[];
 
   constructor(
     private readonly log: Followed,
@@ -16,6 +18,11 @@ export class LogFollowing implements Following, Reading {
     const positions = typeof from === 'string' ? undefined : new Map(from.map((it) => [partitionName(it.topic, it.partition), it.offset]));
     const start = from === 'beginning' ? 0 : Math.min(log.head, ...(positions?.values() ?? []));
     this.#end = end;
+    const isWanted = (topic: string, partition: number): boolean =>
+      (!partitions || partitions.includes(partition)) && (!positions || positions.has(partitionName(topic, partition)));
+    this.#names = options.topics.flatMap(({ name, partitions: count }) =>
+      Array.from({ length: count }, (_, partition) => ({ topic: name, partition })).filter((it) => isWanted(it.topic, it.partition)),
+    );
     this.#follower = new Follower(log, start, {
       ...options,
       wants: (topic, partition, offset) =>
@@ -53,6 +60,10 @@ export class LogFollowing implements Following, Reading {
 
   lag(): number {
     return this.position === Infinity ? 0 : this.#follower.waiting(this.#end);
+  }
+
+  positions(): readonly Position[] {
+    return this.#names.map((name) => ({ ...name, offset: this.#follower.position }));
   }
 
   async stop(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type Entry,
   type FollowOptions,
   type Headers,
+  type History,
   type RecordLog,
   type Start,
   type StreamRecord,
@@ -156,6 +157,11 @@ export class SqliteLog implements RecordLog, Followed {
     const following = new LogFollowing(this, options);
     this.#read(following);
     return following;
+  }
+
+  /** By the epoch in which the last of the records was appended. */
+  history(): Promise<History> {
+    return Promise.resolve((offset) => (this.epochs.findLast(({ start }) => start < offset) ?? this.epochs[0]!).id);
   }
 
   read(request: ChunkRequest): Promise<Chunk> {

@@ -22,7 +22,7 @@ export const errors: Section = (stage) => {
       ['an unknown route', { path: '/v1/nothing' }, 404, 'unknown_route'],
       ['an unknown route elsewhere', { path: '/favicon' }, 404, 'unknown_route'],
       ['the device channel without an upgrade', { path: '/ws/device' }, 426, 'upgrade_required'],
-      ['live streams, which are not there yet', { path: '/v1/sources/a/metrics/stream' }, 404, 'unknown_route'],
+      ['a live stream without a key', { path: '/v1/sources/a/metrics/stream', headers: { 'x-api-key': '' } }, 401, 'invalid_key'],
       ['an unknown source', { path: '/v1/sources/nobody' }, 404, 'unknown_source'],
       ['a wrong method', { method: 'DELETE', path: '/v1/sources' }, 405, 'method_not_allowed'],
       ['a wrong content type', post({ 'content-type': 'text/plain' }, good), 415, 'unsupported_content_type'],

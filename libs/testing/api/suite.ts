@@ -12,6 +12,7 @@ import { historicalQuery } from './query.js';
 import { rowCaps } from './row-cap.js';
 import { sources } from './sources.js';
 import { Stage, type Target } from './stage.js';
+import { streams } from './streams.js';
 import { tags } from './tags.js';
 import { tenancy } from './tenancy.js';
 import { timestamps } from './timestamps.js';
@@ -44,6 +45,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     sources,
     deviceChannel,
     devicesAlias,
+    streams,
     tenancy,
     transport,
   ];

@@ -1,0 +1,114 @@
+import type { StreamRecord } from '#log';
+import { isBehind, type Place } from './cursor.js';
+import type { Filter, StreamKind } from './stream-kind.js';
+
+/** Length of a frame, about: a slow reader is noticed between two of them. */
+const maxLength = 64 * 1024;
+
+/** Writes the cursor of a place. */
+export type Mark = (place: Place, timeMs: number) => string;
+
+/** A message, made once in each form that readers want. */
+export class Frame {
+  #plain: Buffer | undefined;
+  #marked: Buffer | undefined;
+  #event: Buffer | undefined;
+
+  /** @param json without its closing brace. @param cursor behind the message. */
+  constructor(
+    private readonly json: string,
+    private readonly cursor: () => string,
+  ) {}
+
+  get plain(): Buffer {
+    return (this.#plain ??= Buffer.from(`${this.json}}`));
+  }
+
+  get marked(): Buffer {
+    return (this.#marked ??= Buffer.from(`${this.json},"cursor":"${this.cursor()}"}`));
+  }
+
+  /** As an event of `text/event-stream`. */
+  get event(): Buffer {
+    return (this.#event ??= Buffer.from(`id: ${this.cursor()}\ndata: ${this.json}}\n\n`));
+  }
+}
+
+/** Some records of one source that follow each other in the log, as frames; those are made for the first reader that wants them. */
+export class Batch {
+  readonly #frames = new Map<string, readonly Frame[]>();
+  readonly #newest = new Map<string, ReadonlyMap<string, string>>();
+
+  /** @param start what is before it is left out. */
+  constructor(
+    private readonly kind: StreamKind,
+    private readonly records: readonly StreamRecord[],
+    private readonly mark: Mark,
+    readonly start: Place = { offset: records[0]!.offset, index: 0 },
+  ) {}
+
+  /** Behind all of it. */
+  get end(): Place {
+    return { offset: this.records.at(-1)!.offset + 1, index: 0 };
+  }
+
+  /** When the last of it was appended, Unix milliseconds. */
+  get timeMs(): number {
+    return this.records.at(-1)!.appendedMs;
+  }
+
+  /** What of it is behind a place; undefined for nothing. */
+  behind(place: Place): Batch | undefined {
+    if (!isBehind(place, this.start)) return this;
+    const rest = this.records.filter(({ offset }) => offset >= place.offset);
+    if (rest.length === 0) return undefined;
+    return new Batch(this.kind, rest, this.mark, rest[0]!.offset === place.offset ? place : undefined);
+  }
+
+  frames(filter: Filter): readonly Frame[] {
+    let frames = this.#frames.get(filter.key);
+    if (!frames) this.#frames.set(filter.key, (frames = this.#make(filter)));
+    return frames;
+  }
+
+  /** The last entry of each metric. */
+  newest(filter: Filter): ReadonlyMap<string, string> {
+    let newest = this.#newest.get(filter.key);
+    if (newest) return newest;
+    const found = new Map<string, string>();
+    this.#each(filter, (json, _place, _record, metric) => found.set(metric, json));
+    this.#newest.set(filter.key, (newest = found));
+    return newest;
+  }
+
+  #make(filter: Filter): readonly Frame[] {
+    const { kind, mark } = this;
+    const frames: Frame[] = [];
+    let [entries, length]: [string[], number] = [[], 0];
+    let last: { readonly place: Place; readonly timeMs: number } | undefined;
+    const finish = (): void => {
+      if (!last) return;
+      const { place, timeMs } = last;
+      frames.push(new Frame(kind.message(entries), () => mark(place, timeMs)));
+      [entries, length, last] = [[], 0, undefined];
+    };
+    this.#each(filter, (json, place, { appendedMs: timeMs }) => {
+      if (entries.length > 0 && (!kind.isMerged || length + json.length > maxLength)) finish();
+      entries.push(json);
+      length += json.length;
+      last = { place, timeMs };
+    });
+    finish();
+    return frames;
+  }
+
+  /** @param add is given the place behind the entry too. */
+  #each(filter: Filter, add: (json: string, place: Place, record: StreamRecord, metric: string) => void): void {
+    const { start, kind } = this;
+    for (const record of this.records) {
+      const { offset } = record;
+      const from = offset === start.offset ? start.index : 0;
+      kind.each(record, from, filter, (json, index, metric) => add(json, { offset, index: index + 1 }, record, metric));
+    }
+  }
+}

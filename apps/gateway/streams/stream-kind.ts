@@ -1,0 +1,80 @@
+import type { StreamRecord, Topic } from '#log';
+import type { EventBatch, PointBatch, Tags } from '#model';
+import { events, points } from '#topics';
+
+/** Takes one point or event as JSON. @param index its position in the record. */
+export type Add = (json: string, index: number, metric: string) => void;
+
+/** Which metrics a reader wants. */
+export interface Filter {
+  /** The same for equal filters. */
+  readonly key: string;
+  has(metric: string): boolean;
+}
+
+export const everything: Filter = { key: '', has: () => true };
+
+/** @param metrics the names that are wanted. */
+export function onlyMetrics(metrics: readonly string[]): Filter {
+  const wanted = new Set(metrics);
+  return { key: JSON.stringify([...wanted].toSorted()), has: (metric) => wanted.has(metric) };
+}
+
+/** What one of the two streams of a source carries, and how. */
+export interface StreamKind {
+  readonly topic: Topic<PointBatch> | Topic<EventBatch>;
+  /** Names the stream in cursors. */
+  readonly letter: string;
+  /** Whether entries of one tick are sent together, and a slow reader gets only the newest one of each metric. */
+  readonly isMerged: boolean;
+  /** Adds each entry of a record that the filter wants, from an index on. Returns how many entries the record has. */
+  each(record: StreamRecord, from: number, filter: Filter, add: Add): number;
+  /** A message without its closing brace. */
+  message(entries: readonly string[]): string;
+}
+
+export const metricStream: StreamKind = {
+  topic: points,
+  letter: 'm',
+  isMerged: true,
+  each: ({ value }, from, filter, add) => {
+    const { sourceId, series } = value as PointBatch;
+    let index = 0;
+    for (const { metric, tags, timestampMs, value: values } of series) {
+      const first = index;
+      index += values.length;
+      if (index <= from || !filter.has(metric)) continue;
+      const head = `{${namesOf(sourceId, 'metric', metric)},"value":`;
+      const tail = `${tagsOf(tags)}}`;
+      for (let at = Math.max(0, from - first); at < values.length; at++)
+        add(`${head}${JSON.stringify(values[at])},"timestamp":${timestampMs[at]}${tail}`, first + at, metric);
+    }
+    return index;
+  },
+  message: (entries) => `{"type":"telemetry","points":[${entries.join(',')}]`,
+};
+
+export const logStream: StreamKind = {
+  topic: events,
+  letter: 'l',
+  isMerged: false,
+  each: ({ value: batch }, from, filter, add) => {
+    const { sourceId, events: all } = batch as EventBatch;
+    for (let at = from; at < all.length; at++) {
+      const { metric, value, isJson, timestampMs, tags } = all[at]!;
+      if (!filter.has(metric)) continue;
+      const json = isJson ? value : JSON.stringify(value);
+      add(`{"type":"event",${namesOf(sourceId, 'event', metric)},"value":${json},"timestamp":${timestampMs}${tagsOf(tags)}`, at, metric);
+    }
+    return all.length;
+  },
+  message: ([event]) => event!,
+};
+
+const namesOf = (sourceId: string, of: string, metric: string): string =>
+  `"source_id":${JSON.stringify(sourceId)},"class":"${of}","metric":${JSON.stringify(metric)}`;
+
+function tagsOf(tags: Tags): string {
+  for (const _ in tags) return `,"tags":${JSON.stringify(tags)}`;
+  return '';
+}

@@ -1,0 +1,87 @@
+import { closeCodes, type Admission, type CloseCode, type LiveSocket, type LiveSockets, type Talk } from '#edge';
+import { TelemetryError, type Caller, type ErrorKind } from '#model';
+import { SocketOutlet } from './outlet.js';
+import type { StreamReader } from './stream-reader.js';
+import type { Streams } from './streams.js';
+import type { Asked } from './wanted.js';
+
+/** The same for whatever is wrong, so that nobody learns which keys there are. */
+const unauthorized = 'Send {"type":"auth","api_key":"<API key>"} with a valid key as the first frame.';
+
+/** What the close code says of a caller who is not let in. All others are 4401. */
+const codeOf: Partial<Record<ErrorKind, CloseCode>> = { payment_required: closeCodes.paymentRequired, unavailable: closeCodes.tryLater };
+
+/** A WebSocket on which a live stream is read. */
+export class StreamTalk implements Talk {
+  #reader: StreamReader | undefined;
+
+  constructor(
+    private readonly socket: LiveSocket,
+    private readonly asked: Asked,
+    private readonly sockets: LiveSockets,
+    private readonly admission: Admission,
+    private readonly streams: Streams,
+  ) {}
+
+  /** What comes behind the first frame has no meaning. */
+  take(frame: Buffer): void {
+    if (this.#reader) return;
+    const caller = this.#callerOf(frame);
+    if (caller) this.#begin(caller);
+  }
+
+  late(): void {
+    this.#end(closeCodes.unauthorized, unauthorized);
+  }
+
+  revoked(): void {
+    this.#end(closeCodes.unauthorized, 'The key is not valid any more.');
+  }
+
+  finish(): void {
+    this.#end(closeCodes.goingAway, 'The server stops: connect again.');
+  }
+
+  ended(): void {
+    if (this.#reader) this.streams.leave(this.#reader);
+  }
+
+  #begin(caller: Caller): void {
+    try {
+      this.streams.checkLimits(caller);
+      this.sockets.admit(this.socket, caller);
+    } catch (error) {
+      if (!(error instanceof TelemetryError)) throw error;
+      return this.#end(closeCodes.tryLater, error.message);
+    }
+    this.#reader = this.streams.open(caller, this.asked, new SocketOutlet(this.socket, this.asked.hasCursors));
+  }
+
+  /** Undefined for a caller who is not let in. */
+  #callerOf(frame: Buffer): Caller | undefined {
+    const apiKey = keyIn(frame);
+    try {
+      return this.admission.admit({ apiKey, place: 'the first frame' }, this.socket.address, {});
+    } catch (error) {
+      if (!(error instanceof TelemetryError)) throw error;
+      const code = codeOf[error.kind] ?? closeCodes.unauthorized;
+      this.#end(code, code === closeCodes.unauthorized ? unauthorized : error.message);
+      return undefined;
+    }
+  }
+
+  #end(code: CloseCode, reason: string): void {
+    if (this.#reader) this.#reader.close(code, reason);
+    else this.socket.close(code, reason);
+  }
+}
+
+/** The API key of an auth frame; undefined where it is none. */
+function keyIn(frame: Buffer): string | undefined {
+  try {
+    const { type, api_key: key } = JSON.parse(frame.toString()) as { type?: unknown; api_key?: unknown };
+    return type === 'auth' && typeof key === 'string' && key !== '' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

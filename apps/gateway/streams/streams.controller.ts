@@ -1,0 +1,64 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AsStream, closeCodes, Keyring, Traffic, type CloseCode } from '#edge';
+import { TelemetryError } from '#model';
+import { EventOutlet } from './outlet.js';
+import { logStream, metricStream, type StreamKind } from './stream-kind.js';
+import { Streams } from './streams.js';
+import { readWanted } from './wanted.js';
+
+const mediaType = 'text/event-stream';
+
+/** The live streams for clients that ask without a WebSocket, such as `curl -N`. */
+@Controller('v1/sources/:source_id')
+@AsStream()
+export class StreamsController {
+  constructor(
+    private readonly streams: Streams,
+    private readonly keyring: Keyring,
+    private readonly traffic: Traffic,
+  ) {}
+
+  @Get('metrics/stream')
+  metrics(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.#stream(metricStream, request, reply);
+  }
+
+  @Get('logs/stream')
+  logs(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    this.#stream(logStream, request, reply);
+  }
+
+  #stream(kind: StreamKind, request: FastifyRequest, reply: FastifyReply): void {
+    const asked = readWanted(kind, request);
+    const { caller, headers } = request;
+    if (!accepts(headers.accept)) throw new TelemetryError('invalid_request', `Ask for ${mediaType}, or for a WebSocket.`);
+    this.streams.checkLimits(caller!);
+    // Proxies are asked not to hold events back.
+    reply.type(mediaType).headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    if (request.method === 'HEAD') {
+      void reply.send();
+      return;
+    }
+    const { raw } = reply.hijack();
+    raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    raw.flushHeaders();
+    // The request is over; what comes now is the stream's.
+    raw.emit('close');
+    const reader = this.streams.open(caller!, asked, new EventOutlet(raw));
+    const close = (code: CloseCode, reason: string) => () => reader.close(code, reason);
+    const endings = [
+      () => this.streams.leave(reader),
+      this.keyring.revoked(caller!, close(closeCodes.unauthorized, 'The key is not valid any more.')),
+      this.traffic.begin(close(closeCodes.goingAway, 'The server stops: connect again.')),
+    ];
+    raw
+      .on('error', () => undefined)
+      .once('close', () => {
+        for (const end of endings) end();
+      });
+  }
+}
+
+/** Whoever does not say what it takes, takes anything. */
+const accepts = (accept = '*/*'): boolean => /(^|,)\s*(\*\/\*|text\/\*|text\/event-stream)\s*(;|,|$)/i.test(accept);

@@ -1,0 +1,313 @@
+import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { CLOCK, createHttpApp, Organizations, Readiness, Keyring, Traffic } from '#edge';
+import { entry, partitionOf, RECORD_LOG, VIEWS, type Entry, type FollowOptions, type RecordLog } from '#log';
+import type { EventBatch, PointBatch } from '#model';
+import { openStorage, type Storage } from '#sqlite';
+import { EventStream, makeKeysIn, Random, SocketStream, until, withMethods, type StreamClient } from '#testing';
+import { events, points } from '#topics';
+import { LogStreamGateway, MetricStreamGateway } from './stream-gateways.js';
+import { StreamsController } from './streams.controller.js';
+import { STREAM_LIMITS, Streams, type StreamLimits } from './streams.js';
+
+let dir: string;
+let storage: Storage;
+let app: NestFastifyApplication;
+let base: string;
+let key: string;
+let orgId: string;
+let aheadMs = 0;
+/** What the log is silent for, when a test says so. */
+let silentMs: number | undefined;
+let limits: StreamLimits = { ofKey: Infinity, ofOrganization: Infinity };
+/** What is followed now. */
+const followed = new Set<FollowOptions>();
+const open: StreamClient[] = [];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'headwater-streams-'));
+  storage = await openStorage(dir);
+  const keys = await makeKeysIn(storage.log);
+  key = keys.own;
+  const watched = withMethods<RecordLog>(storage.log, {
+    follow: (options) => {
+      const following = storage.log.follow(options);
+      followed.add(options);
+      return withMethods<ReturnType<RecordLog['follow']>>(following, {
+        ageMs: () => silentMs ?? following.ageMs(),
+        stop: () => {
+          followed.delete(options);
+          return following.stop();
+        },
+      });
+    },
+  });
+  const ports = [
+    { provide: RECORD_LOG, useValue: watched },
+    { provide: VIEWS, useValue: storage.views },
+    { provide: CLOCK, useValue: () => Date.now() + aheadMs },
+  ];
+  app = await createHttpApp({
+    module: class Role {},
+    imports: [{ module: class Ports {}, global: true, providers: ports, exports: ports }],
+    controllers: [StreamsController],
+    providers: [
+      {
+        provide: STREAM_LIMITS,
+        useValue: {
+          get ofKey() {
+            return limits.ofKey;
+          },
+          get ofOrganization() {
+            return limits.ofOrganization;
+          },
+        },
+      },
+      Streams,
+      MetricStreamGateway,
+      LogStreamGateway,
+    ],
+  });
+  await Promise.all([app.get(Keyring).ready, app.get(Organizations).ready, app.get(Readiness).opened()]);
+  orgId = app.get(Keyring).verify(key)!.orgId;
+  await app.listen(0, '127.0.0.1');
+  base = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  for (const client of open.splice(0)) client.cut();
+  [aheadMs, silentMs, limits] = [0, undefined, { ofKey: Infinity, ofOrganization: Infinity }];
+  await until('nothing is followed', () => followed.size === 0);
+});
+
+afterAll(async () => {
+  await app.close();
+  await storage.close();
+  await rm(dir, { recursive: true });
+});
+
+const hows = ['socket', 'events'] as const;
+type How = (typeof hows)[number];
+
+async function read(
+  how: How,
+  source: string,
+  stream: 'metrics' | 'logs' = 'logs',
+  after?: string,
+  query = 'cursor=1',
+): Promise<StreamClient> {
+  const path = `/v1/sources/${source}/${stream}/stream`;
+  const client =
+    how === 'events'
+      ? await EventStream.open(base, path, { key, lastEventId: after })
+      : await SocketStream.open(base, `${path}?${after === undefined ? query : `after=${after}`}`, { key });
+  open.push(client);
+  return client;
+}
+
+const event = (sourceId: string, ...values: readonly number[]): Entry<EventBatch> =>
+  entry(events, {
+    orgId,
+    sourceId,
+    receivedMs: 1,
+    origin: 'source',
+    events: values.map((n, place) => ({ metric: 'e', timestampMs: n, value: String(n), isJson: true, tags: {}, place, ordinal: 0 })),
+  });
+const point = (sourceId: string, ...values: readonly number[]): Entry<PointBatch> => {
+  const column = Float64Array.from(values);
+  return entry(points, { orgId, sourceId, receivedMs: 1, series: [{ metric: 'm', tags: {}, timestampMs: column, value: column }] });
+};
+
+const begun = (client: StreamClient): Promise<void> => client.has('a cursor', () => client.cursor !== undefined);
+
+type Stream = 'metrics' | 'logs';
+
+/** Reads one stream of one source over many connections. */
+class Traveller {
+  /** All values that came. */
+  readonly had: number[] = [];
+  readonly begins = Promise.withResolvers<void>();
+  #cuts: number;
+
+  constructor(
+    readonly how: How,
+    readonly stream: Stream,
+    readonly source: string,
+    private readonly random: Random,
+  ) {
+    this.#cuts = random.whole(2, 6);
+  }
+
+  /** @param want what is appended. @param isDone whether nothing more will be. */
+  async read(want: readonly number[], isDone: () => boolean): Promise<void> {
+    for (let cursor: string | undefined; ; this.#cuts--) {
+      const client = await read(this.how, this.source, this.stream, cursor);
+      await begun(client);
+      this.begins.resolve();
+      const enough = this.#cuts > 0 ? this.random.whole(0, 4) : Infinity;
+      await until('enough has come', () => isDone() || client.messages.length >= enough);
+      const hasAll = (): boolean => this.had.length + this.#valuesOf(client).length >= want.length;
+      if (isDone()) await until(`${this.how} ${this.stream} ${this.source} has all`, hasAll);
+      client.cut();
+      cursor = client.cursor;
+      this.had.push(...this.#valuesOf(client));
+      if (isDone() && this.had.length >= want.length) return;
+    }
+  }
+
+  #valuesOf({ messages }: StreamClient): number[] {
+    expect(messages.filter(({ type }) => type === 'gap')).toEqual([]);
+    return messages.flatMap(({ points: its, value }) => its?.map((one) => one.value) ?? [value as number]);
+  }
+}
+
+describe('a model of readers who are cut off and come back', () => {
+  it.each(Array.from({ length: 30 }, (_, seed) => seed))('seed %i: each has had all of its source, once, in order', async (seed) => {
+    const random = new Random(seed + 1);
+    const sources = ['a', 'b'].map((name) => `${name}${seed}`);
+    const appended = new Map<string, number[]>();
+    const of = (stream: Stream, source: string): number[] =>
+      appended.get(stream + source) ?? appended.set(stream + source, []).get(stream + source)!;
+    // A time is from 1 on.
+    let n = 1;
+    const append = async (): Promise<void> => {
+      const entries = Array.from({ length: random.whole(1, 5) }, (): Entry => {
+        const source = random.pick(sources);
+        const values = Array.from({ length: random.chance(0.1) ? 300 : random.whole(1, 4) }, () => n++);
+        const isPoint = random.chance(0.5);
+        of(isPoint ? 'metrics' : 'logs', source).push(...values);
+        return (isPoint ? point : event)(source, ...values);
+      });
+      await storage.log.append(entries);
+    };
+    let isDone = false;
+    const travellers = sources.flatMap((source) =>
+      (['metrics', 'logs'] as const).flatMap((stream) => hows.map((how) => new Traveller(how, stream, source, random))),
+    );
+    const journeys = travellers.map((one) => one.read(of(one.stream, one.source), () => isDone));
+    // Whoever has no cursor is given nothing of what was appended before.
+    await Promise.all(travellers.map(({ begins }) => begins.promise));
+    for (let left = 60; left > 0; left--) {
+      await append();
+      for (let turns = random.whole(0, 10); turns > 0; turns--) await turn();
+    }
+    isDone = true;
+    await Promise.all(journeys);
+    for (const { had, stream, source } of travellers) expect(had).toEqual(of(stream, source));
+    expect(n).toBeGreaterThan(100);
+  });
+});
+
+describe('a cursor', () => {
+  it.each(['socket', 'events'] as const)(
+    'that is an hour old, or has 100,000 records behind it, gives a gap: %s',
+    async (how) => {
+      const source = `far-${how}`;
+      const first = await read(how, source);
+      await begun(first);
+      const cursor = first.cursor!;
+      await storage.log.append([event(source, 1)]);
+      await first.has('the event', () => first.events.length === 1);
+      first.cut();
+      aheadMs = 3_590_000;
+      const soon = await read(how, source, 'logs', cursor);
+      await soon.has('the event', () => soon.events.length === 1);
+      aheadMs = 3_610_000;
+      const late = await read(how, source, 'logs', cursor);
+      await late.has('a gap', () => late.messages.length > 0);
+      const { type, from, to } = late.messages[0]!;
+      expect([type, Number(to) - Number(from) >= 3_600_000]).toEqual(['gap', true]);
+      for (const client of [soon, late]) client.cut();
+      await until('nothing is followed', () => followed.size === 0);
+      aheadMs = 0;
+      await storage.log.append(Array.from({ length: 100_001 }, () => event('nobody', 1)));
+      const far = await read(how, source, 'logs', cursor);
+      await far.has('a gap', () => far.messages.length > 0);
+      await storage.log.append([event(source, 2)]);
+      await far.has('the next event', () => far.events.length > 0);
+      expect(far.messages.map(({ type: its }) => its)).toEqual(['gap', 'event']);
+      // A gap moves the cursor.
+      const again = await read(how, source, 'logs', far.cursor);
+      await storage.log.append([event(source, 3)]);
+      await again.has('the last event', () => again.events.length > 0);
+      expect(again.messages.map(({ value }) => value)).toEqual([3]);
+    },
+    60_000,
+  );
+});
+
+describe('a gateway', () => {
+  it('follows only partitions on which somebody watches, once for all who do', async () => {
+    const partition = partitionOf(Buffer.from(`${orgId}/watched`), points.partitions);
+    const clients = await Promise.all([read('socket', 'watched', 'metrics'), read('events', 'watched', 'metrics')]);
+    for (const client of clients) await begun(client);
+    expect([...followed].map(({ topics, from, partitions }) => [topics, from, partitions])).toEqual([[[points], 'end', [partition]]]);
+    clients[0].cut();
+    await storage.log.append([point('watched', 1)]);
+    await clients[1].has('a point', () => clients[1].points.length === 1);
+    clients[1].cut();
+    await until('nothing is followed', () => followed.size === 0);
+  });
+
+  it('says that the log is away, and gives up after five minutes with 1011', async () => {
+    const clients = [await read('socket', 'away'), await read('events', 'away'), await read('socket', 'away', 'logs', undefined, '')];
+    await begun(clients[0]!);
+    silentMs = 6_000;
+    for (const client of clients) await client.has('two attempts', () => client.messages.length >= 2);
+    const attempts = [1, 2].map((attempt) => ({ type: 'gateway_reconnecting', attempt, delay_s: attempt }));
+    for (const client of clients) expect(client.messages.slice(0, 2)).toEqual(attempts);
+    silentMs = undefined;
+    await storage.log.append([event('away', 1)]);
+    for (const client of clients) await client.has('the event', () => client.events.length === 1);
+    silentMs = 300_000;
+    expect(await Promise.all(clients.map((client) => client.closedWith()))).toEqual([1011, 1011, 1011]);
+  });
+
+  it.each([
+    ['key', { ofKey: 2, ofOrganization: 9 }],
+    ['organization', { ofKey: 9, ofOrganization: 2 }],
+  ])('refuses more streams than a %s may have, and lets others in once one has ended', async (_, its) => {
+    limits = its;
+    const [first] = [await read('socket', 'many'), await read('events', 'many')];
+    await begun(first);
+    const refused = (await read('events', 'many')) as EventStream;
+    expect([refused.answer.statusCode, Number(refused.answer.headers['retry-after']) > 0]).toEqual([429, true]);
+    expect(await (await read('socket', 'many')).closedWith()).toBe(1013);
+    first.cut();
+    await until('another is let in', async () => ((await read('events', 'many')) as EventStream).answer.statusCode === 200);
+  });
+
+  it('merges what a socket that stops reading does not take, and no other notices', async () => {
+    const [slow, fast] = [await read('socket', 'slow', 'metrics', undefined, ''), await read('socket', 'slow', 'metrics', undefined, '')];
+    let n = 0;
+    await until('both read', async () => {
+      await storage.log.append([point('slow', n++)]);
+      return slow.points.length > 0 && fast.points.length > 0;
+    });
+    const { socket } = slow as SocketStream;
+    socket.pause();
+    const values = Array.from({ length: 5_000 }, (_, at) => at);
+    for (let round = 0; round < 60; round++) {
+      await storage.log.append([point('slow', ...values.map(() => n++))]);
+      await fast.has('all', () => fast.points.at(-1)!.value === n - 1);
+      if (round % 5 === 0) fast.messages.splice(0, fast.messages.length - 1);
+    }
+    socket.resume();
+    await slow.has('the newest', () => slow.points.at(-1)?.value === n - 1);
+    expect(slow.points.length).toBeLessThan(n);
+    expect([slow.closed, fast.closed]).toEqual([undefined, undefined]);
+  }, 60_000);
+
+  it('ends its streams with 1001 when it stops', async () => {
+    const clients = [await read('socket', 'stop'), await read('events', 'stop')];
+    for (const client of clients) await begun(client);
+    const drained = app.get(Traffic).drain(app.getHttpServer());
+    expect(await Promise.all(clients.map((client) => client.closedWith()))).toEqual([1001, 1001]);
+    await drained;
+  });
+});

@@ -1,0 +1,220 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, Metrics, type Clock } from '#edge';
+import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
+import { TelemetryError, type Caller } from '#model';
+import { sourceKey } from '#topics';
+import { CatchUps } from './catch-ups.js';
+import { parseCursor, type Cursor } from './cursor.js';
+import { Frame } from './frames.js';
+import { LivePartition } from './live-partition.js';
+import type { Outlet } from './outlet.js';
+import type { Filter, StreamKind } from './stream-kind.js';
+import { slowBytes, StreamReader } from './stream-reader.js';
+import { Ticks } from './ticks.js';
+
+export const STREAM_LIMITS = Symbol('StreamLimits');
+
+/** Streams that may be open in one process. */
+export interface StreamLimits {
+  readonly ofKey: number;
+  readonly ofOrganization: number;
+}
+
+export const streamLimits: StreamLimits = { ofKey: 10_000, ofOrganization: 20_000 };
+
+/** How far back a cursor may be. */
+const maxBackMs = 3_600_000;
+const maxBackRecords = 100_000;
+const lookMs = 1_000;
+const aliveMs = 30_000;
+
+/** What somebody asks for. */
+export interface Wanted {
+  readonly kind: StreamKind;
+  readonly sourceId: string;
+  readonly filter: Filter;
+  /** A cursor of an earlier stream. */
+  readonly after?: string | undefined;
+}
+
+interface Open {
+  readonly reader: StreamReader;
+  readonly partition: LivePartition;
+  aliveMs: number;
+  /** Had much unsent while it was behind: goes on when it has taken that. */
+  isHeldBack: boolean;
+}
+
+/** All live streams of this process. */
+@Injectable()
+export class Streams {
+  readonly #open = new Map<StreamReader, Open>();
+  readonly #partitions = new Map<string, LivePartition>();
+  readonly #ofKey = new Map<string, number>();
+  readonly #ofOrganization = new Map<string, number>();
+  readonly #ticks = new Ticks();
+  readonly #catchUps: CatchUps;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
+    metrics: Metrics,
+  ) {
+    this.#catchUps = new CatchUps(log, {
+      gap: (reader) => this.#gap(reader),
+      slow: (reader) => void (this.#open.get(reader)!.isHeldBack = true),
+    });
+    metrics.add(
+      {
+        name: 'headwater_streams_open',
+        kind: 'gauge',
+        unit: '',
+        help: 'Live streams that clients read.',
+        read: () => this.#open.size,
+      },
+      {
+        name: 'headwater_stream_catch_ups',
+        kind: 'gauge',
+        unit: '',
+        help: 'Reads of the log for streams that go on behind a cursor.',
+        read: () => this.#catchUps.reads,
+      },
+    );
+  }
+
+  /**
+   * Has somebody read a stream until `leave`.
+   *
+   * @throws TelemetryError `over_rate` when there are too many streams of the key or its organization.
+   */
+  open(caller: Caller, { kind, sourceId, filter, after }: Wanted, outlet: Outlet): StreamReader {
+    this.checkLimits(caller);
+    add(this.#ofKey, caller.keyId, 1);
+    add(this.#ofOrganization, caller.orgId, 1);
+    const key = sourceKey({ orgId: caller.orgId, sourceId });
+    const partition = this.#partition(kind, key);
+    const reader = new StreamReader(kind, key, filter, caller, outlet);
+    partition.readers.add(reader);
+    this.#open.set(reader, { reader, partition, aliveMs: performance.now() + aliveMs, isHeldBack: false });
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    if (outlet.hasCursors) void this.#begin(reader, partition, after);
+    else partition.goLive(reader);
+    return reader;
+  }
+
+  /** @throws TelemetryError `over_rate`. */
+  checkLimits({ keyId, orgId }: Caller): void {
+    const { ofKey, ofOrganization } = this.limits;
+    if ((this.#ofKey.get(keyId) ?? 0) >= ofKey) throw tooMany(ofKey, 'key');
+    if ((this.#ofOrganization.get(orgId) ?? 0) >= ofOrganization) throw tooMany(ofOrganization, 'organization');
+  }
+
+  leave(reader: StreamReader): void {
+    const open = this.#open.get(reader);
+    if (!open) return;
+    const { partition } = open;
+    this.#open.delete(reader);
+    add(this.#ofKey, reader.caller.keyId, -1);
+    add(this.#ofOrganization, reader.caller.orgId, -1);
+    this.#catchUps.leave(partition, reader);
+    partition.leave(reader);
+    if (partition.readers.size === 0) {
+      partition.end();
+      const name = nameOf(partition.kind, partition.partition);
+      if (this.#partitions.get(name) === partition) this.#partitions.delete(name);
+    }
+    if (this.#open.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #partition(kind: StreamKind, key: string): LivePartition {
+    const number = partitionOf(Buffer.from(key), kind.topic.partitions);
+    const name = nameOf(kind, number);
+    let partition = this.#partitions.get(name);
+    if (!partition || partition.isEnded) this.#partitions.set(name, (partition = new LivePartition(this.log, kind, number, this.#ticks)));
+    return partition;
+  }
+
+  /** Begins behind a cursor, or with what comes from now on. */
+  async #begin(reader: StreamReader, partition: LivePartition, after: string | undefined): Promise<void> {
+    if (!(await partition.opened) || !this.#open.has(reader)) return;
+    const cursor = after === undefined ? undefined : parseCursor(after);
+    if (after === undefined) {
+      this.#goLiveFromHere(reader, partition);
+      reader.outlet.alive(partition.mark(reader.place!, this.clock()));
+      return;
+    }
+    reader.timeMs = cursor?.timeMs;
+    const isKnown = cursor !== undefined && (await this.#isKnown(cursor, partition));
+    if (!this.#open.has(reader)) return;
+    if (!isKnown) return this.#gap(reader);
+    reader.outlet.alive(after);
+    reader.place = { offset: cursor.offset, index: cursor.index };
+    this.#goOn(reader, partition);
+  }
+
+  /** Whether a cursor is one of this log, and not too far back. */
+  async #isKnown({ letter, partition: number, offset, index, history, timeMs }: Cursor, partition: LivePartition): Promise<boolean> {
+    if (letter !== partition.kind.letter || number !== partition.partition) return false;
+    if (this.clock() - timeMs > maxBackMs || partition.position - offset > maxBackRecords) return false;
+    // Another process may have been given more of the log so far.
+    if (offset > partition.position) await partition.caughtUp().catch(() => undefined);
+    return offset <= partition.position && partition.historyOf(index > 0 ? offset + 1 : offset) === history;
+  }
+
+  #goOn(reader: StreamReader, partition: LivePartition): void {
+    if (reader.place!.offset >= partition.position) partition.goLive(reader);
+    else this.#catchUps.join(partition, reader);
+  }
+
+  #goLiveFromHere(reader: StreamReader, partition: LivePartition): void {
+    reader.place = { offset: partition.position, index: 0 };
+    partition.goLive(reader);
+  }
+
+  /** Tells a reader that it has missed something, and goes on with what comes from now on. */
+  #gap(reader: StreamReader): void {
+    const open = this.#open.get(reader);
+    if (!open) return;
+    const { partition } = open;
+    this.#goLiveFromHere(reader, partition);
+    const [{ place, timeMs: from = null }, to] = [reader, this.clock()];
+    reader.outlet.frame(new Frame(JSON.stringify({ type: 'gap', from, to }).slice(0, -1), () => partition.mark(place!, to)));
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    for (const partition of this.#partitions.values()) partition.look(nowMs);
+    for (const open of this.#open.values()) {
+      const { reader, partition } = open;
+      reader.look(nowMs);
+      if (open.isHeldBack && reader.outlet.unsentBytes < slowBytes / 2) {
+        open.isHeldBack = false;
+        this.#goOn(reader, partition);
+      }
+      if (open.aliveMs > nowMs) continue;
+      open.aliveMs = nowMs + aliveMs;
+      if (reader.outlet.hasCursors) reader.outlet.alive(this.#cursorOf(reader, partition));
+    }
+  }
+
+  /** Where a reader is that is not behind; of one that is, its last frame says so. */
+  #cursorOf(reader: StreamReader, partition: LivePartition): string | undefined {
+    const place = partition.isHeard ? partition.placeOf(reader) : undefined;
+    return place && partition.mark(place, this.clock());
+  }
+}
+
+const nameOf = ({ letter }: StreamKind, partition: number): string => letter + partition;
+
+function add(counts: Map<string, number>, name: string, count: number): void {
+  const sum = (counts.get(name) ?? 0) + count;
+  if (sum === 0) counts.delete(name);
+  else counts.set(name, sum);
+}
+
+const tooMany = (most: number, of: string): TelemetryError =>
+  new TelemetryError('over_rate', `Keep at most ${most.toLocaleString('en')} streams of one ${of} open.`);
