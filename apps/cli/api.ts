@@ -53,19 +53,31 @@ export class Api {
     }
   }
 
+  /** A 2xx whose body goes on until `signal` ends it. Rejects `ApiFailure`, or the reason of `signal`. */
+  async open(path: string, { headers, signal }: Pick<ApiRequest, 'headers'> & { readonly signal: AbortSignal }): Promise<Response> {
+    const init = { headers: { ...headers, 'x-api-key': this.connection.apiKey }, redirect: 'manual', signal } as const;
+    const response = await fetch(this.connection.url + path, init).catch((cause: unknown) => this.#silence(cause));
+    if (!response.ok) throw this.#refusal(response, await response.text());
+    return response;
+  }
+
   async #exchange(path: string, init: RequestInit): Promise<{ response: Response; text: string }> {
     try {
       const response = await fetch(this.connection.url + path, init);
       return { response, text: await response.text() };
     } catch (cause) {
-      if (cause instanceof Failure) throw cause;
-      throw new ApiFailure(
-        `No answer from ${this.connection.url} (${reason(cause)}). Is the server running? \`headwater serve\` starts one; --url names another.`,
-        undefined,
-        undefined,
-        { cause },
-      );
+      return this.#silence(cause);
     }
+  }
+
+  #silence(cause: unknown): never {
+    if (cause instanceof Failure) throw cause;
+    throw new ApiFailure(
+      `No answer from ${this.connection.url} (${reason(cause)}). Is the server running? \`headwater serve\` starts one; --url names another.`,
+      undefined,
+      undefined,
+      { cause },
+    );
   }
 
   #refusal(response: Response, text: string): ApiFailure {
