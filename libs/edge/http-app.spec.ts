@@ -550,7 +550,7 @@ describe('pages of other origins', () => {
   ])('OPTIONS %s', async (path, methods) => {
     const { status, headers } = await ask('OPTIONS', path, { origin: 'https://x.example', 'access-control-request-method': 'POST' });
     expect([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']]).toEqual([204, '*', methods]);
-    expect(headers['access-control-allow-headers']).toBe('Content-Type, Content-Encoding, x-api-key');
+    expect(headers['access-control-allow-headers']).toBe('Content-Type, Content-Encoding, x-api-key, Last-Event-ID');
   });
 
   it('may read answers, errors too, but of routes that are not for them', async () => {
