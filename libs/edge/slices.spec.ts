@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Slices } from './slices.js';
 
 /** Work of so many steps, each of which holds the event loop for some milliseconds. */
@@ -47,6 +47,31 @@ describe('work in slices', () => {
     expect(begun).toBeLessThan(8);
     await Promise.all(all);
     expect(begun).toBe(32);
+  });
+
+  it('holds the event loop no longer when much of it begins in the same turn', async () => {
+    let nowMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const slices = new Slices();
+    const all = Array.from({ length: 16 }, async () =>
+      slices.finish(
+        'a',
+        work(4, 0, () => (nowMs += 1)),
+      ),
+    );
+    let [beganMs, longestMs] = [0, 0];
+    const turn = (): void => {
+      longestMs = Math.max(longestMs, nowMs - beganMs);
+      beganMs = nowMs;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    await Promise.all(all);
+    clearImmediate(next);
+    clock.mockRestore();
+    expect(nowMs).toBe(64);
+    // Where the first steps take all the time there is, slices still go on for a little.
+    expect(longestMs).toBeLessThan(12);
   });
 
   it('of organizations goes on in turns', async () => {

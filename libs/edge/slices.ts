@@ -2,10 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { FairQueue } from '#model';
 
 /**
- * How long slices may hold the event loop before everything else has its turn, and how long the first steps of a turn may do so. One slice should
- * take a millisecond or two.
+ * How long the first steps and the slices of one turn of the event loop may hold it, with all else that is done between them. One slice should take
+ * a millisecond or two.
  */
-const maxHoldMs = 8;
+const maxHoldMs = 6;
+
+/** How long slices go on in a turn in which all else took that long. */
+const minHoldMs = 2;
 
 /**
  * Long work on the event loop, such as reading an unusual body or writing a long answer, cut into slices: between them everything else goes
@@ -57,7 +60,7 @@ export class Slices {
   }
 
   async #work(): Promise<void> {
-    const endMs = performance.now() + maxHoldMs;
+    const endMs = Math.max(this.#scheduledMs + maxHoldMs, performance.now() + minHoldMs);
     do {
       this.#waiting.take()?.();
       // Lets the caller of finished work continue now, so that the time it takes counts towards `maxHoldMs` too.
