@@ -14,9 +14,9 @@ import { events, groups, points, sources } from '#topics';
 import { ProcessorsModule } from './processors.module.js';
 
 const t = 1_700_000_000_000;
-const event = { metric: 'door', timestampMs: t, value: 'open', isJson: false, tags: {}, place: 0, ordinal: 0 };
+const event = { metric: 'door', timestampMs: t, value: 'open', isJson: false, tags: '', place: 0, ordinal: 0 };
 const someRecords = (sourceId: string): Entry[] => [
-  entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: {}, timestampMs: times(t), value: times(1) }] }),
+  entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: '', timestampMs: times(t), value: times(1) }] }),
   entry(events, { orgId: 'o', sourceId, receivedMs: t + 1, origin: 'source', events: [event] }),
 ];
 const times = (...values: number[]): Float64Array => Float64Array.from(values);

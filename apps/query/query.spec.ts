@@ -12,7 +12,7 @@ const nowMs = Date.UTC(2026, 0, 31, 12, 0, 30);
 const minute = 60_000;
 const series = (metric: string, points: readonly (readonly [timestampMs: number, value: number])[]): SeriesRun => ({
   metric,
-  tags: {},
+  tags: '',
   timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
   value: Float64Array.from(points, ([, value]) => value),
 });

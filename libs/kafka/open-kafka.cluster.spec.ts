@@ -40,7 +40,7 @@ const said = (sourceId: string, n: number): Entry<EventBatch> =>
     sourceId,
     receivedMs: n,
     origin: 'source',
-    events: [{ metric: 'said', timestampMs: n, value: 'x', isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    events: [{ metric: 'said', timestampMs: n, value: 'x', isJson: false, tags: '', place: 0, ordinal: 0 }],
   });
 const seen = (sourceId: string): Entry<Source> => entry(sources, { orgId: 'o', sourceId, firstReceivedMs: 1, lastReceivedMs: 1 });
 

@@ -123,7 +123,7 @@ export class ActiveNames {
     for (const { tags } of series) {
       if (tags === noTags || this.#tags.has(tags)) continue;
       this.#tags.add(tags);
-      this.#look('tag_sets', this.#tagsHash(tags));
+      this.#look('tag_sets', addText(this.#starts.tag_sets, tags, this.#hash));
     }
   }
 
@@ -145,20 +145,6 @@ export class ActiveNames {
       if (metric !== last) this.#look('series', addText(this.#source, metric, this.#hash));
       last = metric;
     }
-  }
-
-  /** A sum over the tags, so that their order does not matter. */
-  #tagsHash(tags: Tags): NameHash {
-    const hash = this.#hash;
-    let [a, b] = [0, 0];
-    for (const key in tags) {
-      addText(addText(this.#starts.tag_sets, key, hash), tags[key]!, hash);
-      a = (a + hash.a) | 0;
-      b = (b + hash.b) | 0;
-    }
-    hash.a = a;
-    hash.b = b | 1;
-    return hash;
   }
 
   #look(kind: NameKind, hash: NameHash): void {

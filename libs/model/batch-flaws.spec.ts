@@ -1,18 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { flawOfEvents, flawOfPoints } from './batch-flaws.js';
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
+import { tagsKey } from './tags.js';
 
 const t = 1_700_000_000_000;
 const column = (...values: number[]): Float64Array => Float64Array.from(values);
-const manyTags = (count: number): Tags => Object.fromEntries(Array.from({ length: count }, (_, at) => [`tag${at}`, 'x']));
+const manyTags = (count: number): Tags => tagsKey(Object.fromEntries(Array.from({ length: count }, (_, at) => [`tag${at}`, 'x'])));
 
 const pointsWith = (run: Partial<SeriesRun>, sourceId = 's', orgId = 'o'): PointBatch => ({
   orgId,
   sourceId,
   receivedMs: t,
   series: [
-    { metric: 'ok', tags: {}, timestampMs: column(t), value: column(1) },
-    { metric: 'm', tags: {}, timestampMs: column(t, t + 1), value: column(1, 2), ...run },
+    { metric: 'ok', tags: '', timestampMs: column(t), value: column(1) },
+    { metric: 'm', tags: '', timestampMs: column(t, t + 1), value: column(1, 2), ...run },
   ],
 });
 const eventsWith = (event: Partial<DeviceEvent>, sourceId = 's', orgId = 'o'): EventBatch => ({
@@ -20,7 +21,7 @@ const eventsWith = (event: Partial<DeviceEvent>, sourceId = 's', orgId = 'o'): E
   sourceId,
   receivedMs: t,
   origin: 'source',
-  events: [{ metric: 'm', timestampMs: t, value: 'v', isJson: false, tags: {}, place: 0, ordinal: 0, ...event }],
+  events: [{ metric: 'm', timestampMs: t, value: 'v', isJson: false, tags: '', place: 0, ordinal: 0, ...event }],
 });
 
 const badTime = 'a timestamp is not a whole number of milliseconds from 1 to the year 9999';
@@ -31,7 +32,7 @@ const inBoth: [what: string, fields: { metric?: string; tags?: Tags }, sourceId:
   ['NUL in a metric name', { metric: 'a\0b' }, 's', 'a metric name is not one'],
   ['as many tags as there may be', { tags: manyTags(16) }, 's', undefined],
   ['a tag too many', { tags: manyTags(17) }, 's', 'a point has more than 16 tags'],
-  ['a long tag', { tags: { key: 'é'.repeat(129) } }, 's', 'a tag has more than 256 bytes'],
+  ['a long tag', { tags: tagsKey({ key: 'é'.repeat(129) }) }, 's', 'a tag has more than 256 bytes'],
 ];
 
 describe('a batch of an organization whose id', () => {

@@ -1,7 +1,7 @@
 import { maxEventValueBytes } from './event-value.js';
 import { isMetric, isOrgId, isSourceId } from './names.js';
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
-import { maxTagBytes, maxTags, noTags } from './tags.js';
+import { maxTagBytes, maxTags, pairsOf } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
 import { fitsUtf8 } from './utf8.js';
 
@@ -36,9 +36,12 @@ function flawOfEvent({ metric, timestampMs, value, tags, place, ordinal }: Devic
   return flawOfTags(tags);
 }
 
+/** Shorter tags cannot be too many, for each takes eight characters and a name of its own; nor can one be too long. */
+const shortTags = maxTagBytes / 3;
+
 function flawOfTags(tags: Tags): string | undefined {
-  if (tags === noTags) return undefined;
-  const all = Object.entries(tags);
+  if (tags.length < shortTags) return undefined;
+  const all = pairsOf(tags);
   if (all.length > maxTags) return `a point has more than ${maxTags} tags`;
   return all.every((tag) => tag.every((text) => fitsUtf8(text, maxTagBytes))) ? undefined : `a tag has more than ${maxTagBytes} bytes`;
 }

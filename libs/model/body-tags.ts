@@ -1,8 +1,8 @@
 import { Flaws } from './flaws.js';
-import { openBrace } from './json-bytes.js';
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.js';
 import { parsed, unusual, type JsonCursor } from './json-cursor.js';
 import type { Tags } from './point.js';
-import { noTags, readTags } from './tags.js';
+import { maxTagBytes, maxTags, noTags, readTags } from './tags.js';
 
 /** How deep in the body the inside of a point is. */
 export const pointDepth = 3;
@@ -10,52 +10,174 @@ export const pointDepth = 3;
 /** 16 tags without escapes are shorter. Longer text goes to the slow parser, which stops at the 17th tag. */
 const maxTagsBytes = 16 * 1024;
 
-/** The tags of one body. Each text of tags is read once and gets a number; 0 stands for no tags. */
-export class BodyTags {
-  readonly #numbers = new Map<string, number>();
-  readonly #tags: Tags[] = [noTags];
-  /** Where the last tags stand, and their number: the next tags are usually the same. */
-  #start = 0;
-  #end = 0;
-  #number = 0;
+/** Tags as they are kept, while they are put together; see `tagsKey`. */
+const kept = Buffer.allocUnsafe(2 * maxTagsBytes);
 
-  /** How many different texts of tags there were. */
+/**
+ * The tags of one body. Most are written as they are kept but for a few brackets, so their bytes are copied: an object for each, of names that may
+ * never come again, would cost ten times as much.
+ */
+export class BodyTags {
+  /** The names and values of the tags that are read now, in the order of the names: where each begins and ends. */
+  readonly #names = new Int32Array(2 * maxTags);
+  readonly #values = new Int32Array(2 * maxTags);
+  readonly #numbers = new Map<Tags, number>([[noTags, 0]]);
+  readonly #tags: Tags[] = [noTags];
+  /** Of the texts that had to be parsed. */
+  readonly #ofTexts = new Map<string, Tags>();
+  /** By number: where the tags stood first, and which came behind them the last time. Usually the same come again, or those that came behind them. */
+  readonly #starts = [0];
+  readonly #ends = [0];
+  readonly #nexts = [0];
+  #last = 0;
+
+  /** How many different tags there were. */
   get size(): number {
-    return this.#numbers.size;
+    return this.#tags.length;
   }
 
   at(number: number): Tags {
     return this.#tags[number]!;
   }
 
-  /** The number of the tags that stand here. @throws `unusual` when they are wrong. */
+  /** The number of the tags that stand here; 0 stands for none. @throws `unusual` when they are wrong. */
   read(json: JsonCursor): number {
     if (json.peek() !== openBrace) throw unusual;
-    if (this.#isLastAgain(json)) {
-      json.at += this.#end - this.#start;
-      return this.#number;
+    const last = this.#last;
+    if (this.#comeAgain(json, last)) return last;
+    const next = this.#nexts[last]!;
+    return (this.#last = this.#comeAgain(json, next) ? next : (this.#nexts[last] = this.#read(json)));
+  }
+
+  #read(json: JsonCursor): number {
+    const start = json.at;
+    const tags = this.#copied(json) ?? this.#parsed(json, start);
+    const known = this.#numbers.get(tags);
+    if (known !== undefined) return known;
+    const number = this.#tags.push(tags) - 1;
+    this.#numbers.set(tags, number);
+    this.#starts.push(start);
+    this.#ends.push(json.at);
+    this.#nexts.push(0);
+    return number;
+  }
+
+  /** Passes these tags where they stand again as they were written first. */
+  #comeAgain(json: JsonCursor, number: number): boolean {
+    const { bytes, at } = json;
+    const [start, end] = [this.#starts[number]!, this.#ends[number]!];
+    for (let first = start; first < end; first++) if (bytes[first] !== bytes[first - start + at]) return false;
+    json.at = at + end - start;
+    return end > 0;
+  }
+
+  /** Undefined when the tags have to be parsed. */
+  #copied(json: JsonCursor): Tags | undefined {
+    const end = json.at++ + maxTagsBytes;
+    let count = 0;
+    if (json.peek() === closeBrace) json.at++;
+    else
+      do {
+        const name = textAt(json);
+        if (name < 0 || count === maxTags || name > end) return undefined;
+        const nameEnd = json.at - 1;
+        json.expect(colon);
+        const value = textAt(json);
+        if (value < 0) return undefined;
+        count = this.#insert(json.bytes, count, name, nameEnd, value, json.at - 1);
+      } while (json.goesOn(closeBrace));
+    return count === 0 ? noTags : this.#joined(json.bytes, count);
+  }
+
+  /** Inserts a tag where it belongs among `count` others, and answers how many there are then: of equal names the last one holds. */
+  #insert(bytes: Buffer, count: number, name: number, nameEnd: number, value: number, valueEnd: number): number {
+    const [names, values] = [this.#names, this.#values];
+    let at = count;
+    for (; at > 0; at--) {
+      const order = compare(bytes, names[2 * at - 2]!, names[2 * at - 1]!, name, nameEnd);
+      if (order > 0) continue;
+      if (order === 0) {
+        values[2 * at - 2] = value;
+        values[2 * at - 1] = valueEnd;
+        return count;
+      }
+      break;
     }
-    this.#start = json.at;
+    if (at < count) {
+      names.copyWithin(2 * at + 2, 2 * at, 2 * count);
+      values.copyWithin(2 * at + 2, 2 * at, 2 * count);
+    }
+    names[2 * at] = name;
+    names[2 * at + 1] = nameEnd;
+    values[2 * at] = value;
+    values[2 * at + 1] = valueEnd;
+    return count + 1;
+  }
+
+  #joined(bytes: Buffer, count: number): Tags {
+    const [names, values] = [this.#names, this.#values];
+    let length = 0;
+    for (let tag = 0; tag < 2 * count; tag += 2) {
+      kept[length++] = tag === 0 ? openBracket : comma;
+      kept[length++] = openBracket;
+      length = keepText(bytes, names[tag]!, names[tag + 1]!, length);
+      kept[length++] = comma;
+      length = keepText(bytes, values[tag]!, values[tag + 1]!, length);
+      kept[length++] = closeBracket;
+    }
+    kept[length++] = closeBracket;
+    return kept.toString('utf8', 0, length);
+  }
+
+  #parsed(json: JsonCursor, start: number): Tags {
+    json.at = start;
     json.skipNested(pointDepth);
-    this.#end = json.at;
-    if (this.#end - this.#start > maxTagsBytes) throw unusual;
-    const text = json.text(this.#start, this.#end);
-    this.#number = this.#numbers.get(text) ?? this.#add(text);
-    return this.#number;
-  }
-
-  #isLastAgain({ bytes, at }: JsonCursor): boolean {
-    const ahead = at - this.#start;
-    for (let last = this.#start; last < this.#end; last++) if (bytes[last] !== bytes[last + ahead]) return false;
-    return this.#end > 0;
-  }
-
-  #add(text: string): number {
+    if (json.at - start > maxTagsBytes) throw unusual;
+    const text = json.text(start, json.at);
+    const known = this.#ofTexts.get(text);
+    if (known !== undefined) return known;
     const flaws = new Flaws();
     const tags = readTags(parsed(text), 0, flaws);
     if (flaws.any) throw unusual;
-    const number = this.#tags.push(tags) - 1;
-    this.#numbers.set(text, number);
-    return number;
+    this.#ofTexts.set(text, tags);
+    return tags;
   }
+}
+
+/** Passes a string and answers where it begins, behind the quote; negative when it has an escape or more bytes than a tag may have. */
+function textAt(json: JsonCursor): number {
+  json.expect(quote);
+  const { bytes, at: start } = json;
+  let at = start;
+  for (let byte = bytes[at]!; byte !== quote; byte = bytes[++at]!) {
+    if (!(byte >= 0x20)) throw unusual;
+    if (byte === backslash || at - start >= maxTagBytes) return -1;
+  }
+  json.at = at + 1;
+  return start;
+}
+
+/** Puts a text with quotes around it at `start` of what is kept, and answers where it ends. */
+function keepText(bytes: Buffer, from: number, to: number, start: number): number {
+  let end = start;
+  kept[end++] = quote;
+  for (let at = from; at < to; at++) kept[end++] = bytes[at]!;
+  kept[end++] = quote;
+  return end;
+}
+
+/** Orders two texts as JavaScript does, by their UTF-16. */
+function compare(bytes: Buffer, a: number, aEnd: number, b: number, bEnd: number): number {
+  const length = Math.min(aEnd - a, bEnd - b);
+  for (let at = 0; at < length; at++) {
+    const [left, right] = [bytes[a + at]!, bytes[b + at]!];
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return aEnd - a - (bEnd - b);
+}
+
+/** Moves the first bytes of U+E000 to U+FFFF behind those of what lies beyond, which is two lower units in UTF-16. */
+function rank(byte: number): number {
+  if (byte < 0xee) return byte;
+  return byte < 0xf0 ? byte + 0x10 : byte;
 }

@@ -1,5 +1,4 @@
 import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
-import { tagsKey } from './tags.js';
 
 /** A record of the log stays below this size once encoded. */
 export const maxRecordBytes = 256 * 1024;
@@ -69,7 +68,7 @@ function eventBytes({ metric, value, tags }: DeviceEvent): number {
   return stringBytes(metric) + timestampBytes + stringBytes(value) + 1 + tagsBytes(tags) + 2 * lengthBytes;
 }
 
-/** The JSON of the key has more around each name and value than the two bytes of Avro's lengths. */
+/** The text has more around each name and value than the two bytes of Avro's lengths. */
 function tagsBytes(tags: Tags): number {
-  return 2 * lengthBytes + Buffer.byteLength(tagsKey(tags));
+  return 2 * lengthBytes + Buffer.byteLength(tags);
 }

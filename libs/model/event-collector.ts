@@ -1,5 +1,4 @@
 import type { DeviceEvent, EventBatch } from './point.js';
-import { tagsKey } from './tags.js';
 
 /** Turns the events of one body, in body order, into one batch for each source, and counts those that are equal. */
 export class EventCollector {
@@ -9,7 +8,7 @@ export class EventCollector {
   add(sourceId: string, event: Omit<DeviceEvent, 'ordinal'>): void {
     const { metric, timestampMs, value, isJson, tags, place } = event;
     // Only a value may have a NUL in it, and it stands at the end.
-    const key = `${sourceId}\0${metric}\0${timestampMs}\0${isJson}\0${tagsKey(tags)}\0${value}`;
+    const key = `${sourceId}\0${metric}\0${timestampMs}\0${isJson}\0${tags}\0${value}`;
     const ordinal = this.#equals.get(key) ?? 0;
     this.#equals.set(key, ordinal + 1);
     const events = this.#sources.get(sourceId);

@@ -50,11 +50,8 @@ function copyWithoutBlanks(bytes: Buffer, start: number, end: number): number {
   return length;
 }
 
-/**
- * What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal.
- * @param tags as `tagsKey` writes them.
- */
-export function eventDigest({ ordinal, isJson, value }: DeviceEvent, tags: string): Buffer {
+/** What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal. */
+export function eventDigest({ ordinal, isJson, tags, value }: DeviceEvent): Buffer {
   // As a string, because a buffer of its own for each would take longer than the digest.
   const digest = hash('sha256', `${ordinal}\0${isJson ? 'json' : 'text'}\0${tags}\0${value}`, 'hex');
   return Buffer.from(digest.slice(0, 16), 'hex');

@@ -15,17 +15,15 @@ function outcome(read: () => Accepted): string {
     const { points, events, ...rest } = read();
     const runs = points.map(({ series, ...batch }) => ({
       ...batch,
-      series: series.map(({ metric, tags, timestampMs, value }) => [metric, seen(tags), hex(timestampMs), hex(value)]),
+      series: series.map(({ metric, tags, timestampMs, value }) => [metric, tags, hex(timestampMs), hex(value)]),
     }));
-    const entries = events.map((batch) => ({ ...batch, events: batch.events.map((event) => ({ ...event, tags: seen(event.tags) })) }));
-    return JSON.stringify({ ...rest, runs, entries }, (_, value) => (Object.is(value, -0) ? '-0' : value), 1);
+    return JSON.stringify({ ...rest, runs, events }, (_, value) => (Object.is(value, -0) ? '-0' : value), 1);
   } catch (error) {
     if (!(error instanceof TelemetryError)) throw error;
     return JSON.stringify({ code: error.code, detail: error.message, flaws: error.flaws }, null, 1);
   }
 }
 
-const seen = (tags: object): unknown => [Object.getPrototypeOf(tags), Object.entries(tags)];
 const hex = (column: Float64Array): string => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
 const bySimple = (bytes: Uint8Array): string => outcome(() => atOnce(parser.parseAny(bytes, context)));
 const byEither = (bytes: Uint8Array): string => outcome(() => atOnce(parser.parse(bytes, context)));

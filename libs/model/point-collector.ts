@@ -1,5 +1,4 @@
 import type { PointBatch, SeriesRun, Tags } from './point.js';
-import { tagsKey } from './tags.js';
 
 export const maxPoints = 10_000;
 
@@ -50,8 +49,8 @@ export class PointCollector {
   readonly #metrics = new Map<string, number>();
   /** Runs by the numbers of their source, metric and tags: one key of text for each would have to be made and hashed for every point. */
   readonly #byNumbers = new Map<number, number>();
-  /** Numbers of different tags, by `tagsKey`. */
-  readonly #tagSets = new Map<string, number>([['', 0]]);
+  /** Numbers of different tags. */
+  readonly #tagSets = new Map<Tags, number>();
   #count = 0;
 
   constructor(private readonly memory: PointMemory) {
@@ -65,7 +64,7 @@ export class PointCollector {
     let source = this.#sources.get(sourceId);
     if (!source) this.#sources.set(sourceId, (source = { sourceId, number: this.#sources.size, runs: [] }));
     // The numbers of sources and of metrics are less than `maxPoints`, so that no two runs have the same sum.
-    const numbers = (numberIn(this.#tagSets, tagsKey(tags)) * maxPoints + source.number) * maxPoints + numberIn(this.#metrics, metric);
+    const numbers = (numberIn(this.#tagSets, tags) * maxPoints + source.number) * maxPoints + numberIn(this.#metrics, metric);
     const known = this.#byNumbers.get(numbers);
     if (known !== undefined) return known;
     const run = this.#runs.push({ metric, tags, points: 0 }) - 1;

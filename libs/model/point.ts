@@ -1,5 +1,11 @@
-/** Labels of a point: at most 16, keys and values at most 256 bytes of UTF-8 each. Has no prototype, so any key is only data. */
-export type Tags = Readonly<Record<string, string>>;
+/**
+ * Labels of a point as one text, which `tagsKey` makes: equal exactly for equal labels, in whatever order they came, and empty for none. There are at
+ * most 16, with names and values of at most 256 bytes of UTF-8 each.
+ */
+export type Tags = string;
+
+/** The same by their names. Has no prototype, so any name is only data. */
+export type TagMap = Readonly<Record<string, string>>;
 
 /** The numeric points of one metric with the same tags, as parallel columns in body order; of equal times the later position wins. */
 export interface SeriesRun {
@@ -51,5 +57,5 @@ export interface LogEntry {
   readonly timestampMs: number;
   readonly metric: string;
   readonly value: string;
-  readonly tags: Tags;
+  readonly tags: TagMap;
 }

@@ -1,34 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { Tags } from './point.js';
-import { noTags, tagsKey, tagsOf } from './tags.js';
+import { noTags, pairsOf, tagsKey, tagsOf, tagsOfPairs } from './tags.js';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '__proto__', '10', '9', '"', '],["', '\uFFFF', '\u{10000}'));
-const tagSet = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 16 });
-
-const tagsFrom = (entries: readonly (readonly [string, string])[]): Tags => {
-  const tags = Object.create(null) as Record<string, string>;
-  for (const [name, value] of entries) tags[name] = value;
-  return tags;
-};
+const pair = fc.tuple(text, text);
+const tagSet = fc.uniqueArray(pair, { selector: ([name]) => name, maxLength: 16 });
 const byName = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1);
 
-describe('the key of tags', () => {
-  it('is empty for none, and only for none', () => {
-    expect([tagsKey(noTags), tagsKey({})]).toEqual(['', '']);
-    fc.assert(fc.property(tagSet, (entries) => expect(tagsKey(tagsFrom(entries)) === '').toBe(entries.length === 0)));
+describe('the tags of pairs', () => {
+  it('are empty for none, and only for none', () => {
+    expect([tagsOfPairs([]), tagsKey({})]).toEqual([noTags, noTags]);
+    fc.assert(fc.property(tagSet, (pairs) => expect(tagsOfPairs(pairs) === noTags).toBe(pairs.length === 0)));
   });
 
-  it('is the same in whatever order the tags come', () => {
-    const both = tagSet.chain((entries) => fc.tuple(fc.constant(entries), fc.shuffledSubarray(entries, { minLength: entries.length })));
-    fc.assert(fc.property(both, ([one, other]) => expect(tagsKey(tagsFrom(other))).toBe(tagsKey(tagsFrom(one)))));
+  it('are the same in whatever order the pairs come', () => {
+    const both = tagSet.chain((pairs) => fc.tuple(fc.constant(pairs), fc.shuffledSubarray(pairs, { minLength: pairs.length })));
+    fc.assert(fc.property(both, ([one, other]) => expect(tagsOfPairs(other)).toBe(tagsOfPairs(one))));
   });
 
-  it('says every name and value, so that other tags have another key', () => {
+  it('say every name and value in the order of the names, so that other pairs have other tags', () => {
+    fc.assert(fc.property(tagSet, (pairs) => expect(pairsOf(tagsOfPairs(pairs))).toEqual(pairs.toSorted(byName))));
+  });
+
+  it('are those of a map with the last value of each name', () => {
     fc.assert(
-      fc.property(tagSet, (entries) => {
-        const back = tagsOf(tagsKey(tagsFrom(entries)));
-        expect(Object.entries(back).toSorted(byName)).toEqual(entries.toSorted(byName));
+      fc.property(fc.array(pair, { maxLength: 6 }), (pairs) => {
+        const map = tagsOf(JSON.stringify(pairs));
+        expect(Object.getPrototypeOf(map)).toBeNull();
+        expect(Object.keys(map)).toHaveLength(new Set(pairs.map(([name]) => name)).size);
+        expect(tagsOfPairs(pairs)).toBe(tagsKey(map));
       }),
     );
   });

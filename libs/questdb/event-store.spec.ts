@@ -9,7 +9,7 @@ import { newest } from './tables.js';
 const mebibyte = 1 << 20;
 
 const anEvent = (offset: number): Placed<EventBatch> => {
-  const event = { metric: 'm', timestampMs: 1, value: 'x'.repeat(mebibyte), isJson: false, tags: {}, place: 0, ordinal: 0 };
+  const event = { metric: 'm', timestampMs: 1, value: 'x'.repeat(mebibyte), isJson: false, tags: '', place: 0, ordinal: 0 };
   return { partition: 0, offset, value: { orgId: 'o', sourceId: 's', receivedMs: 1, origin: 'source', events: [event] } };
 };
 

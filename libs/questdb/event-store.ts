@@ -1,5 +1,5 @@
 import type { Sender } from '@questdb/nodejs-client';
-import { type EventBatch, eventDigest, forever, type LogEntry, maxTimestampMs, tagsKey, type Window } from '#model';
+import { type EventBatch, eventDigest, forever, type LogEntry, maxTimestampMs, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
 import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
@@ -135,10 +135,9 @@ export class QuestDbEventStore implements EventStore {
     const { arrivalsAreKeys } = await this.layout();
     for (const { orgId, sourceId, receivedMs, events } of batches) {
       for (const event of events) {
-        const tags = tagsKey(event.tags);
         sender.table(this.path.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);
-        sender.stringColumn('value', event.value).stringColumn('tags', tags);
-        sender.stringColumn('digest', eventDigest(event, tags).toString('hex')).intColumn('place', event.place);
+        sender.stringColumn('value', event.value).stringColumn('tags', event.tags);
+        sender.stringColumn('digest', eventDigest(event).toString('hex')).intColumn('place', event.place);
         if (arrivalsAreKeys) sender.intColumn('received', receivedMs);
         await sender.at(event.timestampMs, 'ms');
       }

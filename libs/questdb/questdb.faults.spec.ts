@@ -35,7 +35,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
   const write = (orgId: string, value: number, ...timestampMs: readonly number[]): Promise<void> => {
     const run = {
       metric: 'm',
-      tags: {},
+      tags: '',
       timestampMs: Float64Array.from(timestampMs),
       value: new Float64Array(timestampMs.length).fill(value),
     };

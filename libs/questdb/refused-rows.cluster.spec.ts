@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { openKafka, type KafkaStorage } from '#kafka';
 import { entry, Runner, type Processor } from '#log';
-import { noTags } from '#model';
+import { noTags, tagsKey } from '#model';
 import { describeOnServers, LogConsumer, ownGenerations, serverEnvironment, sharedQuestDb, until } from '#testing';
 import { events, points } from '#topics';
 import { eventProjector } from '../../apps/processors/event-projector.js';
@@ -36,7 +36,7 @@ const ofPoints: WritePath = {
   processor: ({ db, generation }) => seriesProjector({ suffix: '', series: db.open(generation).series }),
   append: ({ log }, minute, isBad) => {
     const timestampMs = Float64Array.of(start + 60_000 * minute);
-    const run = { metric: 'm', tags: isBad ? { core: '1' } : noTags, timestampMs, value: Float64Array.of(minute) };
+    const run = { metric: 'm', tags: isBad ? tagsKey({ core: '1' }) : noTags, timestampMs, value: Float64Array.of(minute) };
     return log.append([entry(points, { orgId: 'o', sourceId: 's', receivedMs: start + 60_000 * minute, series: [run] })]);
   },
   found: async ({ db, generation }) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
-import { forever, type Lease, noTags, type PointBatch, rollupIntervals, type SeriesRun, type Tags, TelemetryError } from '#model';
+import { forever, type Lease, noTags, type PointBatch, rollupIntervals, type SeriesRun, type Tags, tagsKey, TelemetryError } from '#model';
 import type { Placed, SeriesStore } from '#stores';
 import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
 import { Client } from './client.js';
@@ -146,7 +146,7 @@ describeOnServers('Rollups in QuestDB', () => {
     const write = async (offset: number, ...timestampMs: readonly number[]): Promise<void> => {
       // So large that their sum is made again from the points.
       const large = Float64Array.from(timestampMs, () => 1e308);
-      const series = [{ metric: 'a', tags: {}, timestampMs: Float64Array.from(timestampMs), value: large }];
+      const series = [{ metric: 'a', tags: '', timestampMs: Float64Array.from(timestampMs), value: large }];
       const value = { orgId: 'org', sourceId: 's1', receivedMs: start, series };
       await store.write([{ partition: 0, offset, value }], lease);
     };
@@ -177,7 +177,7 @@ describeOnServers('Rollups in QuestDB', () => {
       text.includes('GROUP BY b') && text.includes(`FROM ${left[0]}`) && left.shift() !== undefined;
     const process = aStore(tables, steps, new Random(0), { ...usual, noAnswer: 0, overlooks });
     const { store } = process;
-    const series = [{ metric: 'a', tags: {}, timestampMs: Float64Array.of(start - 7_200_000, start), value: Float64Array.of(1, 2) }];
+    const series = [{ metric: 'a', tags: '', timestampMs: Float64Array.of(start - 7_200_000, start), value: Float64Array.of(1, 2) }];
     const value = { orgId: 'org', sourceId: 's1', receivedMs: start + 3_600_000, series };
     await store.write([{ partition: 0, offset: 0, value }], steps.lease(Infinity));
     for (const interval of ['1m', '1h']) await expect(store.checkpoint()).rejects.toThrow(`answers nothing for 2 buckets of ${interval}`);
@@ -202,7 +202,7 @@ describeOnServers('Rollups in QuestDB', () => {
     };
     const process = aStore(tables, new Steps(), new Random(0), { ...usual, noAnswer: 0, overlooks });
     const start = 1_700_000_040_000;
-    const sets: readonly Tags[] = [noTags, ...Array.from({ length: 8 }, (_, core): Tags => ({ core: String(core) }))];
+    const sets: readonly Tags[] = [noTags, ...Array.from({ length: 8 }, (_, core) => tagsKey({ core: String(core) }))];
     const records = Array.from({ length: 3 }, (_, offset): Placed<PointBatch> => {
       const runs = sets.map((tags, at) => ({
         metric: 'cpu',
@@ -240,7 +240,7 @@ describeOnServers('Rollups in QuestDB', () => {
         orgId: 'org',
         sourceId,
         receivedMs: start + 1000 * minutes,
-        series: [{ metric: 'a', tags: {}, timestampMs, value: Float64Array.of(1, 2, 3) }],
+        series: [{ metric: 'a', tags: '', timestampMs, value: Float64Array.of(1, 2, 3) }],
       };
     };
     const over = new AbortController();
@@ -368,7 +368,7 @@ function aLiveHistory(random: Random): Placed<PointBatch>[] {
 const sourceIds = ['s1', 's2'];
 const minutes = 60_000;
 /** Most devices send none. */
-const tagSets: readonly Tags[] = [noTags, noTags, { core: '0' }, { core: '1' }];
+const tagSets: readonly Tags[] = [noTags, noTags, tagsKey({ core: '0' }), tagsKey({ core: '1' })];
 
 const withoutTags = (batch: PointBatch): PointBatch => ({ ...batch, series: batch.series.map((run) => ({ ...run, tags: noTags })) });
 

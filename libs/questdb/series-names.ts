@@ -1,4 +1,4 @@
-import { tagsKey, type Tags } from '#model';
+import { noTags, type Tags } from '#model';
 import type { Mark } from '#rollups';
 
 const special = /[ ,=\\\n\r]/g;
@@ -30,7 +30,7 @@ export interface Series extends TagSet {
   readonly org: string;
   readonly source: string;
   readonly metric: string;
-  /** By `tagsKey`; undefined until points come with tags. */
+  /** Undefined until points come with tags. */
   tagged: Map<string, TagSet> | undefined;
 }
 
@@ -86,16 +86,15 @@ export class SeriesNames {
 
   /** The series with these tags. */
   tagSet(series: Series, tags: Tags): TagSet {
-    const key = tagsKey(tags);
-    return key === '' ? series : (series.tagged?.get(key) ?? this.#makeTagSet(series, key));
+    return tags === noTags ? series : (series.tagged?.get(tags) ?? this.#makeTagSet(series, tags));
   }
 
-  #makeTagSet(series: Series, key: string): TagSet {
-    const symbols = Buffer.concat([series.symbols, Buffer.from(symbolsText({ tags: key }))]);
+  #makeTagSet(series: Series, tags: Tags): TagSet {
+    const symbols = Buffer.concat([series.symbols, Buffer.from(symbolsText({ tags }))]);
     const tagSet = { symbols, progress: this.tagsAreKeys ? begun() : series.progress };
     series.tagged ??= new Map();
-    series.tagged.set(key, tagSet);
-    this.bytes += tagSetBytes + copies * key.length + series.symbols.length;
+    series.tagged.set(tags, tagSet);
+    this.bytes += tagSetBytes + copies * tags.length + series.symbols.length;
     this.#tagSets++;
     return tagSet;
   }

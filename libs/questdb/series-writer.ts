@@ -1,4 +1,4 @@
-import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun, tagsKey } from '#model';
+import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun } from '#model';
 import { Rollups } from '#rollups';
 import type { Placed } from '#stores';
 import { type Client, NameRows } from './client.js';
@@ -76,7 +76,7 @@ export class SeriesWriter {
     const { orgId, sourceId, series } = value;
     const lines = new Lines(1 << 12);
     for (const { metric, tags, timestampMs, value: values } of series) {
-      const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric, tags: tagsKey(tags) }));
+      const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric, tags }));
       for (let at = 0; at < values.length; at++) lines.point(this.#table, symbols, values[at]!, timestampMs[at]!);
     }
     const names = series.map(({ metric }) => ({ org: orgId, source: sourceId, metric }));

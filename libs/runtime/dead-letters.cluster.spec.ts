@@ -76,7 +76,7 @@ describeOnServers('dead letters', () => {
   });
 
   it('are projected once they are sent back to processors that can use them', async () => {
-    const batch = { orgId: 'o', sourceId: 'good', receivedMs: 1, series: [{ metric: 'm', tags: {}, timestampMs: [1], value: [2] }] };
+    const batch = { orgId: 'o', sourceId: 'good', receivedMs: 1, series: [{ metric: 'm', tags: '', timestampMs: [1], value: [2] }] };
     const columns = batch.series.map((run) => ({
       ...run,
       timestampMs: Float64Array.from(run.timestampMs),

@@ -16,10 +16,10 @@ import { LiveGenerations, moveGenerations } from './live-generations.js';
 
 const t = 1_700_000_000_000;
 const window = { startMs: 0, endMs: 1e15 };
-const event = { metric: 'door', timestampMs: t, value: 'open', isJson: false, tags: {}, place: 0, ordinal: 0 };
+const event = { metric: 'door', timestampMs: t, value: 'open', isJson: false, tags: '', place: 0, ordinal: 0 };
 const columns = (...values: number[]): Float64Array => Float64Array.from(values);
 const records = (sourceId: string): Entry[] => [
-  entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: {}, timestampMs: columns(t), value: columns(1) }] }),
+  entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: '', timestampMs: columns(t), value: columns(1) }] }),
   entry(events, { orgId: 'o', sourceId, receivedMs: t, origin: 'source', events: [event] }),
 ];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, on, Runner, type Processor } from '#log';
-import type { SeriesRun } from '#model';
+import { tagsKey, type SeriesRun } from '#model';
 import { events, points } from '#topics';
 import { processorsOf } from '#testing';
 import { projectorsOf } from '../../apps/processors/projectors-of.js';
@@ -21,8 +21,8 @@ const storeFiles = ['store.db', 'store.db-wal', 'store.db-shm'];
 async function append({ log }: OpenedStorage, ...numbers: readonly number[]): Promise<void> {
   for (const n of numbers) {
     const head = { orgId: 'o', sourceId: 's', receivedMs: timeMs };
-    const run = { metric: 'm', tags: {}, timestampMs: Float64Array.of(timeMs + n), value: Float64Array.of(n) };
-    const event = { metric: 'e', timestampMs: timeMs + n, value: `${n}`, isJson: false, tags: {}, place: 0, ordinal: 0 };
+    const run = { metric: 'm', tags: '', timestampMs: Float64Array.of(timeMs + n), value: Float64Array.of(n) };
+    const event = { metric: 'e', timestampMs: timeMs + n, value: `${n}`, isJson: false, tags: '', place: 0, ordinal: 0 };
     await log.append([entry(points, { ...head, series: [run] }), entry(events, { ...head, origin: 'source', events: [event] })]);
   }
 }
@@ -203,7 +203,7 @@ describe('a data folder of which a part was restored', () => {
     const storage = await openStorage(dir);
     const core = (name: string, value: number): SeriesRun => ({
       metric: 'm',
-      tags: { core: name },
+      tags: tagsKey({ core: name }),
       timestampMs: Float64Array.of(timeMs),
       value: Float64Array.of(value),
     });

@@ -1,4 +1,4 @@
-import type { DeviceEvent, EventBatch, LogEntry, Tags } from '#model';
+import { type DeviceEvent, type EventBatch, type LogEntry, type TagMap, tagsKey, tagsOf, type Tags } from '#model';
 import type { Placed } from '#stores';
 import type { Random } from './random.js';
 
@@ -14,7 +14,14 @@ type Sent = Pick<DeviceEvent, 'metric' | 'timestampMs' | 'value' | 'isJson' | 't
 
 const firstMs = 1_700_000_000_000;
 const metrics = ['a', 'B', 'é', '\u{1F600}', '\uFFFD', "o'clock"];
-const tagSets: readonly Tags[] = [{}, {}, { a: '1' }, { a: '1', b: '2' }, { b: '2', a: '1' }, JSON.parse('{"__proto__":"x"}')];
+const tagSets: readonly Tags[] = [
+  '',
+  '',
+  tagsKey({ a: '1' }),
+  tagsKey({ a: '1', b: '2' }),
+  tagsKey({ b: '2', a: '1' }),
+  '[["__proto__","x"]]',
+];
 
 /** Few times, names and values, so that many events meet. */
 export function anEventHistory(random: Random, orgId: string): EventHistory {
@@ -56,12 +63,11 @@ export function atTheDoor(body: readonly Sent[]): DeviceEvent[] {
   });
 }
 
-export function sortedTags(tags: Tags): readonly (readonly [key: string, value: string])[] {
+export function sortedTags(tags: TagMap): readonly (readonly [key: string, value: string])[] {
   return Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-const identity = ({ metric, timestampMs, value, isJson, tags }: Sent): string =>
-  JSON.stringify([metric, timestampMs, value, isJson, sortedTags(tags)]);
+const identity = ({ metric, timestampMs, value, isJson, tags }: Sent): string => JSON.stringify([metric, timestampMs, value, isJson, tags]);
 
 const visible = ({ metric, timestampMs, value, tags }: LogEntry): string => JSON.stringify([timestampMs, metric, value, sortedTags(tags)]);
 
@@ -80,7 +86,7 @@ export class EventModel {
     }
     const order = (event: Kept): string => JSON.stringify([event.timestampMs, event.receivedMs, event.place, event.metric]);
     const groups = Map.groupBy([...kept.values()].toSorted(inOrder), order);
-    this.groups = [...groups.values()].map((group) => group.map(visible).toSorted());
+    this.groups = [...groups.values()].map((group) => group.map((event) => visible({ ...event, tags: tagsOf(event.tags) })).toSorted());
   }
 
   /** An answer cut into groups as large as the model's. */

@@ -17,7 +17,7 @@ const saying = (n: number): Entry<EventBatch> =>
     sourceId: 's',
     receivedMs: n,
     origin: 'source',
-    events: [{ metric: 'said', timestampMs: n, value: 'x', isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    events: [{ metric: 'said', timestampMs: n, value: 'x', isJson: false, tags: '', place: 0, ordinal: 0 }],
   });
 
 /** Every promise of `Groups`, on a log that has the topics of events, sources and API keys; any adapter must pass. */

@@ -1,14 +1,4 @@
-import {
-  bucketStartMs,
-  eventDigest,
-  intervalMs,
-  type EventBatch,
-  type Lease,
-  type Metric,
-  type PointBatch,
-  tagsKey,
-  TelemetryError,
-} from '#model';
+import { bucketStartMs, eventDigest, intervalMs, type EventBatch, type Lease, type Metric, type PointBatch, TelemetryError } from '#model';
 import { compareRows, type GenerationStore, type Moment, type Placed, type StoredRow, type Stores } from '#stores';
 
 const maxGenerations = 3;
@@ -164,7 +154,7 @@ class MemoryStores implements Stores {
 function* pointRows({ orgId, sourceId, series }: PointBatch): Generator<StoredRow> {
   for (const { metric, tags, timestampMs, value } of series) {
     for (const [at, time] of timestampMs.entries()) {
-      yield { what: 'raw', row: [time, orgId, sourceId, metric, tagsKey(tags) || null, value[at]!] };
+      yield { what: 'raw', row: [time, orgId, sourceId, metric, tags || null, value[at]!] };
     }
   }
 }
@@ -172,9 +162,8 @@ function* pointRows({ orgId, sourceId, series }: PointBatch): Generator<StoredRo
 const eventRows = ({ orgId, sourceId, receivedMs, events }: EventBatch): StoredRow[] =>
   events.map((event) => {
     const { timestampMs, metric, value, place } = event;
-    const tags = tagsKey(event.tags);
-    const digest = eventDigest(event, tags).toString('hex');
-    return { what: 'events', row: [timestampMs, orgId, sourceId, metric, digest, value, tags, receivedMs, place] };
+    const digest = eventDigest(event).toString('hex');
+    return { what: 'events', row: [timestampMs, orgId, sourceId, metric, digest, value, event.tags, receivedMs, place] };
   });
 
 function buckets(raw: readonly StoredRow[], what: (typeof levels)[number]): StoredRow[] {

@@ -11,7 +11,7 @@ import {
   type StreamRecord,
   type Views,
 } from '#log';
-import type { EventBatch, PointBatch, Source } from '#model';
+import { tagsKey, type EventBatch, type PointBatch, type Source } from '#model';
 import { events, points, sources } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
@@ -42,7 +42,7 @@ const saying = (sourceId: string, n: number, text = ''): Entry<EventBatch> =>
     sourceId,
     receivedMs: t,
     origin: 'source',
-    events: [{ metric: 'said', timestampMs: t + n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    events: [{ metric: 'said', timestampMs: t + n, value: text, isJson: false, tags: '', place: 0, ordinal: 0 }],
   });
 
 const numberOf = ({ value }: StreamRecord): number => (value as EventBatch).events[0]!.timestampMs - t;
@@ -57,7 +57,7 @@ const newest = (records: readonly StreamRecord[]): Map<string, unknown> => new M
 const pointsOf = (sourceId: string, length: number, random: Random): Entry<PointBatch> => {
   const timestampMs = Float64Array.from({ length }, (_, at) => t + at);
   const value = Float64Array.from({ length }, () => random.fraction());
-  return entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: { a: 'b' }, timestampMs, value }] });
+  return entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: tagsKey({ a: 'b' }), timestampMs, value }] });
 };
 
 function expectInOrder(records: readonly StreamRecord[]): void {

@@ -95,7 +95,7 @@ class Watcher implements Processor {
 }
 
 const saying = ({ orgId, sourceId }: Source, value: string, origin: EventBatch['origin'] = 'service'): EventBatch => {
-  const event = { metric: 'm', timestampMs: 1, value, isJson: false, tags: {}, place: 0, ordinal: 0 };
+  const event = { metric: 'm', timestampMs: 1, value, isJson: false, tags: '', place: 0, ordinal: 0 };
   return { orgId, sourceId, receivedMs: 1, origin, events: [event] };
 };
 const said = ({ value }: StreamRecord): string => (value as EventBatch).events[0]!.value;

@@ -1,4 +1,4 @@
-import type { PointBatch, SeriesRun, Tags } from '#model';
+import { noTags, tagsKey, type PointBatch, type SeriesRun, type Tags } from '#model';
 import type { Placed } from '#stores';
 import type { Random } from './random.js';
 
@@ -37,14 +37,13 @@ const gauges: readonly ((random: Random, at: number) => number)[] = [
 
 /** The last two are equal: the order of keys means nothing. */
 const tagSets: readonly Tags[] = [
-  {},
-  {},
-  { core: '0' },
-  { core: '1' },
-  { core: '\uFFFD' },
-  { core: '\u{1F600}' },
-  { b: '2', a: '1' },
-  { a: '1', b: '2' },
+  noTags,
+  noTags,
+  tagsKey({ core: '0' }),
+  tagsKey({ core: '1' }),
+  tagsKey({ core: '\uFFFD' }),
+  tagsKey({ core: '\u{1F600}' }),
+  tagsKey({ b: '2', a: '1' }),
 ];
 
 /** A random history whose records stand at `firstOffset` and after it. */

@@ -1,4 +1,4 @@
-import { bucketWindow, compareUtf8, intervalMs, bucketStartMs, type PointBatch, type RollupInterval, tagsKey, type Window } from '#model';
+import { bucketWindow, compareUtf8, intervalMs, bucketStartMs, type PointBatch, type RollupInterval, type Window } from '#model';
 import type { FleetQuery, SeriesQuery } from '#stores';
 
 export type RawRow = readonly [name: string, timestampMs: number, value: number];
@@ -32,8 +32,7 @@ export class SeriesModel {
   readonly #series = new Map<string, Map<string, Series>>();
 
   write({ orgId, sourceId, series }: PointBatch): void {
-    for (const { metric, tags: sent, timestampMs, value } of series) {
-      const tags = tagsKey(sent);
+    for (const { metric, tags, timestampMs, value } of series) {
       for (const [at, time] of timestampMs.entries()) {
         this.#make(orgId, sourceId, metric).set(`${time} ${tags}`, { timestampMs: time, tags, value: value[at]! + 0 });
       }

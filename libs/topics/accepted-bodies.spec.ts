@@ -84,7 +84,7 @@ function recordsOf(body: string): Accepted | undefined {
 
 const headOf = ({ orgId, sourceId, receivedMs }: PointBatch | EventBatch): unknown => [orgId, sourceId, receivedMs];
 const pointsOf = (series: readonly SeriesRun[]): unknown =>
-  series.flatMap(({ metric, tags, timestampMs, value }) => Array.from(timestampMs, (ms, at) => [metric, { ...tags }, ms, value[at]]));
+  series.flatMap(({ metric, tags, timestampMs, value }) => Array.from(timestampMs, (ms, at) => [metric, tags, ms, value[at]]));
 
 /** A record as it comes out of the log, read by the coder and by avsc, which must agree. */
 function read<V extends PointBatch | EventBatch>(topic: AnyTopic, record: V): V {

@@ -1,4 +1,4 @@
-import { noTags, type Tags } from '#model';
+import { noTags, tagsOfPairs, type Tags } from '#model';
 
 /**
  * Reads Avro's binary encoding. Everything throws on bytes that end too early or announce more than they can hold, before anything of
@@ -67,18 +67,13 @@ export class AvroReader {
     return this.#bytes.toString('utf8', start, this.#at);
   }
 
-  /** Has no prototype, so that any key is only data. */
-  stringMap(): Tags {
-    let count = this.#block(2);
-    if (count === 0) return noTags;
-    const map = Object.create(null) as Record<string, string>;
-    for (; count > 0; count = this.#block(2)) {
-      for (let at = 0; at < count; at++) {
-        const key = this.string();
-        map[key] = this.string();
-      }
+  /** A map of strings. */
+  tags(): Tags {
+    if (this.#bytes[this.#at] === 0) {
+      this.#at++;
+      return noTags;
     }
-    return map;
+    return tagsOfPairs(this.array(2, () => [this.string(), this.string()] as const));
   }
 
   /** @param leastBytes that an item takes, at least 1. */

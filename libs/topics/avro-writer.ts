@@ -1,6 +1,8 @@
-import type { Tags } from '#model';
+import { noTags, pairsOf, type Tags } from '#model';
 
 const longestVarint = 10;
+const quote = 0x22;
+const quotesOfTag = 4;
 
 /** Avro's binary encoding into one buffer that grows and is used again and again. */
 export class AvroWriter {
@@ -59,14 +61,39 @@ export class AvroWriter {
     }
   }
 
-  stringMap(value: Tags): void {
-    const keys = Object.keys(value);
-    this.#begin(keys.length);
-    for (const key of keys) {
-      this.string(key);
-      this.string(value[key]!);
-    }
+  /** A map of strings. */
+  tags(tags: Tags): void {
+    if (tags === noTags) return this.#finish();
+    if (tags.includes('\\')) this.#writePairs(pairsOf(tags));
+    else this.#copyTags(tags);
     this.#finish();
+  }
+
+  #writePairs(pairs: readonly (readonly [name: string, value: string])[]): void {
+    this.#begin(pairs.length);
+    for (const [name, value] of pairs) {
+      this.string(name);
+      this.string(value);
+    }
+  }
+
+  /** Without escapes every other quote begins a text, and the next one ends it. The texts move forward, to where their lengths are written before them. */
+  #copyTags(tags: Tags): void {
+    this.#reserve(2 * longestVarint + 3 * tags.length);
+    const bytes = this.#bytes;
+    const start = this.#end + longestVarint;
+    const end = start + bytes.write(tags, start);
+    let quotes = 0;
+    for (let at = start; at < end; at++) if (bytes[at] === quote) quotes++;
+    let to = putLong(bytes, this.#end, quotes / quotesOfTag);
+    for (let at = start; at < end; at++) {
+      if (bytes[at] !== quote) continue;
+      const from = at + 1;
+      for (at = from; bytes[at] !== quote;) at++;
+      to = putLong(bytes, to, at - from);
+      for (let moved = from; moved < at; moved++) bytes[to++] = bytes[moved]!;
+    }
+    this.#end = to;
   }
 
   array<T>(items: readonly T[], write: (item: T, to: AvroWriter) => void): void {

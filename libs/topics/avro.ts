@@ -1,4 +1,5 @@
 import avsc from 'avsc';
+import { pairsOf as pairsOfTags, tagsKey, type TagMap, type Tags } from '#model';
 
 /** A column: an array of numbers that our code holds as a Float64Array. */
 class Column extends avsc.types.LogicalType {
@@ -30,18 +31,28 @@ interface Pair {
  * `__proto__`.
  */
 class PairMap extends avsc.types.LogicalType {
-  protected override _fromValue(pairs: readonly Pair[]): Readonly<Record<string, unknown>> {
+  protected override _fromValue(pairs: readonly Pair[]): unknown {
     const map = Object.create(null) as Record<string, unknown>;
     for (const { key, value } of pairs) map[key] = value;
     return map;
   }
-  protected override _toValue(map: Readonly<Record<string, unknown>>): Pair[] {
-    return pairsOf(map);
+  protected override _toValue(map: unknown): Pair[] {
+    return pairsOf(map as object);
   }
   protected override _resolve(type: avsc.Type): ((value: unknown) => unknown) | undefined {
-    if (!(type instanceof PairMap)) return undefined;
+    if (!(type instanceof PairMap) || type.constructor !== this.constructor) return undefined;
     this.underlyingType.createResolver(type.underlyingType);
     return (value) => value;
+  }
+}
+
+/** A map of strings, which is what the tags of a point are. */
+class TagPairs extends PairMap {
+  protected override _fromValue(pairs: readonly Pair[]): Tags {
+    return tagsKey(super._fromValue(pairs) as TagMap);
+  }
+  protected override _toValue(tags: unknown): Pair[] {
+    return pairsOfTags(tags as Tags).map(([key, value]) => ({ key, value }));
   }
 }
 
@@ -73,7 +84,7 @@ function ours(schema: unknown): unknown {
       { name: 'key', type: 'string' },
       { name: 'value', type: ours(it['values']) },
     ];
-    return { type: 'array', items: { type: 'record', fields }, logicalType: 'pairs' };
+    return { type: 'array', items: { type: 'record', fields }, logicalType: it['values'] === 'string' ? 'tags' : 'pairs' };
   }
   return 'type' in it && typeof it['type'] === 'object' ? { ...it, type: ours(it['type']) } : it;
 }
@@ -83,7 +94,7 @@ const pairsOf = (map: object): Pair[] => Object.entries(map).map(([key, value]) 
 
 /** The type of one schema text, with the names of our code. @throws Error when the text is not an Avro schema. */
 export function avroType(schema: string): avsc.Type {
-  return avsc.Type.forSchema(ours(JSON.parse(schema)) as avsc.Schema, { logicalTypes: { column: Column, pairs: PairMap } });
+  return avsc.Type.forSchema(ours(JSON.parse(schema)) as avsc.Schema, { logicalTypes: { column: Column, pairs: PairMap, tags: TagPairs } });
 }
 
 /** Why a reader with the schema `reader` cannot read what `writer` wrote, or undefined when it can. Both are schema texts. */

@@ -23,13 +23,13 @@ const pointBatchV1: BodyCoder<PointBatch> = {
 function writeRun({ metric, tags, timestampMs, value }: SeriesRun, to: AvroWriter): void {
   if (timestampMs.length !== value.length) throw new Error('the columns of a run differ in length');
   to.string(metric);
-  to.stringMap(tags);
+  to.tags(tags);
   to.longs(timestampMs);
   to.doubles(value);
 }
 
 function readRun(from: AvroReader): SeriesRun {
-  const run = { metric: from.string(), tags: from.stringMap(), timestampMs: from.longs(), value: from.doubles() };
+  const run = { metric: from.string(), tags: from.tags(), timestampMs: from.longs(), value: from.doubles() };
   if (run.timestampMs.length !== run.value.length) throw new Error('the columns of a run differ in length');
   return run;
 }
@@ -60,7 +60,7 @@ function writeEvent({ metric, timestampMs, value, isJson, tags, place, ordinal }
   to.long(timestampMs);
   to.string(value);
   to.boolean(isJson);
-  to.stringMap(tags);
+  to.tags(tags);
   to.long(place);
   to.long(ordinal);
 }
@@ -71,7 +71,7 @@ function readEvent(from: AvroReader): DeviceEvent {
     timestampMs: from.long(),
     value: from.string(),
     isJson: from.boolean(),
-    tags: from.stringMap(),
+    tags: from.tags(),
     place: from.int(),
     ordinal: from.int(),
   };

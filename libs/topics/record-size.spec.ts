@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutEvents, cutPoints, maxRecordBytes, type DeviceEvent, type EventBatch, type PointBatch, type SeriesRun } from '#model';
+import { cutEvents, cutPoints, maxRecordBytes, tagsKey, type DeviceEvent, type EventBatch, type PointBatch, type SeriesRun } from '#model';
 import { AvroWriter } from './avro-writer.js';
 import { batchCoders } from './batch-coders.js';
 
 const lastMs = 253_402_300_799_999;
 const longest = '€'.repeat(85) + 'x';
-const tags = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`${at}${'€'.repeat(84)}`, longest]));
+const tags = tagsKey(Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`${at}${'€'.repeat(84)}`, longest])));
 const head = { orgId: longest, sourceId: 'x'.repeat(256), receivedMs: lastMs };
 const writer = new AvroWriter();
 

@@ -1,5 +1,5 @@
 import type { StreamRecord, Topic } from '#log';
-import type { EventBatch, PointBatch, Tags } from '#model';
+import { noTags, tagsOf, type EventBatch, type PointBatch, type Tags } from '#model';
 import { events, points } from '#topics';
 
 /** Takes one point or event as JSON. @param index its position in the record. */
@@ -45,7 +45,7 @@ export const metricStream: StreamKind = {
       index += values.length;
       if (index <= from || !filter.has(metric)) continue;
       const head = `{${namesOf(sourceId, 'metric', metric)},"value":`;
-      const tail = `${tagsOf(tags)}}`;
+      const tail = `${tagsField(tags)}}`;
       for (let at = Math.max(0, from - first); at < values.length; at++)
         add(`${head}${JSON.stringify(values[at])},"timestamp":${timestampMs[at]}${tail}`, first + at, metric);
     }
@@ -64,7 +64,7 @@ export const logStream: StreamKind = {
       const { metric, value, isJson, timestampMs, tags } = all[at]!;
       if (!filter.has(metric)) continue;
       const json = isJson ? value : JSON.stringify(value);
-      add(`{"type":"event",${namesOf(sourceId, 'event', metric)},"value":${json},"timestamp":${timestampMs}${tagsOf(tags)}`, at, metric);
+      add(`{"type":"event",${namesOf(sourceId, 'event', metric)},"value":${json},"timestamp":${timestampMs}${tagsField(tags)}`, at, metric);
     }
     return all.length;
   },
@@ -74,7 +74,4 @@ export const logStream: StreamKind = {
 const namesOf = (sourceId: string, of: string, metric: string): string =>
   `"source_id":${JSON.stringify(sourceId)},"class":"${of}","metric":${JSON.stringify(metric)}`;
 
-function tagsOf(tags: Tags): string {
-  for (const _ in tags) return `,"tags":${JSON.stringify(tags)}`;
-  return '';
-}
+const tagsField = (tags: Tags): string => (tags === noTags ? '' : `,"tags":${JSON.stringify(tagsOf(tags))}`);

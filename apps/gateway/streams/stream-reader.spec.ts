@@ -35,7 +35,7 @@ class Held implements Outlet {
 const caller = { orgId: 'o', keyId: 'k', scopes: [] };
 const mark = ({ offset, index }: Place, timeMs: number): string =>
   cursorText({ history: 'h', letter: 'm', partition: 0, offset, index, timeMs });
-const tags = {};
+const tags = '';
 
 function batch(kind: StreamKind, offset: number, values: Readonly<Record<string, readonly number[]>>): Batch {
   const of = { orgId: 'o', sourceId: 's', receivedMs: 1 };

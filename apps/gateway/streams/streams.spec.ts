@@ -116,11 +116,11 @@ const event = (sourceId: string, ...values: readonly number[]): Entry<EventBatch
     sourceId,
     receivedMs: 1,
     origin: 'source',
-    events: values.map((n, place) => ({ metric: 'e', timestampMs: n, value: String(n), isJson: true, tags: {}, place, ordinal: 0 })),
+    events: values.map((n, place) => ({ metric: 'e', timestampMs: n, value: String(n), isJson: true, tags: '', place, ordinal: 0 })),
   });
 const point = (sourceId: string, ...values: readonly number[]): Entry<PointBatch> => {
   const column = Float64Array.from(values);
-  return entry(points, { orgId, sourceId, receivedMs: 1, series: [{ metric: 'm', tags: {}, timestampMs: column, value: column }] });
+  return entry(points, { orgId, sourceId, receivedMs: 1, series: [{ metric: 'm', tags: '', timestampMs: column, value: column }] });
 };
 
 const begun = (client: StreamClient): Promise<void> => client.has('a cursor', () => client.cursor !== undefined);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
+import { tagsKey } from '#model';
 import { eventStoreContract, type EventStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
 import type { WorkerThread } from '../worker.js';
@@ -40,7 +41,7 @@ describe('SqliteEventStore', () => {
     const folder = await newFolder();
     const subject = await openIn(folder);
     const timestampMs = 1_700_000_000_000;
-    const event = { metric: 'door', timestampMs, value: 'open', isJson: false, tags: { a: '1' }, place: 0, ordinal: 0 };
+    const event = { metric: 'door', timestampMs, value: 'open', isJson: false, tags: tagsKey({ a: '1' }), place: 0, ordinal: 0 };
     const value = { orgId: 'org', sourceId: 's', receivedMs: timestampMs, origin: 'source' as const, events: [event] };
     await subject.store.write([{ partition: 0, offset: 0, value }]);
     using db = new DatabaseSync(join(folder, 'store.db'));
@@ -65,7 +66,15 @@ describe('SqliteEventStore', () => {
     const timestampMs = 1_700_000_000_000;
     const events = Array.from({ length: 1000 }, (_, place) => {
       const value = `${place}`.padEnd(4000, '.');
-      return { metric: 'door', timestampMs: timestampMs + place, value, isJson: false, tags: { a: `${place}` }, place, ordinal: 0 };
+      return {
+        metric: 'door',
+        timestampMs: timestampMs + place,
+        value,
+        isJson: false,
+        tags: tagsKey({ a: `${place}` }),
+        place,
+        ordinal: 0,
+      };
     });
     const value = { orgId: 'org', sourceId: 's', receivedMs: timestampMs, origin: 'source' as const, events };
     await store.write([{ partition: 0, offset: 0, value }]);

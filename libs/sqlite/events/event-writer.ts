@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { eventDigest, tagsKey, type EventBatch } from '#model';
+import { eventDigest, type EventBatch, type Tags } from '#model';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 
@@ -31,8 +31,7 @@ export interface EventRow {
   readonly timestampMs: number;
   readonly receivedMs: number;
   readonly place: number;
-  /** As `tagsKey` writes them. */
-  readonly tags: string;
+  readonly tags: Tags;
   readonly value: string;
 }
 
@@ -100,10 +99,9 @@ class EventWriter {
   #writeBatch({ orgId, sourceId, receivedMs, events }: EventBatch): void {
     const source = this.#sources.idOf(orgId, sourceId);
     for (const event of events) {
-      const { metric, timestampMs, place, value } = event;
-      const tags = tagsKey(event.tags);
+      const { metric, timestampMs, place, tags, value } = event;
       const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value });
-      const digest = eventDigest(event, tags);
+      const digest = eventDigest(event);
       this.#put.run(source, this.#metrics.idOf(metric), timestampMs, receivedMs, place, digest, checksum, tags, value);
     }
   }

@@ -27,7 +27,7 @@ const said = (n: number, text: string): Entry =>
     sourceId: `s${n % 9}`,
     receivedMs: n,
     origin: 'source',
-    events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: {}, place: 0, ordinal: 0 }],
+    events: [{ metric: 'said', timestampMs: n, value: text, isJson: false, tags: '', place: 0, ordinal: 0 }],
   });
 
 const seen = (n: number): Entry =>

@@ -12,7 +12,7 @@ const batch = {
   orgId: 'o',
   sourceId: 's',
   receivedMs: 1,
-  series: [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(1), value: Float64Array.of(1) }],
+  series: [{ metric: 'm', tags: '', timestampMs: Float64Array.of(1), value: Float64Array.of(1) }],
 };
 
 let dir: string;

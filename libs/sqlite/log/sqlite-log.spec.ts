@@ -40,7 +40,7 @@ describe('of a log in the same process', () => {
       receivedMs: 1,
       origin: 'source',
       events: Array.from({ length: kilobytes }, (_, place) => {
-        return { metric: 'said', timestampMs: 1 + n, value: 'x'.repeat(1000), isJson: false, tags: {}, place, ordinal: 0 };
+        return { metric: 'said', timestampMs: 1 + n, value: 'x'.repeat(1000), isJson: false, tags: '', place, ordinal: 0 };
       }),
     });
   const seen = (sourceId: string, lastReceivedMs: number): Entry =>

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { compareUtf8, eventDigest, tagsKey, TelemetryError, type EventBatch, type LogEntry } from '#model';
+import { compareUtf8, eventDigest, TelemetryError, tagsKey, type EventBatch, type LogEntry, type Tags } from '#model';
 import type { EventStore } from '#stores';
 import type { SourceCensus } from './census.js';
 import type { Findings } from './findings.js';
@@ -21,10 +21,10 @@ export class EventFold {
   add({ receivedMs, events }: Pick<EventBatch, 'receivedMs' | 'events'>): void {
     for (const event of events) {
       const { metric, timestampMs, place } = event;
-      const digest = Buffer.from(eventDigest(event, tagsKey(event.tags))).toString('latin1');
+      const digest = Buffer.from(eventDigest(event)).toString('latin1');
       const key = `${digest}${timestampMs} ${metric}`;
       const known = this.#kept.get(key);
-      if (!known) this.#kept.set(key, { metric, timestampMs, receivedMs, place, digest, seen: checksum(event) });
+      if (!known) this.#kept.set(key, { metric, timestampMs, receivedMs, place, digest, seen: checksum(event, event.tags) });
       else if (receivedMs < known.receivedMs || (receivedMs === known.receivedMs && place < known.place))
         Object.assign(known, { receivedMs, place });
     }
@@ -60,7 +60,7 @@ export async function compareEvents(store: EventStore, source: SourceCensus, fol
   let at = 0;
   try {
     for await (const entry of entriesOf(store, source)) {
-      const place = placeOf(checksum(entry), expected, at);
+      const place = placeOf(checksum(entry, tagsKey(entry.tags)), expected, at);
       const { metric, timestampMs } = entry;
       if (place < 0) findings.add({ what: 'events', orgId, sourceId, metric, timestampMs, expected: 'nothing', found: entryText(entry) });
       else {
@@ -100,6 +100,6 @@ async function* entriesOf(store: EventStore, { orgId, sourceId }: SourceCensus):
 const entryText = ({ value }: LogEntry): string => (value.length > valueCharacters ? `${value.slice(0, valueCharacters)}…` : value);
 
 /** CRC-32 of what readers see of an event. */
-function checksum({ timestampMs, metric, value, tags }: LogEntry): number {
-  return crc32(`${timestampMs}\0${metric}\0${tagsKey(tags)}\0${value}`);
+function checksum({ timestampMs, metric, value }: Pick<LogEntry, 'timestampMs' | 'metric' | 'value'>, tags: Tags): number {
+  return crc32(`${timestampMs}\0${metric}\0${tags}\0${value}`);
 }

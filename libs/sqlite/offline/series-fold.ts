@@ -1,4 +1,4 @@
-import { bucketStartMs, intervalMs, type Interval, type RollupInterval, type SeriesRun, tagsKey } from '#model';
+import { bucketStartMs, intervalMs, type Interval, type RollupInterval, type SeriesRun } from '#model';
 import { inOrder, TagSets } from '../series/tag-sets.js';
 
 /** Rows of one series by ascending time, points of one time by their tags; as columns. */
@@ -26,7 +26,7 @@ export class SeriesFold {
   add({ timestampMs, value, tags }: Pick<SeriesRun, 'timestampMs' | 'value' | 'tags'>): void {
     this.#timestampMs.set(timestampMs, this.#length);
     this.#value.set(value, this.#length);
-    this.#tag.fill(this.#tagSets.number(tagsKey(tags)), this.#length, this.#length + value.length);
+    this.#tag.fill(this.#tagSets.number(tags), this.#length, this.#length + value.length);
     this.#length += value.length;
   }
 

@@ -16,7 +16,7 @@ const batch = (sourceId: string) => ({
   orgId,
   sourceId,
   receivedMs: 1,
-  series: [{ metric: 'm', tags: {}, timestampMs: Float64Array.of(1), value: Float64Array.of(1) }],
+  series: [{ metric: 'm', tags: '', timestampMs: Float64Array.of(1), value: Float64Array.of(1) }],
 });
 
 let dir: string;

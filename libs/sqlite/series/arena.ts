@@ -122,7 +122,7 @@ export class Arena {
   }
 
   /** Takes points of a series from position `from` on, as many as it has room for, and returns where it stopped. */
-  take(series: number, { timestampMs, value }: SeriesRun, tags: string, from: number): number {
+  take(series: number, { tags, timestampMs, value }: SeriesRun, from: number): number {
     const { columns } = this;
     const to = Math.min(timestampMs.length, from + columns.size.points - this.points);
     let end = this.points;

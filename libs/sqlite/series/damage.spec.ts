@@ -19,7 +19,7 @@ const aBatch = (sourceId: string, metric: string): PointBatch => {
     orgId: 'o',
     sourceId,
     receivedMs: t,
-    series: [{ metric, tags: {}, timestampMs, value: timestampMs.map(() => random.fraction()) }],
+    series: [{ metric, tags: '', timestampMs, value: timestampMs.map(() => random.fraction()) }],
   };
 };
 

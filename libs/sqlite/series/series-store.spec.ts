@@ -41,7 +41,7 @@ describe('SqliteSeriesStore', () => {
     let subject = await openIn(await newFolder());
     const timestampMs = Float64Array.of(1_700_000_000_000);
     const [batch, later] = [1, 2].map((value, offset) => {
-      const series = [{ metric: 'm', tags: {}, timestampMs, value: Float64Array.of(value) }];
+      const series = [{ metric: 'm', tags: '', timestampMs, value: Float64Array.of(value) }];
       return { partition: 0, offset, value: { orgId: 'org', sourceId: 's', receivedMs: timestampMs[0]!, series } };
     });
     await subject.store.write([batch!, later!], forever);
@@ -56,7 +56,7 @@ describe('SqliteSeriesStore', () => {
     let subject = await openIn(await newFolder());
     const column = Float64Array.of(1);
     const batches = Array.from({ length: 40_000 }, (_, offset) => {
-      const series = [{ metric: 'm', tags: {}, timestampMs: column, value: column }];
+      const series = [{ metric: 'm', tags: '', timestampMs: column, value: column }];
       return { partition: 0, offset, value: { orgId: 'org', sourceId: `s${offset}`, receivedMs: 1, series } };
     });
     await subject.store.write(batches, forever);
@@ -95,7 +95,7 @@ describe('SqliteSeriesStore with very many series', () => {
       },
     };
     subject = await SqliteSeriesStore.open(threads.writer, reader as unknown as WorkerThread);
-    const run = (metric: string): SeriesRun => ({ metric, tags: {}, timestampMs: column, value: column });
+    const run = (metric: string): SeriesRun => ({ metric, tags: '', timestampMs: column, value: column });
     const batch = (sourceId: string, series: readonly SeriesRun[], offset: number): Placed<PointBatch> => ({
       partition: 0,
       offset,

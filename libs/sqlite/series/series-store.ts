@@ -8,7 +8,6 @@ import {
   stepItems,
   type Steps,
   TelemetryError,
-  tagsKey,
   type Window,
 } from '#model';
 import {
@@ -136,10 +135,9 @@ export class SqliteSeriesStore implements SeriesStore {
       if (length === 0) continue;
       source ??= this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, part.metric);
-      const tags = tagsKey(part.tags);
       for (let from = 0; from < length;) {
         if (this.arenas.isFull) await this.arenas.seal();
-        from = this.arenas.active.take(series, part, tags, from);
+        from = this.arenas.active.take(series, part, from);
       }
     }
   }

@@ -19,7 +19,7 @@ export function poisonsBeside(orgId: string, sourceId: string): readonly Poison[
   const own = points.key({ orgId, sourceId, receivedMs: 0, series: [] });
   const elsewhere = Array.from({ length: 1000 }, (_, n) => `${orgId}/${sourceId}-${n}`).find((key) => partition(key) === partition(own))!;
   const batch = (value: number): PointBatch => {
-    const run = { metric: 'poison', tags: {}, timestampMs: Float64Array.of(Date.now()), value: Float64Array.of(value) };
+    const run = { metric: 'poison', tags: '', timestampMs: Float64Array.of(Date.now()), value: Float64Array.of(value) };
     return { orgId, sourceId, receivedMs: Date.now(), series: [run] };
   };
   return [
