@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError, Pool, type PoolConfig, Query, type QueryArrayConfig } from 'pg';
 import { TelemetryError } from '#model';
 import { checking, inWords, type TlsOptions } from '#sockets';
-import { ownTurn, type Patience } from '#stores';
+import { inTurn, type Patience } from '#stores';
 
 export type Value = string | number | null;
 export type Row = readonly unknown[];
@@ -71,11 +71,11 @@ export class Sql {
     });
     // A connection that dies while nobody uses it: the pool makes another.
     this.#pool.on('error', () => undefined);
-    // Of what has arrived on all connections, 64 kB are parsed in one turn of the event loop.
+    // What has arrived is parsed in parts of 64 kB at most, on all connections together as many in one turn of the event loop as there is time for.
     this.#pool.on('connect', ({ connection: { stream } }) => {
       stream.on('data', () => {
         stream.pause();
-        void ownTurn().then(() => stream.resume());
+        void inTurn().then(() => stream.resume());
       });
     });
     this.#pool.on('acquire', () => this.#working++);

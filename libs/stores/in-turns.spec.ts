@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { inTurns } from './in-turns.js';
 
 /** Steps that take longer than one turn may, each of which notes its name. */
@@ -34,6 +34,31 @@ it('One work at a time takes steps in a turn of the event loop', async () => {
   setImmediate(turn);
   await Promise.all(['a', 'b'].map((name) => inTurns(slow(name, 3, taken))));
   expect(taken.slice(0, 10).join('')).toBe('ab|a|b|a|b');
+});
+
+it('Quick steps of several works share a turn of the event loop, and hold it no longer than those of one', async () => {
+  let nowMs = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const steps: number[] = [];
+  let taken = 0;
+  const quick = function* (): Generator<void, void> {
+    yield;
+    nowMs += 1;
+    taken++;
+  };
+  const turn = (): void => {
+    steps.push(taken);
+    taken = 0;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  await Promise.all(Array.from({ length: 40 }, () => inTurns(quick())));
+  turn();
+  clearImmediate(next);
+  clock.mockRestore();
+  expect(steps.reduce((sum, count) => sum + count)).toBe(40);
+  expect(Math.max(...steps)).toBe(4);
+  expect(steps.filter((count) => count > 0).length).toBe(10);
 });
 
 it('Rejects as the work throws, at once and later', async () => {
