@@ -30,17 +30,17 @@ async function start(flags: readonly string[], arenas: string | undefined) {
   return { code, stderr, isSameProcess: pid === child.pid, ...told };
 }
 
-const set = '--max-semi-space-size=8';
+const set = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
 const own = '--max-semi-space-size=32';
 const unable = ['--import', without];
 const forbidden = ['--permission', '--allow-fs-read=*'];
 
 describe('a server', () => {
   it.each([
-    ['has its memory set', [], undefined, [set], '2'],
-    ['keeps its other flags', ['--no-warnings'], undefined, [set, '--no-warnings'], '2'],
+    ['has its memory set', [], undefined, set, '2'],
+    ['keeps its other flags', ['--no-warnings'], undefined, [...set, '--no-warnings'], '2'],
     ['that was told the size of its young generation keeps that', [own], undefined, [own], undefined],
-    ['that was told how many pools to keep keeps that', [], '4', [set], '4'],
+    ['that was told how many pools to keep keeps that', [], '4', set, '4'],
     ['starts as it is where no process can become another', unable, undefined, unable, undefined],
     ['starts as it is where that is forbidden', forbidden, undefined, forbidden, undefined],
   ])('%s', async (_, flags, told, expected, expectedArenas) => {

@@ -105,18 +105,14 @@ export class Accept {
 
   /** Resolves once everything is durable, in the order in which it stands. Rejects `log_unavailable`: some of it may then be durable. */
   async append(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {
-    await this.#append(orgId, accepted, headers);
-    const events = accepted.events.reduce((sum, batch) => sum + batch.events.length, 0);
-    this.#events += events;
-    this.#points += accepted.count - events;
-  }
-
-  async #append(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {
     const startMs = performance.now();
     const { points, events } = accepted;
     if (points.length + events.length <= sliceBatches) await this.log.append(entries(points, events, headers));
     else await this.#appendInSlices(orgId, accepted, headers);
     this.#appendSeconds.add((performance.now() - startMs) / 1000);
+    const eventCount = events.reduce((sum, batch) => sum + batch.events.length, 0);
+    this.#events += eventCount;
+    this.#points += accepted.count - eventCount;
   }
 
   async #appendInSlices(orgId: string, accepted: Accepted, headers: Headers): Promise<void> {
