@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { answered, isRefusal, logUnavailable, reasonOf } from './trouble.js';
 
@@ -11,6 +11,8 @@ export interface Extent {
 
 /** The extents of the partitions of each topic, by topic as Kafka calls it and partition. */
 export type Extents = ReadonlyMap<string, readonly Extent[]>;
+
+type Question<T> = (admin: Admin, kafka: Kafka) => Promise<T>;
 
 interface Connected {
   readonly client: Client;
@@ -34,7 +36,7 @@ export class Asker {
   constructor(private readonly address: KafkaAddress) {}
 
   /** Rejects `log_unavailable` when there is no answer for that long. A question may be asked more than once. */
-  async ask<T>(question: (admin: Admin) => Promise<T>, patienceMs = defaultPatienceMs): Promise<T> {
+  async ask<T>(question: Question<T>, patienceMs = defaultPatienceMs): Promise<T> {
     const beganMs = performance.now();
     for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
@@ -68,13 +70,13 @@ export class Asker {
     await this.#connected?.then(({ client }) => client.cut()).catch(() => undefined);
   }
 
-  async #askOnce<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+  async #askOnce<T>(question: Question<T>): Promise<T> {
     if (this.#closed) throw new Error('the log is being closed');
     const connecting = (this.#connected ??= this.#connect());
     const connected = await connecting.catch((cause: unknown) => this.#forget(connecting, cause));
     connected.open++;
     try {
-      return await answered(answerMs, question(connected.admin));
+      return await answered(answerMs, question(connected.admin, connected.client.kafka));
     } catch (cause) {
       return this.#forget(connecting, cause);
     } finally {

@@ -1,9 +1,30 @@
-import { describeOnKafka, groupsContract, keysContract, recordLogContract, runnerContract, viewsContract } from '#testing';
+import { expect, it } from '@jest/globals';
+import { describeOnKafka, groupsContract, keysContract, recordLogContract, runnerContract, until, viewsContract } from '#testing';
 import { apiKeys, events, keyCommands, keyDecisions, sources } from '#topics';
-import { openTestLog } from './open-test-log.js';
+import { Asker } from './asker.js';
+import { openTestLog, testOptions } from './open-test-log.js';
 
 describeOnKafka('the log in Kafka', () => {
   recordLogContract(() => openTestLog(), 4);
+});
+
+describeOnKafka('the history of a topic', () => {
+  it('has another name once the topic was deleted and made again', async () => {
+    const options = testOptions([events, apiKeys]);
+    const asker = new Asker(options);
+    const name = async (): Promise<string> => {
+      const test = await openTestLog(options);
+      const before = (await test.log.history(events))(7);
+      expect((await test.log.history(apiKeys))(7)).not.toBe(before);
+      // Deletes the topics.
+      await test.close();
+      const left = (): Promise<string[]> => asker.ask((admin) => admin.listTopics());
+      await until('they are gone', async () => (await left()).every((topic) => !topic.startsWith(options.prefix)));
+      return before;
+    };
+    expect(await name()).not.toBe(await name());
+    await asker.close();
+  });
 });
 
 describeOnKafka('its views', () => {

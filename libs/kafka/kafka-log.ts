@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   deadLettersOf,
   isDeadLetters,
@@ -26,6 +25,7 @@ import { KafkaFollowing } from './kafka-following.js';
 import { KafkaRecord } from './kafka-record.js';
 import { KafkaLeaders } from './leaders.js';
 import { SendQueue, type Outgoing } from './send-queue.js';
+import { identityOf } from './topic-identity.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 
 export interface KafkaLogOptions {
@@ -125,10 +125,9 @@ export class KafkaLog implements RecordLog {
     return following;
   }
 
-  /** The same name for every offset: Kafka does not say when a topic was made anew. */
-  async history(): Promise<History> {
-    const { clusterId } = await this.options.asker.ask((admin) => admin.describeCluster());
-    const name = hash('sha256', `${clusterId}/${this.#prefix}`).slice(0, 16);
+  /** The same name for every offset. */
+  async history(topic: AnyTopic): Promise<History> {
+    const name = await this.options.asker.ask((_, kafka) => identityOf(kafka, this.#prefix + topic.name));
     return () => name;
   }
 

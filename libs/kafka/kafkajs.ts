@@ -149,7 +149,10 @@ export interface Broker {
 
 /** The brokers as the consumers of kafkajs see them. */
 export interface Cluster {
+  /** Whom `connect` has found first. */
+  readonly brokerPool: { readonly seedBroker: { readonly connectionPool: { send<T>(question: object): Promise<T> } } };
   connect(): Promise<void>;
+  disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;

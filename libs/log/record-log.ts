@@ -52,7 +52,8 @@ export interface Subscription {
 
 /**
  * Names the history of the records before an offset. An offset that was kept outside of the log, such as with a client, means the same place only
- * while its history has the same name: another log has another one, and so has a log that was restored from a copy, for what the copy lacked.
+ * while its history has the same name: another log has another one, and so has a topic that was deleted and made again, and a log that was restored
+ * from a copy, for what the copy lacked.
  */
 export type History = (offset: number) => string;
 
@@ -86,6 +87,6 @@ export interface RecordLog {
    */
   follow(options: FollowOptions): Following;
 
-  /** Resolves with the names of the histories of this log. Rejects `log_unavailable`. */
-  history(): Promise<History>;
+  /** Resolves with the names of the histories of a topic. Rejects `log_unavailable`. */
+  history(topic: AnyTopic): Promise<History>;
 }

@@ -508,13 +508,13 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       const all = follow();
       await caughtUp(all);
       const { offset } = all.following.positions()[0]!;
-      const name = (await log.history())(offset);
+      const name = (await log.history(events))(offset);
       await all.following.stop();
       use(await subject.reopen());
       await log.append([saying('s', 2)]);
-      expect((await log.history())(offset)).toBe(name);
+      expect((await log.history(events))(offset)).toBe(name);
       use(await subject.crash());
-      expect((await log.history())(offset)).toBe(name);
+      expect((await log.history(events))(offset)).toBe(name);
     });
 
     it('gives what it was given again to a `take` that rejects, and to a bounded read says so', async () => {

@@ -171,7 +171,7 @@ export class LivePartition {
     while (!this.isEnded) {
       try {
         await this.#following.caughtUp();
-        this.#history = await this.log.history();
+        this.#history = await this.log.history(this.kind.topic);
         return !this.isEnded;
       } catch {
         await sleep(retryMs, undefined, { ref: false });
