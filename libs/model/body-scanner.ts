@@ -10,7 +10,9 @@ import { JsonPasser } from './json-passer.js';
 import { field, type Name } from './name-table.js';
 import { isSourceId } from './names.js';
 import { maxPoints, type PointCollector } from './point-collector.js';
+import type { Tags } from './point.js';
 import { sentPoint } from './sent-body.js';
+import { noTags } from './tags.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 const bodyDepth = 1;
@@ -31,8 +33,8 @@ const bytesOfWork = 32;
 
 /** Reads a body of the usual shapes in one pass. A point of another shape is read the slow way, and the pass goes on behind it. */
 export class BodyScanner {
-  readonly #events = new EventCollector();
-  readonly #tags = new BodyTags();
+  #events: EventCollector | undefined;
+  #tags: BodyTags | undefined;
   readonly #named = new Set<string>();
   #lastKey: Name | undefined;
   #lastName: Name | undefined;
@@ -89,7 +91,7 @@ export class BodyScanner {
     const { orgId, receivedMs } = this.context;
     return {
       points: this.points.batches(orgId, receivedMs),
-      events: this.#events.batches(orgId, receivedMs),
+      events: this.#events?.batches(orgId, receivedMs) ?? [],
       count: this.#count,
       sourceId: this.#named.size === 1 ? [...this.#named][0] : undefined,
     };
@@ -141,7 +143,7 @@ export class BodyScanner {
     try {
       const point = (yield* sentPoint(json)) as { readonly source_id?: unknown } | null;
       const bodySource = point?.source_id ? '' : this.#bodySource || this.#guessBodySource();
-      const reader = new PointReader(json.bytes, this.context, this.points, this.#events, this.#named);
+      const reader = new PointReader(json.bytes, this.context, this.points, (this.#events ??= new EventCollector()), this.#named);
       reader.read(point, this.#count, bodySource);
       if (reader.flaws.any) throw unusual;
     } catch (error) {
@@ -200,9 +202,14 @@ export class BodyScanner {
 
   #readTags(): void {
     const { at } = this.json;
-    const { size } = this.#tags;
-    this.#tagNumber = this.#tags.read(this.json);
-    if (this.#tags.size > size) this.#work += (this.json.at - at) / bytesOfWork;
+    const tags = (this.#tags ??= new BodyTags());
+    const { size } = tags;
+    this.#tagNumber = tags.read(this.json);
+    if (tags.size > size) this.#work += (this.json.at - at) / bytesOfWork;
+  }
+
+  #tagsAt(number: number): Tags {
+    return this.#tags?.at(number) ?? noTags;
   }
 
   #readValue(): void {
@@ -247,7 +254,7 @@ export class BodyScanner {
     const tags = this.#tagNumber;
     if (metric.scan === this.scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
     this.#work += runWork;
-    metric.run = this.points.run(this.#sourceId, metric.text, this.#tags.at(tags));
+    metric.run = this.points.run(this.#sourceId, metric.text, this.#tagsAt(tags));
     metric.scan = this.scan;
     metric.tags = tags;
     metric.sourceId = this.#sourceId;
@@ -258,8 +265,9 @@ export class BodyScanner {
     if (this.#valueEnd - this.#valueStart > maxValueBytes) throw unusual;
     const stored = this.#storedValue();
     if (typeof stored === 'string') throw unusual;
-    const tags = this.#tags.at(this.#tagNumber);
+    const tags = this.#tagsAt(this.#tagNumber);
     this.#work += runWork;
+    this.#events ??= new EventCollector();
     this.#events.add(this.#sourceId, { metric, timestampMs: this.#timestampMs, ...stored, tags, place: this.#count });
   }
 

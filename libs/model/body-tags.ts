@@ -12,15 +12,15 @@ const maxTagsBytes = 16 * 1024;
 
 /** Tags as they are kept, while they are put together; see `tagsKey`. */
 const kept = Buffer.allocUnsafe(2 * maxTagsBytes);
+/** The names and values of the tags that are read now, in the order of the names: where each begins and ends. */
+const names = new Int32Array(2 * maxTags);
+const values = new Int32Array(2 * maxTags);
 
 /**
  * The tags of one body. Most are written as they are kept but for a few brackets, so their bytes are copied: an object for each, of names that may
  * never come again, would cost ten times as much.
  */
 export class BodyTags {
-  /** The names and values of the tags that are read now, in the order of the names: where each begins and ends. */
-  readonly #names = new Int32Array(2 * maxTags);
-  readonly #values = new Int32Array(2 * maxTags);
   readonly #numbers = new Map<Tags, number>([[noTags, 0]]);
   readonly #tags: Tags[] = [noTags];
   /** Of the texts that had to be parsed. */
@@ -84,49 +84,9 @@ export class BodyTags {
         json.expect(colon);
         const value = textAt(json);
         if (value < 0) return undefined;
-        count = this.#insert(json.bytes, count, name, nameEnd, value, json.at - 1);
+        count = insert(json.bytes, count, name, nameEnd, value, json.at - 1);
       } while (json.goesOn(closeBrace));
-    return count === 0 ? noTags : this.#joined(json.bytes, count);
-  }
-
-  /** Inserts a tag where it belongs among `count` others, and answers how many there are then: of equal names the last one holds. */
-  #insert(bytes: Buffer, count: number, name: number, nameEnd: number, value: number, valueEnd: number): number {
-    const [names, values] = [this.#names, this.#values];
-    let at = count;
-    for (; at > 0; at--) {
-      const order = compare(bytes, names[2 * at - 2]!, names[2 * at - 1]!, name, nameEnd);
-      if (order > 0) continue;
-      if (order === 0) {
-        values[2 * at - 2] = value;
-        values[2 * at - 1] = valueEnd;
-        return count;
-      }
-      break;
-    }
-    if (at < count) {
-      names.copyWithin(2 * at + 2, 2 * at, 2 * count);
-      values.copyWithin(2 * at + 2, 2 * at, 2 * count);
-    }
-    names[2 * at] = name;
-    names[2 * at + 1] = nameEnd;
-    values[2 * at] = value;
-    values[2 * at + 1] = valueEnd;
-    return count + 1;
-  }
-
-  #joined(bytes: Buffer, count: number): Tags {
-    const [names, values] = [this.#names, this.#values];
-    let length = 0;
-    for (let tag = 0; tag < 2 * count; tag += 2) {
-      kept[length++] = tag === 0 ? openBracket : comma;
-      kept[length++] = openBracket;
-      length = keepText(bytes, names[tag]!, names[tag + 1]!, length);
-      kept[length++] = comma;
-      length = keepText(bytes, values[tag]!, values[tag + 1]!, length);
-      kept[length++] = closeBracket;
-    }
-    kept[length++] = closeBracket;
-    return kept.toString('utf8', 0, length);
+    return count === 0 ? noTags : joined(json.bytes, count);
   }
 
   #parsed(json: JsonCursor, start: number): Tags {
@@ -142,6 +102,44 @@ export class BodyTags {
     this.#ofTexts.set(text, tags);
     return tags;
   }
+}
+
+/** Inserts a tag where it belongs among `count` others, and answers how many there are then: of equal names the last one holds. */
+function insert(bytes: Buffer, count: number, name: number, nameEnd: number, value: number, valueEnd: number): number {
+  let at = count;
+  for (; at > 0; at--) {
+    const order = compare(bytes, names[2 * at - 2]!, names[2 * at - 1]!, name, nameEnd);
+    if (order > 0) continue;
+    if (order === 0) {
+      values[2 * at - 2] = value;
+      values[2 * at - 1] = valueEnd;
+      return count;
+    }
+    break;
+  }
+  if (at < count) {
+    names.copyWithin(2 * at + 2, 2 * at, 2 * count);
+    values.copyWithin(2 * at + 2, 2 * at, 2 * count);
+  }
+  names[2 * at] = name;
+  names[2 * at + 1] = nameEnd;
+  values[2 * at] = value;
+  values[2 * at + 1] = valueEnd;
+  return count + 1;
+}
+
+function joined(bytes: Buffer, count: number): Tags {
+  let length = 0;
+  for (let tag = 0; tag < 2 * count; tag += 2) {
+    kept[length++] = tag === 0 ? openBracket : comma;
+    kept[length++] = openBracket;
+    length = keepText(bytes, names[tag]!, names[tag + 1]!, length);
+    kept[length++] = comma;
+    length = keepText(bytes, values[tag]!, values[tag + 1]!, length);
+    kept[length++] = closeBracket;
+  }
+  kept[length++] = closeBracket;
+  return kept.toString('utf8', 0, length);
 }
 
 /** Passes a string and answers where it begins, behind the quote; negative when it has an escape or more bytes than a tag may have. */
