@@ -136,8 +136,8 @@ export class Accept {
 }
 
 function entries(points: readonly PointBatch[], events: readonly EventBatch[], headers: Headers): Entry[] {
-  return [
-    ...points.flatMap(cutPoints).map((batch) => entry(pointsTopic, batch, headers)),
-    ...events.flatMap(cutEvents).map((batch) => entry(eventsTopic, batch, headers)),
-  ];
+  const all: Entry[] = [];
+  for (const batch of points) for (const part of cutPoints(batch)) all.push(entry(pointsTopic, part, headers));
+  for (const batch of events) for (const part of cutEvents(batch)) all.push(entry(eventsTopic, part, headers));
+  return all;
 }

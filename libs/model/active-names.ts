@@ -184,8 +184,8 @@ export class ActiveNames {
   }
 
   #forgetBody(): void {
-    this.#fresh.length = 0;
-    this.#lists.length = 0;
+    if (this.#fresh.length > 0) this.#fresh.length = 0;
+    if (this.#lists.length > 0) this.#lists.length = 0;
     if (this.#freshHashes.size > 0) this.#freshHashes.clear();
     if (this.#tags.size > 0) this.#tags.clear();
   }

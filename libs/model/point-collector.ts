@@ -85,12 +85,11 @@ export class PointCollector {
   /** Sources in the order of their first point. */
   batches(orgId: string, receivedMs: number): PointBatch[] {
     const columns = this.#columns();
-    return Array.from(this.#sources.values(), ({ sourceId, runs }) => ({
-      orgId,
-      sourceId,
-      receivedMs,
-      series: runs.map((run) => columns[run]!),
-    }));
+    const batches: PointBatch[] = [];
+    for (const { sourceId, runs } of this.#sources.values()) {
+      batches.push({ orgId, sourceId, receivedMs, series: runs.map((run) => columns[run]!) });
+    }
+    return batches;
   }
 
   #columns(): SeriesRun[] {
