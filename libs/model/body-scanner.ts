@@ -8,6 +8,7 @@ import { closeBrace, closeBracket, colon, openBrace, openBracket, quote } from '
 import { JsonCursor, maxValueBytes, unusual } from './json-cursor.js';
 import { JsonPasser } from './json-passer.js';
 import { field, type Name } from './name-table.js';
+import { NamedSources } from './named-sources.js';
 import { isSourceId } from './names.js';
 import { maxPoints, type PointCollector } from './point-collector.js';
 import type { Tags } from './point.js';
@@ -35,7 +36,7 @@ const bytesOfWork = 32;
 export class BodyScanner {
   #events: EventCollector | undefined;
   #tags: BodyTags | undefined;
-  readonly #named = new Set<string>();
+  readonly #named = new NamedSources();
   #lastKey: Name | undefined;
   #lastName: Name | undefined;
   /** The body's own source, read or guessed. A wrong guess falls back to the slow parser. */
@@ -93,7 +94,7 @@ export class BodyScanner {
       points: this.points.batches(orgId, receivedMs),
       events: this.#events?.batches(orgId, receivedMs) ?? [],
       count: this.#count,
-      sourceId: this.#named.size === 1 ? [...this.#named][0] : undefined,
+      sourceId: this.#named.only,
     };
   }
 

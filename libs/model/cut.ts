@@ -9,13 +9,23 @@ const timestampBytes = 7;
 const pointBytes = timestampBytes + 8;
 /** A name of 256 bytes, 16 tags of twice as many, and their lengths. */
 const maxRunHeadBytes = 16 * 1024;
+/** Of an organization and a source. */
+const maxKeyBytes = 2 * (lengthBytes + 256);
 /** Framing, receive time, origin, the array's own lengths. */
 const batchBytes = 5 + 10 + 1 + 2 * lengthBytes;
 
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
 export function cutPoints(batch: PointBatch): PointBatch[] {
+  if (isSmall(batch)) return [batch];
   const room = maxRecordBytes - headBytes(batch);
   return packed(piecesOf(batch.series, room), runBytes, room).map((series) => (series === batch.series ? batch : { ...batch, series }));
+}
+
+/** True of a few short runs, which are certain to fit. */
+function isSmall({ series }: PointBatch): boolean {
+  let bytes = batchBytes + maxKeyBytes;
+  for (let run = 0; run < series.length && bytes < maxRecordBytes; run++) bytes += maxRunHeadBytes + series[run]!.value.length * pointBytes;
+  return series.length > 0 && bytes < maxRecordBytes;
 }
 
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */

@@ -4,6 +4,7 @@ import { EventCollector } from './event-collector.js';
 import { storedValue } from './event-value.js';
 import { Flaws } from './flaws.js';
 import { isDigit } from './json-bytes.js';
+import { NamedSources } from './named-sources.js';
 import { isMetric, isSourceId } from './names.js';
 import { maxPoints, PointCollector, type PointMemory } from './point-collector.js';
 import type { SentBody, Span } from './sent-body.js';
@@ -32,7 +33,7 @@ export function* acceptBody(
   if (points > maxPoints) throw new TelemetryError('too_many_points', 'Send at most 10,000 points in one body.');
 
   const { sourceId } = body;
-  const reader = new PointReader(bytes, context, new PointCollector(memory), new EventCollector(), new Set());
+  const reader = new PointReader(bytes, context, new PointCollector(memory), new EventCollector(), new NamedSources());
   reader.readBodySource(sourceId);
   for (let place = 0; place < points && !reader.flaws.full; place++) {
     reader.read(yield* body.point(place), place, sourceId);
@@ -43,7 +44,7 @@ export function* acceptBody(
     points: reader.points.batches(orgId, receivedMs),
     events: reader.events.batches(orgId, receivedMs),
     count: points,
-    sourceId: reader.onlySource,
+    sourceId: reader.named.only,
   };
 }
 
@@ -51,13 +52,13 @@ export function* acceptBody(
 export class PointReader {
   readonly flaws = new Flaws();
 
-  /** @param named takes the ids of all sources that are named. */
+  /** @param named takes all sources that are named. */
   constructor(
     private readonly bytes: Buffer,
     private readonly context: IngestContext,
     readonly points: PointCollector,
     readonly events: EventCollector,
-    private readonly named: Set<string>,
+    readonly named: NamedSources,
   ) {}
 
   readBodySource(value: unknown): void {
@@ -65,10 +66,6 @@ export class PointReader {
     if (sourceId !== undefined) this.named.add(sourceId);
     else if (isSourceId(value)) this.named.add(value);
     else if (isGiven(value)) this.flaws.add('invalid_source_id', 'source_id');
-  }
-
-  get onlySource(): string | undefined {
-    return this.named.size === 1 ? [...this.named][0] : undefined;
   }
 
   /** @param json as `sentPoint` tells it. @param bodySourceId for a point without one. */

@@ -54,7 +54,7 @@ export class JsonCursor {
     this.expect(quote);
     const name = this.names.nameAt(this.bytes, this.at, last);
     if (!name) throw unusual;
-    this.at += name.quoted.length;
+    this.at += name.length;
     return name;
   }
 

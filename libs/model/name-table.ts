@@ -7,8 +7,9 @@ const fieldOf: ReadonlyMap<string, number> = new Map(Object.entries(field));
 
 /** A short string of bodies, kept once, and what the latest scan that met it as a metric knows of it. */
 export interface Name {
-  /** UTF-8 with the closing quote behind it. */
-  readonly quoted: Uint8Array;
+  /** Where its UTF-8 begins in the memory of the table, and how many bytes it has with the closing quote behind it. */
+  readonly at: number;
+  readonly length: number;
   readonly text: string;
   /** The bit of the field of this name, else 0. */
   readonly field: number;
@@ -26,10 +27,13 @@ export interface Name {
 }
 
 const slots = 4096;
+const slotBytes = maxNameBytes + 1;
 
 /** The names that came in bodies lately. The table has a fixed size and one name a slot, so that no body can make it grow or slow. */
 export class NameTable {
   readonly #names: (Name | undefined)[] = Array.from({ length: slots });
+  /** A buffer for each name would take longer to make than all the rest of it. */
+  readonly #bytes = new Uint8Array(slots * slotBytes);
   #scans = 0;
 
   /** The number of a new scan: the next one up. Names note it, to tell what this scan found from what earlier scans found. */
@@ -43,7 +47,7 @@ export class NameTable {
    */
   nameAt(bytes: Buffer, start: number, last: Name | undefined): Name | undefined {
     const expected = last?.next;
-    if (expected?.isKept && isNameAt(expected, bytes, start)) return expected;
+    if (expected?.isKept && this.#isAt(expected, bytes, start)) return expected;
     const name = this.#lookedUp(bytes, start);
     if (last?.isKept) last.next = name;
     return name;
@@ -58,15 +62,18 @@ export class NameTable {
     }
     const slot = (hash ^ (hash >>> 15)) & (slots - 1);
     const known = this.#names[slot];
-    if (known && isNameAt(known, bytes, start)) return known;
+    if (known && this.#isAt(known, bytes, start)) return known;
     if (known) release(known);
-    return (this.#names[slot] = newName(bytes.toString('utf8', start, at), new Uint8Array(bytes.subarray(start, at + 1))));
+    const own = slot * slotBytes;
+    for (let byte = start; byte <= at; byte++) this.#bytes[own + byte - start] = bytes[byte]!;
+    return (this.#names[slot] = newName(bytes.toString('utf8', start, at), own, at + 1 - start));
   }
-}
 
-function isNameAt({ quoted }: Name, bytes: Buffer, start: number): boolean {
-  for (let at = 0; at < quoted.length; at++) if (bytes[start + at] !== quoted[at]) return false;
-  return true;
+  #isAt({ at, length }: Name, bytes: Buffer, start: number): boolean {
+    const own = this.#bytes;
+    for (let byte = 0; byte < length; byte++) if (bytes[start + byte] !== own[at + byte]) return false;
+    return true;
+  }
 }
 
 /** A released name refers to no other: a chain of released names would never be freed. */
@@ -75,9 +82,10 @@ function release(name: Name): void {
   name.next = undefined;
 }
 
-function newName(text: string, quoted: Uint8Array): Name {
+function newName(text: string, at: number, length: number): Name {
   return {
-    quoted,
+    at,
+    length,
     text,
     field: fieldOf.get(text) ?? 0,
     isMetric: isMetric(text),
