@@ -186,7 +186,7 @@ export class KafkaLog implements RecordLog {
     const keyBytes = keyBuffer.write(key);
     const bytes = (value?.length ?? 0) + keyBytes + sizeOf(headers) + overheadBytes;
     if (bytes > recordBytes * (isDeadLetters(topic) ? 2 : 1)) throw new RangeError(`a record of ${topic} has ${bytes} bytes: too many`);
-    const partition = partitionOf(keyBuffer.subarray(0, keyBytes), partitions);
+    const partition = partitionOf(keyBuffer, partitions, keyBytes);
     return { topic: this.#prefix + topic, partition, bytes, message: { key, value, partition, headers } };
   }
 }

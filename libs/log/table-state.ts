@@ -125,17 +125,21 @@ export class TableState<V> {
   }
 
   async #writeKeys(keys: readonly string[]): Promise<void> {
-    const urgent = new Set(keys.filter((key) => this.#urgent.delete(key)));
-    const outputs = new Map(keys.map((key) => [key, this.#outputs.get(key)]));
-    for (const key of keys) this.#dueMs.delete(key);
+    const urgent = keys.filter((key) => this.#urgent.delete(key));
+    const outputs = new Map<string, readonly Output[]>();
+    for (const key of keys) {
+      const its = this.#outputs.get(key);
+      if (its) outputs.set(key, its);
+      this.#dueMs.delete(key);
+    }
     try {
       await during(this.lease, () => this.log.append(keys.map((key) => this.#record(key, outputs.get(key)))));
     } catch (error) {
-      for (const key of keys) this.#changed(key, urgent.has(key));
+      const areUrgent = new Set(urgent);
+      for (const key of keys) this.#changed(key, areUrgent.has(key));
       throw error;
     }
     for (const [key, its] of outputs) {
-      if (!its) continue;
       this.#held.set(key, its);
       const later = this.#outputs.get(key)!.slice(its.length);
       if (later.length > 0) this.#outputs.set(key, later);

@@ -17,7 +17,7 @@ export function columnsChecksum(...columns: readonly (string | number | Uint8Arr
     if (typeof column === 'object') [crc, text] = [crc32(column, crc32(text, crc)), ''];
     else text += `${column}\0`;
   }
-  return crc32(text, crc);
+  return text === '' ? crc : crc32(text, crc);
 }
 
 /** @throws TelemetryError `store_corrupt` naming the row when its checksum is not `crc`. */

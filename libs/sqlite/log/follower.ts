@@ -93,14 +93,18 @@ export class Follower {
 
   /** Records before `end` that wait for the receiver. What memory no longer holds counts in full: the receiver may want all of it. */
   waiting(end = Infinity): number {
-    let records = Math.max(0, Math.min(end, this.log.tail.from) - this.#position);
-    for (const _ of this.waitingInMemory()) records++;
-    return records;
+    const records = Math.max(0, Math.min(end, this.log.tail.from) - this.#position);
+    return records + this.waitingInMemory().length;
   }
 
   /** The records that wait for the receiver and that memory still holds. */
-  *waitingInMemory(): Iterable<StreamRecord> {
-    for (const record of this.log.tail.since(this.#position)) if (this.#isWanted(record)) yield record;
+  waitingInMemory(): readonly StreamRecord[] {
+    const records: StreamRecord[] = [];
+    this.log.tail.each(this.#position, (record) => {
+      if (this.#isWanted(record)) records.push(record);
+      return true;
+    });
+    return records;
   }
 
   /** Resolves once the receiver has taken everything before `offset`. Rejects when reading ends before that. */
@@ -176,15 +180,16 @@ export class Follower {
     const records: StreamRecord[] = [];
     let bytes = 0;
     let next = this.log.head;
-    for (const record of this.log.tail.since(this.#position)) {
-      if (!this.#isWanted(record)) continue;
+    this.log.tail.each(this.#position, (record) => {
+      if (!this.#isWanted(record)) return true;
       if (bytes >= batchBytes || records.length === batchRecords) {
         next = record.offset;
-        break;
+        return false;
       }
       records.push(this.receiver.asBytes ? LogRecord.asBytes(record, this.log.codec) : record);
       bytes += record.bytes;
-    }
+      return true;
+    });
     this.#position = next;
     const done = this.#hand(records);
     return next < this.log.head ? givingWay(done) : done;

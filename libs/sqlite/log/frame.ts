@@ -48,7 +48,7 @@ export function encodedEntry(
   if (keyBytes > 0xffff || headersBytes > 0xffff || topic.length > 0xff) {
     throw new RangeError('a record has at most 65,535 bytes of key, 65,535 of headers and 255 of topic name');
   }
-  const partition = partitionOf(keyBuffer.subarray(0, keyBytes), partitions);
+  const partition = partitionOf(keyBuffer, partitions, keyBytes);
   const bytes = headBytes + topic.length + keyBytes + headersBytes + (value?.length ?? 0);
   return { topic, partition, key, headers, value, keyBytes, headersText, bytes, isCompacted: cleanup === 'compact', entry };
 }

@@ -25,6 +25,8 @@ const readBytes = 1 << 20;
 export class Latest {
   readonly #statements: ReturnType<typeof prepare>;
   #tally: Tally | undefined;
+  /** New keys mostly come together, and so do known ones: what the last one was saves a look for the next. */
+  #wasNew = false;
 
   constructor(db: DatabaseSync) {
     db.exec(`
@@ -116,9 +118,12 @@ export class Latest {
     const { topic, key, value } = readFrame(frame, 0);
     const gone = value === null ? 1 : 0;
     const crc = rowChecksum(frame, at, ms, gone);
+    const { insert, insertNew } = this.#statements;
+    if (this.#wasNew && insertNew.run(at, topic, key, ms, gone, crc, frame).changes === 1) return more(tally, crc);
     const older = this.#statements.find.get(topic, key) as Pick<LatestRow, 'at' | 'crc'> | undefined;
+    this.#wasNew = !older;
     if (older) this.#statements.remove.run(older.at);
-    this.#statements.insert.run(at, topic, key, ms, gone, crc, frame);
+    insert.run(at, topic, key, ms, gone, crc, frame);
     return more(older ? less(tally, older.crc) : tally, crc);
   }
 
@@ -136,11 +141,15 @@ export class Latest {
 
 function prepare(
   db: DatabaseSync,
-): Record<'find' | 'remove' | 'insert' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'some' | 'since', StatementSync> {
+): Record<
+  'find' | 'remove' | 'insert' | 'insertNew' | 'tally' | 'setTally' | 'count' | 'newest' | 'drop' | 'from' | 'some' | 'since',
+  StatementSync
+> {
   return {
     find: db.prepare('SELECT at, crc FROM latest WHERE topic = ? AND key = ?'),
     remove: db.prepare('DELETE FROM latest WHERE at = ?'),
     insert: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?)'),
+    insertNew: db.prepare('INSERT INTO latest(at, topic, key, ms, gone, crc, frame) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING'),
     tally: db.prepare('SELECT rows, sum FROM tally WHERE id = 1'),
     setTally: db.prepare('UPDATE tally SET rows = ?, sum = ? WHERE id = 1'),
     count: db.prepare('SELECT count(*) AS rows, ifnull(sum(crc), 0) % 4294967296 AS sum FROM latest NOT INDEXED'),

@@ -38,16 +38,17 @@ export class Tail {
     this.#from = Math.max(this.#from, offset);
   }
 
-  /** The records that it holds from an offset on, in order. */
-  *since(offset: number): Iterable<StreamRecord> {
-    for (let at = this.#indexOf(offset); at < this.#records.length; at++) yield this.#records[at]!;
+  /** Gives the records that it holds from an offset on, in order, until `take` answers false. */
+  each(offset: number, take: (record: StreamRecord) => boolean): void {
+    for (let at = this.#indexOf(offset); at < this.#records.length; at++) if (!take(this.#records[at]!)) return;
   }
 
   #drop(): void {
     const { offset, bytes } = this.#records[this.#start++]!;
     this.#bytes -= bytes + overheadBytes;
     this.#from = offset + 1;
-    if (this.#start < 1024 && this.#start < this.#records.length) return;
+    // Moving the others each time would take longer than the memory is worth.
+    if (2 * this.#start < this.#records.length) return;
     this.#records = this.#records.slice(this.#start);
     this.#start = 0;
   }

@@ -61,7 +61,9 @@ export class SqliteSeriesStore implements SeriesStore {
       for (const { partition, offset, value } of batches) {
         if (this.arenas.holds(partition, offset)) continue;
         this.arenas.begin(offset);
-        await this.#take(value);
+        // Most batches need no new arena, and so nothing to wait for.
+        const rest = this.#take(value);
+        if (rest) await rest;
         this.arenas.took(partition, offset);
       }
     });
@@ -128,18 +130,27 @@ export class SqliteSeriesStore implements SeriesStore {
     this.arenas.end();
   }
 
-  async #take({ orgId, sourceId, series: parts }: PointBatch): Promise<void> {
+  /** Takes what there is room for now, and promises the rest. */
+  #take(batch: PointBatch, first = 0, begin = 0): Promise<void> | undefined {
+    const { orgId, sourceId, series: parts } = batch;
     let source: KnownSource | undefined;
-    for (const part of parts) {
+    for (let at = first, from = begin; at < parts.length; at++, from = 0) {
+      const part = parts[at]!;
       const { length } = part.timestampMs;
       if (length === 0) continue;
       source ??= this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, part.metric);
-      for (let from = 0; from < length;) {
-        if (this.arenas.isFull) await this.arenas.seal();
+      while (from < length) {
+        if (this.arenas.isFull) return this.#takeLater(batch, at, from);
         from = this.arenas.active.take(series, part, from);
       }
     }
+    return undefined;
+  }
+
+  async #takeLater(batch: PointBatch, first: number, begin: number): Promise<void> {
+    await this.arenas.seal();
+    await this.#take(batch, first, begin);
   }
 
   /** The metrics of a source in UTF-8 byte order, and the series of each. With `names` only the named metrics that the source has. */
