@@ -38,10 +38,15 @@ hex     72756262697368
     });
   });
 
-  it('shows its value, columns as arrays', () => {
-    const value = { orgId: 'o', series: [{ value: Float64Array.of(1, 2.5), tags: {} }] };
-    expect(asText({ ...letter, value }, parkedMs)).toContain('\nvalue   {"orgId":"o","series":[{"value":[1,2.5],"tags":{}}]}\n');
-    expect(JSON.stringify(asJson({ ...letter, value }))).toContain('"value":{"orgId":"o","series":[{"value":[1,2.5],"tags":{}}]}');
+  it('shows its value, columns as arrays and tags by their names', () => {
+    const series = [
+      { value: Float64Array.of(1, 2.5), tags: '' },
+      { value: Float64Array.of(3), tags: '[["__proto__","p"],["a","b"]]' },
+    ];
+    const value = { orgId: 'o', series };
+    const shown = '{"orgId":"o","series":[{"value":[1,2.5],"tags":{}},{"value":[3],"tags":{"__proto__":"p","a":"b"}}]}';
+    expect(asText({ ...letter, value }, parkedMs)).toContain(`\nvalue   ${shown}\n`);
+    expect(JSON.stringify(asJson({ ...letter, value }))).toContain(`"value":${shown}`);
   });
 
   it.each([

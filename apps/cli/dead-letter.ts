@@ -1,4 +1,5 @@
 import type { AnyTopic } from '#log';
+import { tagsOf } from '#model';
 import { topics } from '#topics';
 import { usage } from './failure.js';
 import { oneLine } from './text.js';
@@ -76,10 +77,11 @@ const shortened = (text: string): string => (text.length > valueLength ? `${text
 const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).subarray(0, hexBytes).toString('hex');
 
-/** The value with typed arrays as plain arrays, for JSON. */
-function plain(value: unknown): unknown {
+/** The value with typed arrays as plain arrays and tags by their names, for JSON. */
+function plain(value: unknown, field = ''): unknown {
+  if (field === 'tags' && typeof value === 'string') return tagsOf(value);
   if (ArrayBuffer.isView(value)) return Array.from(value as Float64Array);
-  if (Array.isArray(value)) return value.map(plain);
+  if (Array.isArray(value)) return value.map((item) => plain(item));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, plain(it)]));
+  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, plain(it, name)]));
 }

@@ -21,7 +21,7 @@ const batches = () =>
     const value = (): number => Math.round(random() * 1e6) / 1e4;
     const series = Array.from({ length: 20 }, (__, metric) => ({
       metric: metricName(metric),
-      tags: {},
+      tags: '',
       timestampMs: Float64Array.from({ length: 50 }, (___, tick) => 1.7e12 + 1_000 * tick),
       value: Float64Array.from({ length: 50 }, value),
     }));

@@ -12,7 +12,7 @@ const program = `
   const [storage, log, topics] = await Promise.all(['sqlite', 'log', 'topics'].map((lib) => import(process.env.LIBS + lib + '/index.js')));
   const { log: it, close } = await storage.openStorage(process.env.DIR);
   const noise = () => Array.from({ length: 4000 }, () => String.fromCharCode(33 + 90 * Math.random())).join('');
-  const event = (n, place) => ({ metric: 'm', timestampMs: 1 + n, value: noise(), isJson: false, tags: {}, place, ordinal: 0 });
+  const event = (n, place) => ({ metric: 'm', timestampMs: 1 + n, value: noise(), isJson: false, tags: '', place, ordinal: 0 });
   const batch = (n) => ({ orgId: 'o', sourceId: 's', receivedMs: n, origin: 'source', events: Array.from({ length: 25 }, (_, at) => event(n, at)) });
   let ended = false;
   process.stdin.on('end', () => (ended = true)).resume();
