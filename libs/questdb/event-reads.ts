@@ -57,13 +57,13 @@ export class EventReads {
     const direction = query.last ? 'DESC' : 'ASC';
     const from = `SELECT ts::long / 1000, name, digest, ${await this.#received()}, place, value, tags FROM ${this.tables.events}`;
     const rows = await this.#select(query, window, from, `ORDER BY ts ${direction} LIMIT ${pageRows}`);
-    if (rows.length < pageRows) return { rows: ordered(rows, query.last), left: undefined };
+    if (rows.length < pageRows) return { rows: await ordered(rows, query.last), left: undefined };
     // The last time of a full page may have more rows.
     const [cutMs] = rows.at(-1)!;
     const whole = rows.filter(([timestampMs]) => timestampMs !== cutMs);
     const atCut = await this.#atOneTime(query, cutMs);
     const left = query.last ? { startMs: window.startMs, endMs: cutMs } : { startMs: cutMs + 1, endMs: window.endMs };
-    return { rows: [...ordered(whole, query.last), ...ordered(atCut, query.last)], left };
+    return { rows: [...(await ordered(whole, query.last)), ...(await ordered(atCut, query.last))], left };
   }
 
   async #atOneTime(query: EventQuery, timestampMs: number): Promise<EventRow[]> {
@@ -93,14 +93,15 @@ export class EventReads {
 const entryOf = ([timestampMs, metric, , , , value, tags]: EventRow): LogEntry => ({ timestampMs, metric, value, tags: tagsOf(tags) });
 
 /** Each event once, with its least (receive time, place), in the order of answers or against it. */
-function ordered(rows: readonly EventRow[], backwards: boolean): EventRow[] {
+async function ordered(rows: readonly EventRow[], backwards: boolean): Promise<EventRow[]> {
   const once = new Map<string, EventRow>();
-  for (const row of rows) {
+  const add = (row: EventRow): void => {
     const [timestampMs, metric, digest] = row;
     const key = `${timestampMs}\0${metric}\0${digest}`;
     const known = once.get(key);
     if (!known || byArrival(row, known) < 0) once.set(key, row);
-  }
+  };
+  await inTurns(eachInSteps(rows, add));
   const sorted = [...once.values()].sort(inOrder);
   return backwards ? sorted.reverse() : sorted;
 }

@@ -31,6 +31,10 @@ it.each<[string, () => Promise<unknown>]>([
     () => readsOf((at) => [0, `s${at}`, 1, 1, 1, 1]).series.fleet({ orgId: 'o', metric: 'm', window, interval: '1m', limit: 100 }),
   ],
   [
+    'the first of many events that come in any order',
+    () => readsOf((at) => [at, 'e', `${at}`, 1, 0, 'v', '']).events.entries({ ...query, limit: 1, last: false, name: undefined }),
+  ],
+  [
     'events',
     () => readsOf((at) => [at, 'e', `${at}`, 1, 0, 'v', '[["a","1"]]']).events.entries({ ...query, last: false, name: undefined }),
   ],
