@@ -101,7 +101,8 @@ export class Arrival {
         route: request.is404 ? '' : (request.routeOptions.url ?? ''),
         status: statusOfAnswer(reply),
         durationMs: reply.elapsedTime,
-        complete: reply.raw.writableFinished,
+        // A stream that has begun is told of at once, and has no end that a client could miss.
+        complete: reply.raw.writableFinished || (reply.sent && request.routeOptions.config.access?.stream === true),
         address,
         orgId: request.caller?.orgId,
         keyId: request.caller?.keyId,

@@ -38,6 +38,11 @@ export class StreamReader {
     return this.#isClosed;
   }
 
+  /** What it has not taken yet: bytes that were sent, and about as many as the newest values that wait. */
+  get heldBytes(): number {
+    return this.outlet.unsentBytes + this.#waitingLength;
+  }
+
   /** Whether newest values wait until the reader has taken what was sent. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
@@ -65,13 +70,18 @@ export class StreamReader {
   /** Closes a reader that has been too slow for too long. @param nowMs monotonic. */
   look(nowMs: number): void {
     if (this.outlet.unsentBytes <= slowBytes) this.#slowSinceMs = undefined;
-    else if (nowMs - (this.#slowSinceMs ??= nowMs) >= patienceMs) this.#tooSlow();
+    else if (nowMs - (this.#slowSinceMs ??= nowMs) >= patienceMs) this.tooSlow();
+  }
+
+  tooSlow(): void {
+    this.close(closeCodes.tryLater, 'This reader is too slow: read faster, or ask for fewer metrics.');
   }
 
   close(code: CloseCode, reason: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#waiting.clear();
+    this.#waitingLength = 0;
     this.outlet.close(code, reason);
   }
 
@@ -90,14 +100,10 @@ export class StreamReader {
       this.#waitingLength += json.length - (this.#waiting.get(metric)?.length ?? 0);
       this.#waiting.set(metric, json);
     }
-    if (this.#waitingLength > maxWaitingLength) this.#tooSlow();
+    if (this.#waitingLength > maxWaitingLength) this.tooSlow();
   }
 
   #limit(): void {
-    if (this.outlet.unsentBytes > maxUnsentBytes) this.#tooSlow();
-  }
-
-  #tooSlow(): void {
-    this.close(closeCodes.tryLater, 'This reader is too slow: read faster, or ask for fewer metrics.');
+    if (this.outlet.unsentBytes > maxUnsentBytes) this.tooSlow();
   }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { CLOCK, createHttpApp, Organizations, Readiness, Keyring, Traffic } from '#edge';
+import { type Answered, CLOCK, createHttpApp, inFlightLimits, Metrics, Organizations, Readiness, Keyring, Traffic } from '#edge';
 import {
   entry,
   partitionOf,
@@ -35,7 +35,9 @@ let orgId: string;
 let aheadMs = 0;
 /** What the log is silent for, when a test says so. */
 let silentMs: number | undefined;
-let limits: StreamLimits = { ofKey: Infinity, ofOrganization: Infinity };
+const noLimits: StreamLimits = { ofKey: Infinity, ofOrganization: Infinity, heldBytes: Infinity };
+let limits = noLimits;
+const requests: Answered[] = [];
 /** What is followed now. */
 const followed = new Set<FollowOptions>();
 const open: StreamClient[] = [];
@@ -81,27 +83,34 @@ beforeAll(async () => {
     { provide: VIEWS, useValue: storage.views },
     { provide: CLOCK, useValue: () => Date.now() + aheadMs },
   ];
-  app = await createHttpApp({
-    module: class Role {},
-    imports: [{ module: class Ports {}, global: true, providers: ports, exports: ports }],
-    controllers: [StreamsController],
-    providers: [
-      {
-        provide: STREAM_LIMITS,
-        useValue: {
-          get ofKey() {
-            return limits.ofKey;
-          },
-          get ofOrganization() {
-            return limits.ofOrganization;
+  app = await createHttpApp(
+    {
+      module: class Role {},
+      imports: [{ module: class Ports {}, global: true, providers: ports, exports: ports }],
+      controllers: [StreamsController],
+      providers: [
+        {
+          provide: STREAM_LIMITS,
+          useValue: {
+            get ofKey() {
+              return limits.ofKey;
+            },
+            get ofOrganization() {
+              return limits.ofOrganization;
+            },
+            get heldBytes() {
+              return limits.heldBytes;
+            },
           },
         },
-      },
-      Streams,
-      MetricStreamGateway,
-      LogStreamGateway,
-    ],
-  });
+        Streams,
+        MetricStreamGateway,
+        LogStreamGateway,
+      ],
+    },
+    // Fewer than the streams that are read here: streams are no requests that are open.
+    { observer: (answered) => void requests.push(answered), inFlight: { ...inFlightLimits, reads: 2 } },
+  );
   await Promise.all([app.get(Keyring).ready, app.get(Organizations).ready, app.get(Readiness).opened()]);
   orgId = app.get(Keyring).verify(key)!.orgId;
   await app.listen(0, '127.0.0.1');
@@ -110,7 +119,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   for (const client of open.splice(0)) client.cut();
-  [aheadMs, silentMs, isLate, limits] = [0, undefined, false, { ofKey: Infinity, ofOrganization: Infinity }];
+  [aheadMs, silentMs, isLate, limits] = [0, undefined, false, noLimits];
   await until('nothing is followed', () => followed.size === 0);
 });
 
@@ -151,6 +160,12 @@ const point = (sourceId: string, ...values: readonly number[]): Entry<PointBatch
   const column = Float64Array.from(values);
   return entry(points, { orgId, sourceId, receivedMs: 1, series: [{ metric: 'm', tags: '', timestampMs: column, value: column }] });
 };
+
+const gauge = (name: string): number =>
+  app
+    .get(Metrics)
+    .all.find((one) => one.name === name)!
+    .read() as number;
 
 const begun = (client: StreamClient): Promise<void> => client.has('a cursor', () => client.cursor !== undefined);
 
@@ -302,7 +317,7 @@ describe('a gateway', () => {
     ['key', { ofKey: 2, ofOrganization: 9 }],
     ['organization', { ofKey: 9, ofOrganization: 2 }],
   ])('refuses more streams than a %s may have, and lets others in once one has ended', async (_, its) => {
-    limits = its;
+    limits = { ...noLimits, ...its };
     const [first] = [await read('socket', 'many'), await read('events', 'many')];
     await begun(first);
     const refused = (await read('events', 'many')) as EventStream;
@@ -310,6 +325,13 @@ describe('a gateway', () => {
     expect(await (await read('socket', 'many')).closedWith()).toBe(1013);
     first.cut();
     await until('another is let in', async () => ((await read('events', 'many')) as EventStream).answer.statusCode === 200);
+  });
+
+  it('tells of a request for a stream once the stream has begun', async () => {
+    await begun(await read('events', 'told'));
+    const answered = (): Answered[] => requests.filter(({ status }) => status === 200);
+    await until('the request is told of', () => answered().length > 0);
+    expect(answered().filter(({ complete }) => !complete)).toEqual([]);
   });
 
   it('merges what a socket that stops reading does not take, and no other notices', async () => {
@@ -331,6 +353,26 @@ describe('a gateway', () => {
     await slow.has('the newest', () => slow.points.at(-1)?.value === n - 1);
     expect(slow.points.length).toBeLessThan(n);
     expect([slow.closed, fast.closed]).toEqual([undefined, undefined]);
+  }, 60_000);
+
+  it('closes the slowest of its readers where all together hold more than they may', async () => {
+    limits = { ...noLimits, heldBytes: 500_000 };
+    const [slow, fast] = [await read('socket', 'held'), await read('socket', 'held')];
+    for (const client of [slow, fast]) await begun(client);
+    const { socket } = slow as SocketStream;
+    socket.pause();
+    let n = 1;
+    // Socket buffers of the system take the first megabytes. What is held then would be let pass if that were all: it is less than 1 MiB.
+    await until('too much is held', async () => {
+      await storage.log.append([event('held', ...Array.from({ length: 2_000 }, () => n++))]);
+      await fast.has('all', () => fast.messages.length > 0 && fast.messages.at(-1)!['value'] === n - 1);
+      fast.messages.splice(0, fast.messages.length - 1);
+      return gauge('headwater_streams_held_bytes') > 500_000 || gauge('headwater_streams_open') === 1;
+    });
+    await until('it is left', () => gauge('headwater_streams_open') === 1);
+    socket.resume();
+    // Whoever does not read does not answer a close either, and is cut.
+    expect([await slow.closedWith(), fast.closed]).toEqual([1006, undefined]);
   }, 60_000);
 
   it('ends its streams with 1001 when it stops', async () => {

@@ -14,13 +14,15 @@ import { Ticks } from './ticks.js';
 
 export const STREAM_LIMITS = Symbol('StreamLimits');
 
-/** Streams that may be open in one process. */
+/** What streams may be open in one process, and what they may hold. */
 export interface StreamLimits {
   readonly ofKey: number;
   readonly ofOrganization: number;
+  /** What all readers together may not have taken yet. Looked at once a second: those who hold most are closed first. */
+  readonly heldBytes: number;
 }
 
-export const streamLimits: StreamLimits = { ofKey: 10_000, ofOrganization: 20_000 };
+export const streamLimits: StreamLimits = { ofKey: 10_000, ofOrganization: 20_000, heldBytes: 256 * 1024 * 1024 };
 
 /** How far back a cursor may be. */
 const maxBackMs = 3_600_000;
@@ -73,6 +75,13 @@ export class Streams {
         unit: '',
         help: 'Live streams that clients read.',
         read: () => this.#open.size,
+      },
+      {
+        name: 'headwater_streams_held_bytes',
+        kind: 'gauge',
+        unit: 'bytes',
+        help: 'What readers of live streams have not taken yet.',
+        read: () => this.#heldBytes(),
       },
       {
         name: 'headwater_stream_catch_ups',
@@ -188,6 +197,7 @@ export class Streams {
   #look(): void {
     const nowMs = performance.now();
     for (const partition of this.#partitions.values()) partition.look(nowMs);
+    this.#closeSlowest();
     for (const open of this.#open.values()) {
       const { reader, partition } = open;
       reader.look(nowMs);
@@ -198,6 +208,22 @@ export class Streams {
       if (open.aliveMs > nowMs) continue;
       open.aliveMs = nowMs + aliveMs;
       if (reader.outlet.hasCursors) reader.outlet.alive(this.#cursorOf(reader, partition));
+    }
+  }
+
+  #heldBytes(): number {
+    let bytes = 0;
+    for (const reader of this.#open.keys()) bytes += reader.heldBytes;
+    return bytes;
+  }
+
+  #closeSlowest(): void {
+    let heldBytes = this.#heldBytes();
+    if (heldBytes <= this.limits.heldBytes) return;
+    for (const reader of [...this.#open.keys()].toSorted((a, b) => b.heldBytes - a.heldBytes)) {
+      if (heldBytes <= this.limits.heldBytes) return;
+      heldBytes -= reader.heldBytes;
+      reader.tooSlow();
     }
   }
 
