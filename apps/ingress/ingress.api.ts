@@ -87,7 +87,7 @@ export const ingressOperations: readonly Operation[] = [
         headers: {
           'Access-Control-Allow-Origin': 'Always `*`.',
           'Access-Control-Allow-Methods': 'POST.',
-          'Access-Control-Allow-Headers': 'Content-Type, Content-Encoding, x-api-key.',
+          'Access-Control-Allow-Headers': 'Content-Type, Content-Encoding, x-api-key, Last-Event-ID.',
         },
       },
     },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../eventually.js';
+import { SocketClient } from '../http/socket-client.js';
 import { EventStream, SocketStream, type Message, type StreamClient } from '../http/stream-client.js';
 import { itWith, problem, type Section } from './stage.js';
 
@@ -82,6 +83,33 @@ export const streams: Section = (stage) => {
       );
     });
 
+    it('brings what a device sends over the channel, whichever gateways the two are connected to', async () => {
+      const id = stage().id('live-channel');
+      const readers: StreamClient[] = [];
+      // Replicas take turns.
+      for (const how of [...ways, ...ways]) readers.push(await read(how, `${id}/metrics/stream`));
+      for (const reader of readers) await listening(reader, id);
+      for (const reader of readers) reader.messages.length = 0;
+      const device = await SocketClient.open(stage().urls.ingest, '/ws/device');
+      device.send({ type: 'device_auth', api_key: stage().own.key, source_id: id });
+      expect(await device.json()).toMatchObject({ type: 'authenticated' });
+      for (let n = 0; n < 20; n++) device.send({ type: 'telemetry', points: [{ metric: 'm', value: n, timestamp: at + n }] });
+      for (const reader of readers) {
+        await reader.has('20 points', () => metrics(reader).length >= 20);
+        expect(metrics(reader).map(({ value }) => value)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+      }
+      await device.close();
+    });
+
+    it('brings a body again that is sent again', async () => {
+      const id = stage().id('live-again');
+      const reader = await read('WebSocket', `${id}/metrics/stream`);
+      await listening(reader, id);
+      for (let times = 0; times < 2; times++) await sendPoint(id, 'a', 1);
+      await reader.has('the point twice', () => metrics(reader).length >= 2);
+      expect(metrics(reader).map(({ value }) => value)).toEqual([1, 1]);
+    });
+
     it.each(ways)('brings only the metrics that are asked for: %s', async (how) => {
       const id = stage().id(`live-filter-${ways.indexOf(how)}`);
       const client = await read(how, `${id}/metrics/stream?metrics=hello,b%5C,c&metrics=%20d`);
@@ -117,6 +145,8 @@ export const streams: Section = (stage) => {
       ['a key that is no text', auth({ type: 'auth', api_key: 7 }), 4401],
       ['a malformed key', auth({ type: 'auth', api_key: 'hw_no' }), 4401],
       ['a binary frame', auth(Buffer.from('{}')), 1003],
+      ['text that is not UTF-8', ({ socket }) => socket.send(Buffer.of(0x7b, 0xff), { binary: false }), 1007],
+      ['a frame in 17 pieces', ({ socket }) => Array.from({ length: 17 }, () => socket.send(' ', { fin: false })), 1008],
       ['a frame of more than 64 KiB', auth('x'.repeat(65 * 1024)), 1009],
       ['no frame within 10 s', () => undefined, 4401],
     ];
@@ -183,6 +213,36 @@ export const streams: Section = (stage) => {
       await stage().own.accepted({ source_id: id, points: points(20) });
       await second.has('twenty events', () => second.events.length >= 20);
       expect([...seen, ...second.events.map(({ value }) => value)]).toEqual(Array.from({ length: 30 }, (_, n) => n));
+    });
+
+    it.each(resumable)('goes on behind its cursor over many connections, whichever gateways they are to: %s', async (how) => {
+      const id = stage().id(`cuts-${resumable.indexOf(how)}`);
+      const had: unknown[] = [];
+      let [cursor, sent]: [string | undefined, number] = [undefined, 0];
+      for (let round = 0; round < 8; round++) {
+        const reader = await read(how, `${id}/logs/stream`, { after: cursor });
+        await reader.has('a cursor', () => reader.cursor !== undefined);
+        // What is sent comes partly before the cut, partly behind it.
+        for (let n = 0; n < 3; n++) {
+          const points = Array.from({ length: 4 }, () => ({ metric: 'e', class: 'event', value: sent++ }));
+          await stage().own.accepted({ source_id: id, points });
+        }
+        await reader.has('something', () => reader.events.length > round % 4);
+        if (round === 7) await reader.has('the rest', () => had.length + reader.events.length >= sent);
+        reader.cut();
+        had.push(...reader.events.map(({ value }) => value));
+        cursor = reader.cursor;
+      }
+      expect(had).toEqual(Array.from({ length: sent }, (_, n) => n));
+    });
+
+    it.each(resumable)('whose cursor is one of the other stream begins with a gap: %s', async (how) => {
+      const id = stage().id(`other-stream-${resumable.indexOf(how)}`);
+      const logs = await read(how, `${id}/logs/stream`);
+      await logs.has('a cursor', () => logs.cursor !== undefined);
+      const reader = await read(how, `${id}/metrics/stream`, { after: logs.cursor });
+      await reader.has('a gap', () => reader.messages.length > 0);
+      expect(reader.messages[0]).toMatchObject({ type: 'gap', to: expect.any(Number) });
     });
 
     it.each(resumable)('whose cursor nobody knows begins with a gap: %s', async (how) => {
