@@ -51,7 +51,7 @@ function copyWithoutBlanks(bytes: Buffer, start: number, end: number): number {
 }
 
 /** What tells events of one source, metric and time apart: the first 8 bytes of SHA-256 over value, kind of value, tags and ordinal. */
-export function eventDigest({ ordinal, isJson, tags, value }: DeviceEvent): Buffer {
+export function eventDigest({ ordinal, isJson, tags, value }: Pick<DeviceEvent, 'ordinal' | 'isJson' | 'tags' | 'value'>): Buffer {
   // As a string, because a buffer of its own for each would take longer than the digest.
   const digest = hash('sha256', `${ordinal}\0${isJson ? 'json' : 'text'}\0${tags}\0${value}`, 'hex');
   return Buffer.from(digest.slice(0, 16), 'hex');

@@ -2,7 +2,7 @@ import { eachInSteps, stepEntries, tagsOf, type EventBatch, type LogEntry, type 
 import { type EventStore, inTurns, type Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
-import type { EventWrite } from './event-writer.js';
+import { eventWrite } from './event-writer.js';
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
 
@@ -14,8 +14,7 @@ export class SqliteEventStore implements EventStore {
   ) {}
 
   write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    const next = Math.max(...batches.map(({ offset }) => offset)) + 1;
-    return this.writer.call('writeEvents', { batches: batches.map(({ value }) => value), next } satisfies EventWrite);
+    return this.writer.call('writeEvents', eventWrite(batches));
   }
 
   checkpoint(): Promise<void> {

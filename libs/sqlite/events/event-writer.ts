@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { eventDigest, type EventBatch, type Tags } from '#model';
+import type { Placed } from '#stores';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 
@@ -38,13 +39,60 @@ export interface EventRow {
 /** CRC-32 of all that a reader sees of a row. SQLite notices a broken tree, but not a changed byte in a value. */
 export function eventCheck(row: EventRow): number {
   const { orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value } = row;
-  return crc32([orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value].join('\0'));
+  return crc32(`${orgId}\0${sourceId}\0${metric}\0${timestampMs}\0${receivedMs}\0${place}\0${tags}\0${value}`);
 }
 
+/** Events to be written, as columns: handing a thread an object for each event and each source would cost several times as much. */
 export interface EventWrite {
-  readonly batches: readonly EventBatch[];
+  /** Of each batch, and where its events end. */
+  readonly orgIds: string[];
+  readonly sourceIds: string[];
+  readonly receivedMs: number[];
+  readonly ends: number[];
+  /** Of each event. */
+  readonly metrics: string[];
+  readonly timestampMs: number[];
+  readonly values: string[];
+  readonly isJson: boolean[];
+  readonly tags: Tags[];
+  readonly places: number[];
+  readonly ordinals: number[];
   /** The offset after the last batch's. */
   readonly next: number;
+}
+
+export function eventWrite(batches: readonly Placed<EventBatch>[]): EventWrite {
+  const columns: EventWrite = {
+    orgIds: [],
+    sourceIds: [],
+    receivedMs: [],
+    ends: [],
+    metrics: [],
+    timestampMs: [],
+    values: [],
+    isJson: [],
+    tags: [],
+    places: [],
+    ordinals: [],
+    next: 1 + batches.reduce((most, { offset }) => Math.max(most, offset), -1),
+  };
+  for (const { value } of batches) {
+    const { orgId, sourceId, receivedMs, events } = value;
+    for (const event of events) {
+      columns.metrics.push(event.metric);
+      columns.timestampMs.push(event.timestampMs);
+      columns.values.push(event.value);
+      columns.isJson.push(event.isJson);
+      columns.tags.push(event.tags);
+      columns.places.push(event.place);
+      columns.ordinals.push(event.ordinal);
+    }
+    columns.orgIds.push(orgId);
+    columns.sourceIds.push(sourceId);
+    columns.receivedMs.push(receivedMs);
+    columns.ends.push(columns.metrics.length);
+  }
+  return columns;
 }
 
 /**
@@ -83,11 +131,11 @@ class EventWriter {
   }
 
   /** Writes all batches or, when it throws, none. They survive the end of the process at once, and a power cut after `makeDurable`. */
-  write({ batches, next }: EventWrite): void {
+  write(columns: EventWrite): void {
     try {
       unsynced(this.db, () => {
-        this.took(next);
-        for (const batch of batches) this.#writeBatch(batch);
+        this.took(columns.next);
+        for (let batch = 0; batch < columns.ends.length; batch++) this.#writeBatch(columns, batch);
       });
     } catch (cause) {
       this.#sources.forget();
@@ -96,12 +144,14 @@ class EventWriter {
     }
   }
 
-  #writeBatch({ orgId, sourceId, receivedMs, events }: EventBatch): void {
+  #writeBatch(columns: EventWrite, batch: number): void {
+    const [orgId, sourceId, receivedMs] = [columns.orgIds[batch]!, columns.sourceIds[batch]!, columns.receivedMs[batch]!];
     const source = this.#sources.idOf(orgId, sourceId);
-    for (const event of events) {
-      const { metric, timestampMs, place, tags, value } = event;
+    for (let at = columns.ends[batch - 1] ?? 0; at < columns.ends[batch]!; at++) {
+      const [metric, timestampMs, place] = [columns.metrics[at]!, columns.timestampMs[at]!, columns.places[at]!];
+      const [tags, value] = [columns.tags[at]!, columns.values[at]!];
       const checksum = eventCheck({ orgId, sourceId, metric, timestampMs, receivedMs, place, tags, value });
-      const digest = eventDigest(event);
+      const digest = eventDigest({ ordinal: columns.ordinals[at]!, isJson: columns.isJson[at]!, tags, value });
       this.#put.run(source, this.#metrics.idOf(metric), timestampMs, receivedMs, place, digest, checksum, tags, value);
     }
   }
