@@ -33,13 +33,13 @@ export class GroupWork {
     current.came(records[0]!);
     const fresh = current.unparked(records);
     if (fresh.length > 0) await this.onTable(current, () => this.#process(fresh, current));
-    for (const record of records) current.processed(record);
+    current.processed(records);
   }
 
   /** Takes a record that cannot be decoded. */
   async refuse(record: Unreadable, current: UnderLease): Promise<void> {
     if (current.unparked([record]).length > 0) await this.#park(record, new Error(record.reason), current);
-    current.processed(record);
+    current.processed([record]);
   }
 
   /** Does work that changes the table. What earlier work has to write at once is written before it, and what this work has, after it. */

@@ -1,6 +1,6 @@
 import type { Lease } from '#model';
 import type { Table } from './table.js';
-import type { Position, StreamRecord } from './topic.js';
+import type { AnyTopic, Position, StreamRecord } from './topic.js';
 
 interface Processed extends Position {
   /** When the last record before it was appended; undefined of one that could not be decoded. */
@@ -8,6 +8,9 @@ interface Processed extends Position {
 }
 
 type Place = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
+
+/** A record; of one that could not be decoded it is not known when it was appended. */
+type Came = Place & { readonly appendedMs?: number };
 
 export const partitionName = ({ topic, partition }: Place): string => `${topic.name}/${partition}`;
 export const placeName = (place: Place): string => `${partitionName(place)} at offset ${place.offset}`;
@@ -42,11 +45,25 @@ export class UnderLease {
     return this.#oldestMs.get(`${topic}/${partition}`);
   }
 
-  processed(place: Place & { readonly appendedMs?: number }): void {
-    const { topic, partition, offset, appendedMs } = place;
-    const name = partitionName(place);
+  /** @param records that came together, in the order of their offsets. */
+  processed(records: readonly Came[]): void {
+    const [first] = records as [Came];
+    if (records.length === 1) return this.#processedTo(first, first);
+    // By topic and partition.
+    const lasts = new Map<AnyTopic, (Came | undefined)[]>();
+    for (const record of records) {
+      let ofTopic = lasts.get(record.topic);
+      if (!ofTopic) lasts.set(record.topic, (ofTopic = []));
+      ofTopic[record.partition] = record;
+    }
+    for (const last of [...lasts.values()].flat()) if (last) this.#processedTo(last, first);
+  }
+
+  #processedTo(last: Came, first: Came): void {
+    const { topic, partition, offset, appendedMs } = last;
+    const name = partitionName(last);
     this.#positions.set(name, { topic: topic.name, partition, offset: offset + 1, appendedMs });
-    if (appendedMs !== undefined && !this.#oldestMs.has(name)) this.#oldestMs.set(name, appendedMs);
+    if (first.appendedMs !== undefined && !this.#oldestMs.has(name)) this.#oldestMs.set(name, first.appendedMs);
   }
 
   parked(place: Place): void {

@@ -63,7 +63,7 @@ export class ActiveNames {
   #previous = new Period();
   // Of the body that is looked at: its new names, each once, and the tags that were looked at.
   readonly #fresh: FreshName[] = [];
-  readonly #freshHashes = new Set<number>();
+  #freshFilter = new NameFilter();
   readonly #tags = new Set<Tags>();
   /** Lists that are known once the names of the body are. */
   readonly #lists: number[] = [];
@@ -150,10 +150,9 @@ export class ActiveNames {
   #look(kind: NameKind, hash: NameHash): void {
     if (this.#current.filter.has(hash)) return;
     if (this.#previous.filter.has(hash)) return this.#goesOn(kind, hash);
-    const both = (hash.a >>> 0) * 2 ** 21 + (hash.b >>> 11);
-    if (this.#freshHashes.has(both)) return;
-    this.#freshHashes.add(both);
-    this.#fresh.push({ kind, ...hash });
+    if (this.#freshFilter.has(hash)) return;
+    this.#freshFilter.add(hash);
+    this.#fresh.push({ kind, a: hash.a, b: hash.b });
   }
 
   #goesOn(kind: NameKind, hash: NameHash): void {
@@ -184,9 +183,11 @@ export class ActiveNames {
   }
 
   #forgetBody(): void {
-    if (this.#fresh.length > 0) this.#fresh.length = 0;
+    if (this.#fresh.length > 0) {
+      this.#fresh.length = 0;
+      this.#freshFilter = new NameFilter();
+    }
     if (this.#lists.length > 0) this.#lists.length = 0;
-    if (this.#freshHashes.size > 0) this.#freshHashes.clear();
     if (this.#tags.size > 0) this.#tags.clear();
   }
 }

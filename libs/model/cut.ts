@@ -30,6 +30,7 @@ function isSmall({ series }: PointBatch): boolean {
 
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
 export function cutEvents(batch: EventBatch): EventBatch[] {
+  if (batch.events.length === 1) return [batch];
   return packed(batch.events, eventBytes, maxRecordBytes - headBytes(batch)).map((events) =>
     events === batch.events ? batch : { ...batch, events },
   );
