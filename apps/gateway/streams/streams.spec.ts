@@ -40,6 +40,8 @@ let limits = noLimits;
 const requests: Answered[] = [];
 /** What is followed now. */
 const followed = new Set<FollowOptions>();
+/** The most readings at once that were for readers who had come back. */
+let mostBehind = 0;
 const open: StreamClient[] = [];
 /** Whether what is followed comes record by record, each some turns late: two readings of a partition are then seldom at the same place. */
 let isLate = false;
@@ -69,6 +71,7 @@ beforeAll(async () => {
     follow: (options) => {
       const following = isLate ? lateFollowing(options) : storage.log.follow(options);
       followed.add(options);
+      mostBehind = Math.max(mostBehind, [...followed].filter(({ from }) => typeof from !== 'string').length);
       return withMethods<Following>(following, {
         ageMs: () => silentMs ?? following.ageMs(),
         stop: () => {
@@ -298,6 +301,24 @@ describe('a gateway', () => {
     clients[1].cut();
     await until('nothing is followed', () => followed.size === 0);
   });
+
+  it('reads the log for those who have come back in at most eight partitions at once', async () => {
+    const sources = Array.from({ length: 40 }, (_, n) => `back-${n}`);
+    const cursors = await Promise.all(
+      sources.map(async (source) => {
+        const client = await read('events', source);
+        await begun(client);
+        return client.cursor;
+      }),
+    );
+    for (const client of open.splice(0)) client.cut();
+    await until('nothing is followed', () => followed.size === 0);
+    await storage.log.append(sources.flatMap((source) => Array.from({ length: 100 }, (_, n) => event(source, n + 1))));
+    [isLate, mostBehind] = [true, 0];
+    const clients = await Promise.all(sources.map((source, at) => read('events', source, 'logs', cursors[at])));
+    for (const client of clients) await client.has('all', () => client.events.length === 100);
+    expect(mostBehind).toBe(8);
+  }, 60_000);
 
   it('says that the log is away, and gives up after five minutes with 1011', async () => {
     const clients = [await read('socket', 'away'), await read('events', 'away'), await read('socket', 'away', 'logs', undefined, '')];
