@@ -2,18 +2,20 @@ import { z } from 'zod';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What an OpenAPI document says once, by name, and refers to from many places. */
+/** What a document of the API says once, by name, and refers to from many places. */
 export class Components {
   readonly #schemas = new Map<string, Json>();
   readonly #responses = new Map<string, Json>();
 
+  /** @param target the JSON Schema of the document: OpenAPI 3.1 has the newest one, AsyncAPI 3.0 an older one. */
+  constructor(private readonly target: 'draft-2020-12' | 'draft-7' = 'draft-2020-12') {}
+
   /** The JSON Schema of a zod type; types with an id become components. */
   schema(type: z.ZodType, io: 'input' | 'output'): Json {
-    const { $schema: _, ...schema } = z.toJSONSchema(type, { target: 'draft-2020-12', io, override: loosen });
-    const { $defs = {}, ...here } = JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as {
-      $defs?: Record<string, Json>;
-    };
-    for (const [name, component] of Object.entries($defs)) this.#schemas.set(name, component);
+    const { $schema: _, ...schema } = z.toJSONSchema(type, { target: this.target, io, override: loosen });
+    const text = JSON.stringify(schema).replaceAll(/"#\/(\$defs|definitions)\//g, '"#/components/schemas/');
+    const { $defs, definitions = $defs, ...here } = JSON.parse(text) as Record<'$defs' | 'definitions', Record<string, Json> | undefined>;
+    for (const [name, component] of Object.entries(definitions ?? {})) this.#schemas.set(name, component);
     return here;
   }
 

@@ -58,6 +58,13 @@ export const controlOperations: readonly Operation[] = [
   },
   {
     ...docs,
+    id: 'getAsyncApi',
+    path: '/asyncapi.json',
+    summary: 'The WebSockets of the API, frame by frame',
+    answers: { 200: { description: 'AsyncAPI 3.0.', schema: z.record(z.string(), z.unknown()) } },
+  },
+  {
+    ...docs,
     id: 'getErrorPage',
     path: '/errors/{code}',
     summary: 'What an error code means and what to do',

@@ -4,18 +4,25 @@ import { WithoutKey } from '#edge';
 import { TelemetryError } from '#model';
 import { errorPage, explainedCodes } from './error-page.js';
 
-const openApiFile = new URL('../../../apps/control/openapi.json', import.meta.url);
+const documentText = (name: string): Buffer => readFileSync(new URL(`../../../apps/control/${name}`, import.meta.url));
 
 /** What a client's author reads. */
 @Controller()
 @WithoutKey()
 export class DocsController {
-  readonly #openApi = readFileSync(openApiFile);
+  readonly #openApi = documentText('openapi.json');
+  readonly #asyncApi = documentText('asyncapi.json');
 
   @Get('openapi.json')
   @Header('content-type', 'application/json; charset=utf-8')
   openApi(): Buffer {
     return this.#openApi;
+  }
+
+  @Get('asyncapi.json')
+  @Header('content-type', 'application/json; charset=utf-8')
+  asyncApi(): Buffer {
+    return this.#asyncApi;
   }
 
   @Get('errors/:code')

@@ -12,6 +12,7 @@ const about = {
     'A `GET` route answers `HEAD` too, with the same headers and no body. Parameters that a route does not know are ignored;',
     'one that it knows may be sent once. In query strings `+` means a space, but in `start` and `end` it means itself.',
     'Answers may gain fields: ignore those you do not know.',
+    'The WebSockets, for devices that stay connected and for live streams, are described frame by frame in `/asyncapi.json` (AsyncAPI 3.0).',
   ].join('\n'),
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 };

@@ -6,6 +6,9 @@ import { operationsOfRoles } from './operations.js';
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 
+/** Of this server. */
+export const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+
 const files: Readonly<Record<string, readonly Operation[]>> = {
   ...operationsOfRoles,
   'apps/control/health.api.ts': healthOperations,
@@ -19,7 +22,6 @@ export const openApiFile = new URL('../../../apps/control/openapi.json', import.
 
 /** The OpenAPI document of the whole API, as the file has it. */
 export function openApiText(): string {
-  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   return `${JSON.stringify(openApi(operations, version), null, 2)}\n`;
 }
 
@@ -33,7 +35,8 @@ export function openApiDrift(kept: string): string | undefined {
   return `apps/control/openapi.json differs at ${place.join(' ') || 'the order of its lines'} from ${file ?? 'apps/control/openapi.ts and the schemas that it uses'}. Edit the definition there, not the JSON, and run \`npm run openapi\`.`;
 }
 
-function firstDifference(a: unknown, b: unknown): readonly string[] | undefined {
+/** The place at which two JSON values differ first; undefined when they do not. */
+export function firstDifference(a: unknown, b: unknown): readonly string[] | undefined {
   if (!isObject(a) || !isObject(b)) return a === b ? undefined : [];
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
     const below = firstDifference(a[name], b[name]);

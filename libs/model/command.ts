@@ -5,6 +5,7 @@ import { noTags } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
 import { fitsUtf8 } from './utf8.js';
 
+export const commandIdPattern = /^[A-Za-z0-9_-]{1,30}$/;
 export const maxCommandNameChars = 128;
 /** Parameters as JSON in UTF-8. */
 export const maxParamsBytes = 64 * 1024;
@@ -41,7 +42,6 @@ export interface CommandState {
 /** What a device says of a command: `ack` that it has it, `status` that it works on it, `result` and `error` how it ended. */
 export type CommandReport = 'ack' | 'status' | 'result' | 'error';
 
-const commandIdPattern = /^[\w-]{1,30}$/;
 const timeDigits = 9;
 
 /** 25 of `A-Z a-z 0-9 _ -`. Of two commands that were sent in different milliseconds, the later one has the greater id. */

@@ -1,4 +1,4 @@
-import { TelemetryError } from '#model';
+import { commandIdPattern, TelemetryError } from '#model';
 import type { CommandReport } from '../commands/command-reports.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,7 +11,8 @@ export interface StatusAck {
 
 export type Said = Pick<CommandReport, 'id' | 'command' | 'event' | 'result' | 'error'> & { readonly ack?: StatusAck };
 
-const maxRuns = 1024;
+/** Of one `command_sync`. */
+export const maxRuns = 1024;
 
 const readers = { command_result: resultIn, command_status: statusIn, command_sync: syncIn };
 
@@ -23,7 +24,8 @@ export const reportsIn = (type: keyof typeof readers, fields: Fields): readonly 
 
 export const statusAckText = ({ run_id, seq }: StatusAck): string => JSON.stringify({ type: 'command_status_ack', run_id, seq });
 
-const events: ReadonlySet<unknown> = new Set(['ack', 'result', 'error']);
+export const resultEvents = ['ack', 'result', 'error'] as const;
+const events: ReadonlySet<unknown> = new Set(resultEvents);
 
 function resultIn({ id, command, event, result, error }: Fields): Said[] {
   if (!events.has(event)) throw invalid('Give command_result an event that is ack, result or error.');
@@ -39,13 +41,9 @@ function resultIn({ id, command, event, result, error }: Fields): Said[] {
 }
 
 /** What a state says beyond that the device has the command. */
-const eventOf: ReadonlyMap<unknown, Said['event']> = new Map([
-  ['acknowledged', 'ack'],
-  ['running', 'status'],
-  ['progress', 'status'],
-  ['succeeded', 'result'],
-  ['failed', 'error'],
-]);
+const eventOfState = { acknowledged: 'ack', running: 'status', progress: 'status', succeeded: 'result', failed: 'error' } as const;
+const eventOf: ReadonlyMap<unknown, Said['event']> = new Map(Object.entries(eventOfState));
+export const runStates = Object.keys(eventOfState) as (keyof typeof eventOfState)[];
 
 function statusIn({ run_id, seq, state, result, error_code: code, error_message: message }: Fields): Said[] {
   const id = commandId(run_id, 'run_id');
@@ -71,7 +69,7 @@ function syncIn({ runs }: Fields): Said[] {
 }
 
 function commandId(value: unknown, name: string): string {
-  if (typeof value === 'string' && /^[A-Za-z0-9_-]{1,30}$/.test(value)) return value;
+  if (typeof value === 'string' && commandIdPattern.test(value)) return value;
   throw invalid(`Send the ${name} of a command as it came.`);
 }
 

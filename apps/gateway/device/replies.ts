@@ -2,7 +2,15 @@ import { closeCodes, type CloseCode } from '#edge';
 import { TelemetryError, type ErrorKind } from '#model';
 
 /** The codes of errors on the device channel. */
-export type DeviceErrorCode = 'INVALID_JSON' | 'INVALID_MESSAGE' | 'RATE_LIMITED' | 'SOURCE_LIMIT' | 'DEVICE_LIMIT' | 'BACKEND_UNAVAILABLE';
+export const deviceErrorCodes = [
+  'INVALID_JSON',
+  'INVALID_MESSAGE',
+  'RATE_LIMITED',
+  'SOURCE_LIMIT',
+  'DEVICE_LIMIT',
+  'BACKEND_UNAVAILABLE',
+] as const;
+export type DeviceErrorCode = (typeof deviceErrorCodes)[number];
 
 /** What every stranger is told, whatever was wrong. */
 export const loginRefusal = 'Send device_auth with a valid API key and a source_id as the first frame, within 10 seconds.';

@@ -26,6 +26,7 @@ async function send(stage: Stage, sourceId: string, command: string, params?: un
 /** A device that is let in. */
 async function login(stage: Stage, sourceId: string, more: object = {}): Promise<SocketClient> {
   const device = await SocketClient.open(stage.urls.ingest, '/ws/device');
+  stage.live.watch(device.socket, '/ws/device');
   device.send({ type: 'device_auth', api_key: stage.own.key, source_id: sourceId, ...more });
   expect(await device.json()).toMatchObject({ type: 'authenticated' });
   return device;

@@ -7,7 +7,11 @@ const path = '/ws/device';
 const at = Date.UTC(2024, 9, 10);
 const window = '&start=2024-10-10T00:00:00Z&end=2024-10-11T00:00:00Z';
 
-const open = (stage: Stage): Promise<SocketClient> => SocketClient.open(stage.urls.ingest, path, { origin: 'https://x.example' });
+async function open(stage: Stage): Promise<SocketClient> {
+  const client = await SocketClient.open(stage.urls.ingest, path, { origin: 'https://x.example' });
+  stage.live.watch(client.socket, path);
+  return client;
+}
 
 const login = (stage: Stage, sourceId: string, more: object = {}): Frame => ({
   type: 'device_auth',

@@ -4,6 +4,7 @@ import { eventually } from '../eventually.js';
 import { ApiClient, type DeviceJson, type EntryJson, type KeyJson, type ProblemJson } from '../http/client.js';
 import { patiently, send, type Answer, type Ask } from '../http/send.js';
 import { Contract, type OpenApi } from './contract.js';
+import { LiveContract, type AsyncApi } from './live-contract.js';
 
 /** A running service to be asked. */
 export interface Target {
@@ -19,18 +20,26 @@ export class Stage {
   readonly #contract: Contract;
   readonly own: ApiClient;
   readonly document: OpenApi;
+  /** What the frames of all WebSockets of the suite are held against. */
+  readonly live: LiveContract;
 
-  private constructor(target: Target, document: OpenApi) {
+  private constructor(target: Target, document: OpenApi, live: AsyncApi) {
     this.#target = target;
     this.document = document;
+    this.live = new LiveContract(live);
     this.#contract = new Contract(document);
     this.own = this.client(target.keys.own);
   }
 
   static async on(target: Target): Promise<Stage> {
-    const answer = await send(target.urls.api, { path: '/openapi.json' });
-    expect([answer.status, answer.headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);
-    return new Stage(target, JSON.parse(answer.text) as OpenApi);
+    const [openApi, asyncApi] = await Promise.all(
+      ['/openapi.json', '/asyncapi.json'].map(async (path) => {
+        const answer = await send(target.urls.api, { path });
+        expect([answer.status, answer.headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);
+        return JSON.parse(answer.text) as unknown;
+      }),
+    );
+    return new Stage(target, openApi as OpenApi, asyncApi as AsyncApi);
   }
 
   get urls(): Urls {

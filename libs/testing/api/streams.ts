@@ -24,6 +24,7 @@ export const streams: Section = (stage) => {
         ? await EventStream.open(api, target, { key, lastEventId: after })
         : await SocketStream.open(api, how === 'WebSocket' ? target : `${target}${query}${cursor}`, { key });
     open.push(client);
+    if (client instanceof SocketStream) stage().live.watch(client.socket, target);
     return client;
   };
   const sendPoint = (id: string, metric: string, value: unknown, more: object = {}): Promise<unknown> =>
@@ -151,7 +152,9 @@ export const streams: Section = (stage) => {
       ['no frame within 10 s', () => undefined, 4401],
     ];
     it.each(rows)('%s', async (_, act, code) => {
-      const client = await SocketStream.open(stage().urls.api, `/v1/sources/${stage().id('auth')}/metrics/stream`);
+      const path = `/v1/sources/${stage().id('auth')}/metrics/stream`;
+      const client = await SocketStream.open(stage().urls.api, path);
+      stage().live.watch(client.socket, path);
       open.push(client);
       act(client, stage().own.key);
       expect(await client.closedWith()).toBe(code);

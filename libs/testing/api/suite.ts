@@ -7,6 +7,7 @@ import { errors } from './errors.js';
 import { health } from './health.js';
 import { identifiers } from './identifiers.js';
 import { ingest } from './ingest.js';
+import { liveDocument } from './live-document.js';
 import { logs } from './logs.js';
 import { historicalQuery } from './query.js';
 import { rowCaps } from './row-cap.js';
@@ -46,6 +47,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     deviceChannel,
     devicesAlias,
     streams,
+    liveDocument,
     tenancy,
     transport,
   ];
