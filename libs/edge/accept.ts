@@ -1,15 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, type Entry, type Headers, type RecordLog } from '#log';
 import {
-  cutEvents,
-  cutPoints,
-  Histogram,
-  IngestParser,
-  TelemetryError,
   type Accepted,
   type Caller,
+  counter,
+  cutEvents,
+  cutPoints,
   type EventBatch,
+  Histogram,
+  histogram,
+  IngestParser,
   type PointBatch,
+  TelemetryError,
 } from '#model';
 import { events as eventsTopic, points as pointsTopic } from '#topics';
 import { CLOCK, type Clock } from './clock.js';
@@ -49,23 +51,15 @@ export class Accept {
     metrics: Metrics,
   ) {
     metrics.add(
-      {
-        name: 'headwater_log_append_duration_seconds',
-        kind: 'histogram',
-        unit: 'seconds',
-        help: 'Time from handing the records of a body to the log until they are durable.',
-        read: () => this.#appendSeconds,
-      },
-      {
-        name: 'headwater_points_accepted',
-        kind: 'counter',
-        unit: '',
-        help: 'Metric points and events that were acknowledged, by class.',
-        read: () => [
-          { labels: { class: 'metric' }, value: this.#points },
-          { labels: { class: 'event' }, value: this.#events },
-        ],
-      },
+      histogram(
+        'headwater_log_append_duration_seconds',
+        'Time from handing the records of a body to the log until they are durable.',
+        () => this.#appendSeconds,
+      ),
+      counter('headwater_points_accepted', 'Metric points and events that were acknowledged, by class.', () => [
+        { labels: { class: 'metric' }, value: this.#points },
+        { labels: { class: 'event' }, value: this.#events },
+      ]),
     );
   }
 

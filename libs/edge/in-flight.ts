@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { TelemetryError } from '#model';
+import { gauge, TelemetryError } from '#model';
 import { Metrics } from './metrics.js';
 
 export const IN_FLIGHT_LIMITS = Symbol('InFlightLimits');
@@ -39,20 +39,12 @@ export class InFlight {
     metrics: Metrics,
   ) {
     metrics.add(
-      {
-        name: 'headwater_bodies_in_flight_bytes',
-        kind: 'gauge',
-        unit: 'bytes',
-        help: 'Bodies of requests that are not answered yet, as far as they have come, as sent and inflated.',
-        read: () => this.bodyBytes,
-      },
-      {
-        name: 'headwater_answers_in_flight_bytes',
-        kind: 'gauge',
-        unit: 'bytes',
-        help: 'Answers to reads that clients have not taken yet.',
-        read: () => this.answerBytes,
-      },
+      gauge(
+        'headwater_bodies_in_flight_bytes',
+        'Bodies of requests that are not answered yet, as far as they have come, as sent and inflated.',
+        () => this.bodyBytes,
+      ),
+      gauge('headwater_answers_in_flight_bytes', 'Answers to reads that clients have not taken yet.', () => this.answerBytes),
     );
   }
 

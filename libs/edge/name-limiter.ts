@@ -1,6 +1,17 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { activePeriodMs, ActiveNames, KnownLists, nameKinds, TelemetryError, type Accepted, type NameKind, type NameLimits } from '#model';
+import {
+  type Accepted,
+  ActiveNames,
+  activePeriodMs,
+  counter,
+  gauge,
+  KnownLists,
+  type NameKind,
+  nameKinds,
+  type NameLimits,
+  TelemetryError,
+} from '#model';
 import { NAME_ROOM, type NameRoom } from '#stores';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
@@ -38,27 +49,21 @@ export class NameLimiter {
   ) {
     const ofKinds = (value: (kind: NameKind) => number) => () => nameKinds.map((kind) => ({ labels: { kind }, value: value(kind) }));
     metrics.add(
-      {
-        name: 'headwater_active_names',
-        kind: 'gauge',
-        unit: '',
-        help: 'Devices, series and tag sets that this process saw in this hour and the last, of all organizations.',
-        read: ofKinds((kind) => this.#sum((names, nowMs) => names.active(kind, nowMs))),
-      },
-      {
-        name: 'headwater_active_names_limit_ratio',
-        kind: 'gauge',
-        unit: '',
-        help: 'Active names of the organization that is nearest to its limit, as a share of that limit.',
-        read: ofKinds((kind) => this.#nearest(kind)),
-      },
-      {
-        name: 'headwater_bodies_with_too_many_names',
-        kind: 'counter',
-        unit: '',
-        help: 'Bodies that were refused for the new names in them, by the limit: a kind of names, or room in memory.',
-        read: () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
-      },
+      gauge(
+        'headwater_active_names',
+        'Devices, series and tag sets that this process saw in this hour and the last, of all organizations.',
+        ofKinds((kind) => this.#sum((names, nowMs) => names.active(kind, nowMs))),
+      ),
+      gauge(
+        'headwater_active_names_limit_ratio',
+        'Active names of the organization that is nearest to its limit, as a share of that limit.',
+        ofKinds((kind) => this.#nearest(kind)),
+      ),
+      counter(
+        'headwater_bodies_with_too_many_names',
+        'Bodies that were refused for the new names in them, by the limit: a kind of names, or room in memory.',
+        () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
+      ),
     );
     for (const limit of [...nameKinds, 'room'] as const) this.#refused.set(limit, 0);
   }

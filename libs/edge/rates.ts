@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { rateNames, TelemetryError, TokenBucket, type Caller, type OrganizationLimits, type RateName } from '#model';
+import { type Caller, counter, type OrganizationLimits, type RateName, rateNames, TelemetryError, TokenBucket } from '#model';
 import { CLOCK, type Clock } from './clock.js';
 import { Metrics } from './metrics.js';
 import { Organizations } from './organizations.js';
@@ -25,13 +25,13 @@ export class Rates {
     @Inject(CLOCK) private readonly clock: Clock,
     metrics: Metrics,
   ) {
-    metrics.add({
-      name: 'headwater_requests_over_rate',
-      kind: 'counter',
-      unit: '',
-      help: 'Requests that were refused because their organization or key is over a rate, by the limit.',
-      read: () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
-    });
+    metrics.add(
+      counter(
+        'headwater_requests_over_rate',
+        'Requests that were refused because their organization or key is over a rate, by the limit.',
+        () => Array.from(this.#refused, ([limit, value]) => ({ labels: { limit }, value })),
+      ),
+    );
   }
 
   /** Counts a request. @throws TelemetryError `over_rate`, with the seconds until the same request is let in. */

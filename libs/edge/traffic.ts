@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gauge } from '#model';
 import { Metrics } from './metrics.js';
 
 /** Long enough for what clients already sent to arrive, from the other side of the world or from a busy machine. */
@@ -24,13 +25,7 @@ export class Traffic {
   #lastMs = 0;
 
   constructor(metrics: Metrics) {
-    metrics.add({
-      name: 'headwater_requests_under_way',
-      kind: 'gauge',
-      unit: '',
-      help: 'Requests whose answer is not out yet.',
-      read: () => this.#underWay.size,
-    });
+    metrics.add(gauge('headwater_requests_under_way', 'Requests whose answer is not out yet.', () => this.#underWay.size));
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Metric } from '#model';
+import { gauge, type Metric } from '#model';
 import { deadLettersOf } from './dead-letter.js';
 import type { LetterPlaces } from './dead-letters.js';
 import type { AnyTopic } from './topic.js';
@@ -12,13 +12,11 @@ export function waitingLetters(places: Pick<LetterPlaces, 'waiting'>, topics: re
     const topic = deadLettersOf(name);
     return places.waiting(topic).then((value) => ({ labels: { topic }, value }));
   };
-  return {
-    name: 'headwater_dead_letters',
-    kind: 'gauge',
-    unit: '',
-    help: 'Dead letters that wait to be sent back, by their topic; counted at most twice a minute.',
-    read: keptFor(countEveryMs, () => Promise.all(topics.map(count))),
-  };
+  return gauge(
+    'headwater_dead_letters',
+    'Dead letters that wait to be sent back, by their topic; counted at most twice a minute.',
+    keptFor(countEveryMs, () => Promise.all(topics.map(count))),
+  );
 }
 
 /** Asks again once an answer is older than `ms`. A failure is not kept. */

@@ -11,7 +11,6 @@ export type Figure = number | readonly Sample[];
 interface Described {
   /** snake_case, without `_total`. What it ends in is its unit: `_seconds`, `_bytes`, or the things that are counted. */
   readonly name: string;
-  readonly unit?: 'seconds' | 'bytes' | '';
   readonly help: string;
 }
 

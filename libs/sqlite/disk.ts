@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Metric } from '#model';
+import { gauge, type Metric } from '#model';
 
 const lookMs = 2_000;
 /** With less than this part of a disk left, the operator is warned. */
@@ -49,20 +49,16 @@ export class Disk {
   get metrics(): readonly Metric[] {
     const figure = (of: (space: Space) => number) => (): number | [] => (this.#space ? of(this.#space) : []);
     return [
-      {
-        name: 'headwater_disk_free_bytes',
-        kind: 'gauge',
-        unit: 'bytes',
-        help: 'What is left for this user on the disk of the data folder.',
-        read: figure(({ freeBytes }) => freeBytes),
-      },
-      {
-        name: 'headwater_disk_size_bytes',
-        kind: 'gauge',
-        unit: 'bytes',
-        help: 'What there is for this user on the disk of the data folder, used and free.',
-        read: figure(({ bytes }) => bytes),
-      },
+      gauge(
+        'headwater_disk_free_bytes',
+        'What is left for this user on the disk of the data folder.',
+        figure(({ freeBytes }) => freeBytes),
+      ),
+      gauge(
+        'headwater_disk_size_bytes',
+        'What there is for this user on the disk of the data folder, used and free.',
+        figure(({ bytes }) => bytes),
+      ),
     ];
   }
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Metrics, MONOTONIC_CLOCK, Readiness, type MonotonicClock } from '#edge';
 import { LogGap, RECORD_LOG, type Following, type RecordLog, type StreamRecord } from '#log';
-import { commandTtlMs, type Command, type Verdict } from '#model';
+import { type Command, commandTtlMs, counter, type Verdict } from '#model';
 import { commandKey, commands, sourceKey } from '#topics';
 import { DeviceConnections } from '../device/device-connections.js';
 import { GatewayLife } from '../device/gateway-life.js';
@@ -30,13 +30,13 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
     metrics: Metrics,
     @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
   ) {
-    metrics.add({
-      name: 'headwater_commands',
-      kind: 'counter',
-      unit: '',
-      help: 'Commands for connections of this gateway: handed over, or not because they came late, their device had too many, or the connection was gone.',
-      read: () => Object.entries(this.#fates).map(([result, value]) => ({ labels: { result }, value })),
-    });
+    metrics.add(
+      counter(
+        'headwater_commands',
+        'Commands for connections of this gateway: handed over, or not because they came late, their device had too many, or the connection was gone.',
+        () => Object.entries(this.#fates).map(([result, value]) => ({ labels: { result }, value })),
+      ),
+    );
   }
 
   onModuleInit(): void {

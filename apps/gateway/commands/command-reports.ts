@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, Metrics, type Clock } from '#edge';
 import { entry, RECORD_LOG, type RecordLog } from '#log';
-import { afterReport, outcomeOf, type CommandState } from '#model';
+import { afterReport, type CommandState, counter, outcomeOf } from '#model';
 import { commandKey, events } from '#topics';
 import { CommandStates } from './command-states.js';
 
@@ -36,13 +36,13 @@ export class CommandReports {
     private readonly states: CommandStates,
     metrics: Metrics,
   ) {
-    metrics.add({
-      name: 'headwater_command_reports_dropped',
-      kind: 'counter',
-      unit: '',
-      help: 'Reports of devices about commands that are not theirs, or that have ended.',
-      read: () => this.#dropped,
-    });
+    metrics.add(
+      counter(
+        'headwater_command_reports_dropped',
+        'Reports of devices about commands that are not theirs, or that have ended.',
+        () => this.#dropped,
+      ),
+    );
   }
 
   /**

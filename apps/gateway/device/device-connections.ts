@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#edge';
-import { TelemetryError } from '#model';
+import { gauge, TelemetryError } from '#model';
 import { GatewayLife } from './gateway-life.js';
 
 /** A command as it is handed over to a device. */
@@ -33,13 +33,7 @@ export class DeviceConnections {
       const over = new TelemetryError('log_unavailable', 'Connect again: this server lost touch with the log.');
       for (const connection of this.#open.values()) connection.fail(over);
     });
-    metrics.add({
-      name: 'headwater_device_connections_open',
-      kind: 'gauge',
-      unit: '',
-      help: 'Connections of devices that this process holds.',
-      read: () => this.#open.size,
-    });
+    metrics.add(gauge('headwater_device_connections_open', 'Connections of devices that this process holds.', () => this.#open.size));
   }
 
   get(connectionId: string): DeviceConnection | undefined {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#edge';
+import { gauge } from '#model';
 
 /** A connection from which nothing is read for a while. */
 export interface Paused {
@@ -18,13 +19,13 @@ export class Pauses {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(metrics: Metrics) {
-    metrics.add({
-      name: 'headwater_device_connections_paused',
-      kind: 'gauge',
-      unit: '',
-      help: 'Connections of devices that are not read now, because more came than could be taken.',
-      read: () => this.#paused.size,
-    });
+    metrics.add(
+      gauge(
+        'headwater_device_connections_paused',
+        'Connections of devices that are not read now, because more came than could be taken.',
+        () => this.#paused.size,
+      ),
+    );
   }
 
   add(one: Paused): void {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, Metrics, type Clock } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
-import { TelemetryError, type Caller } from '#model';
+import { type Caller, gauge, TelemetryError } from '#model';
 import { sourceKey } from '#topics';
 import { CatchUps } from './catch-ups.js';
 import { parseCursor, type Cursor } from './cursor.js';
@@ -69,27 +69,9 @@ export class Streams {
       slow: (reader) => void (this.#open.get(reader)!.isHeldBack = true),
     });
     metrics.add(
-      {
-        name: 'headwater_streams_open',
-        kind: 'gauge',
-        unit: '',
-        help: 'Live streams that clients read.',
-        read: () => this.#open.size,
-      },
-      {
-        name: 'headwater_streams_held_bytes',
-        kind: 'gauge',
-        unit: 'bytes',
-        help: 'What readers of live streams have not taken yet.',
-        read: () => this.#heldBytes(),
-      },
-      {
-        name: 'headwater_stream_catch_ups',
-        kind: 'gauge',
-        unit: '',
-        help: 'Reads of the log for streams that go on behind a cursor.',
-        read: () => this.#catchUps.reads,
-      },
+      gauge('headwater_streams_open', 'Live streams that clients read.', () => this.#open.size),
+      gauge('headwater_streams_held_bytes', 'What readers of live streams have not taken yet.', () => this.#heldBytes()),
+      gauge('headwater_stream_catch_ups', 'Reads of the log for streams that go on behind a cursor.', () => this.#catchUps.reads),
     );
   }
 

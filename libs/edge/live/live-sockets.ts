@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, Optional, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { TelemetryError, type Caller } from '#model';
+import { type Caller, gauge, TelemetryError } from '#model';
 import { MONOTONIC_CLOCK, type MonotonicClock } from '../clock.js';
 import { Keyring } from '../keyring.js';
 import { Metrics } from '../metrics.js';
@@ -53,13 +53,13 @@ export class LiveSockets implements OnModuleDestroy {
     metrics: Metrics,
     @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
   ) {
-    metrics.add({
-      name: 'headwater_websockets_open',
-      kind: 'gauge',
-      unit: '',
-      help: 'WebSockets that are open, whether or not somebody has authenticated on them.',
-      read: () => this.#strangers.size + this.#admitted.size,
-    });
+    metrics.add(
+      gauge(
+        'headwater_websockets_open',
+        'WebSockets that are open, whether or not somebody has authenticated on them.',
+        () => this.#strangers.size + this.#admitted.size,
+      ),
+    );
   }
 
   /**
