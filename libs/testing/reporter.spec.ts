@@ -28,10 +28,21 @@ describe('a run ends with one total, and by name with what did not run', () => {
   });
 
   it.each([
-    ['passes when all ran', 'passed', false, ''],
-    ['fails when something did not', 'pending', true, 'not run: a\nthe run fails: with HEADWATER_NEED_SERVERS all of it has to run\n'],
-  ])('where servers must be there it %s', (_, status, fails, lines) => {
-    const results = { numPassedTests: 1, numFailedTests: 0, testResults: [file([row('a › one', status)])] };
+    ['passes when all ran', [row('a › one', 'passed')], false, ''],
+    [
+      'fails when something did not',
+      [row('a › one', 'pending')],
+      true,
+      'not run: a\nthe run fails: with HEADWATER_NEED_SERVERS all of it has to run\n',
+    ],
+    [
+      'passes without a browser',
+      [row('a › one', 'passed'), row('a › two (needs Chromium)', 'pending')],
+      false,
+      'not run: a › two (needs Chromium)\n',
+    ],
+  ])('where servers must be there it %s', (_, rows, fails, lines) => {
+    const results = { numPassedTests: 1, numFailedTests: 0, testResults: [file(rows)] };
     expect(closing(results, true)).toEqual({ text: `\n${lines}1 passed, 0 failed\n`, fails });
   });
 });
