@@ -1,31 +1,16 @@
-import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { GroupFile } from './group-file.js';
 
 /**
  * The least work that any server written in Node has to do. `parse`: collect the body, JSON.parse, append, fsync once for all who wait, answer.
  * `collect`: collect the body and answer. `GET /<bytes>` answers a body of that size made before.
  */
 const [folder, mode, port] = process.argv.slice(2) as [string, 'parse' | 'collect', string];
-const file = await open(join(folder, 'floor.log'), 'a');
+const file = await GroupFile.open(join(folder, 'floor.log'));
 const receipt = '{"success":true}';
 const prebuilt = new Map<number, Buffer>();
-
-let waiting: { body: Buffer; answer: ServerResponse }[] = [];
-let syncing = false;
-
-async function sync(): Promise<void> {
-  syncing = true;
-  while (waiting.length > 0) {
-    const group = waiting;
-    waiting = [];
-    await file.writev(group.map(({ body }) => body));
-    await file.datasync();
-    for (const { answer } of group) answer.writeHead(200, { 'content-type': 'application/json' }).end(receipt);
-  }
-  syncing = false;
-}
 
 function accept(request: IncomingMessage, chunks: readonly Buffer[], answer: ServerResponse): void {
   const sent = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
@@ -35,8 +20,7 @@ function accept(request: IncomingMessage, chunks: readonly Buffer[], answer: Ser
   }
   const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
   JSON.parse(body.toString('utf8'));
-  waiting.push({ body, answer });
-  if (!syncing) void sync();
+  file.append(body, () => answer.writeHead(200, { 'content-type': 'application/json' }).end(receipt));
 }
 
 function read(request: IncomingMessage, answer: ServerResponse): void {

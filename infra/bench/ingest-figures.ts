@@ -27,9 +27,12 @@ export interface Charged extends Target {
   peakMemoryMb(): number;
 }
 
+/** What sends a shape: as requests, or as frames of connected devices. */
+export type Loader = './load.js' | './frame-load.js';
+
 /** A load whose bodies are made. Its sending rejects, which voids the run, when a body is refused. */
-export async function loaded(order: LoadOrder): Promise<() => Promise<LoadReport>> {
-  const send = await ready('./load.js', order);
+export async function loaded(order: LoadOrder, loader: Loader = './load.js'): Promise<() => Promise<LoadReport>> {
+  const send = await ready(loader, order);
   return async () => {
     const report = (await send()) as LoadReport;
     if (report.refused > 0) throw new Error(`${report.refused} of ${order.shape.bodies} bodies were refused: the run is void`);
@@ -38,8 +41,8 @@ export async function loaded(order: LoadOrder): Promise<() => Promise<LoadReport
 }
 
 /** Sends the shape and charges the server from the first byte to 5 s after the last answer, so that what it put off is paid. */
-export async function charge(server: Charged, shape: Shape, startMs: number): Promise<Charge> {
-  const send = await loaded({ url: server.url, key: server.key, shape, startMs });
+export async function charge(server: Charged, shape: Shape, startMs: number, loader?: Loader): Promise<Charge> {
+  const send = await loaded({ url: server.url, key: server.key, shape, startMs }, loader);
   const before = server.cpuS();
   const report = await send();
   await pause(tailMs);

@@ -1,8 +1,13 @@
 import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
+import { channelFigure } from './channel-figure.js';
+import { fanOutFigure } from './fan-out-figure.js';
+import { hopFigure } from './hop-figure.js';
 import { hostileFigure } from './hostile-figure.js';
+import { idleFigure } from './idle-figure.js';
 import { ingestFigures } from './ingest-figures.js';
 import { ingressFigure } from './ingress-figure.js';
+import { latencyFigures } from './latency-figures.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
 import type { Figure } from './report.js';
@@ -12,10 +17,15 @@ const figures: readonly Figure[] = [
   ...ingestFigures,
   embeddedReads,
   hostileFigure,
+  ...latencyFigures,
+  channelFigure,
+  fanOutFigure,
+  idleFigure,
   ingressFigure,
   pipelineFigures,
   visibilityFigure,
   clusterReads,
+  hopFigure,
 ];
 
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));

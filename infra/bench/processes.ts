@@ -9,8 +9,13 @@ export function cpuSOf(pid: number): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
 }
 
-export const peakMemoryMbOf = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+export const peakMemoryMbOf = (pid: number): number => statusKbOf(pid, 'VmHWM') / 1024;
+export const memoryMbOf = (pid: number): number => statusKbOf(pid, 'VmRSS') / 1024;
+
+function statusKbOf(pid: number, field: string): number {
+  const [, kb] = new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+  return Number(kb);
+}
 
 /**
  * Starts a file of this folder as a process, which is told what to do. Resolves, when it is ready to go, to what makes it go, and that to its

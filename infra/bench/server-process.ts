@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endWithUs, freePorts } from '../servers/index.js';
-import { cpuSOf, peakMemoryMbOf } from './processes.js';
+import { cpuSOf, memoryMbOf, peakMemoryMbOf } from './processes.js';
 
 /** Where requests go, and the key that they carry. */
 export interface Target {
@@ -42,6 +42,11 @@ export class ServerProcess implements Target {
 
   static floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
     return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, mode, `${port}`]);
+  }
+
+  /** See `live-floor.ts`. */
+  static liveFloor(): Promise<ServerProcess> {
+    return ServerProcess.#started('live-floor', (folder, port) => [here('./live-floor.js'), folder, `${port}`]);
   }
 
   /** One record per point: see `row-server.ts`. */
@@ -101,6 +106,11 @@ export class ServerProcess implements Target {
 
   peakMemoryMb(): number {
     return peakMemoryMbOf(this.pid);
+  }
+
+  /** What of the process is in memory now. */
+  memoryMb(): number {
+    return memoryMbOf(this.pid);
   }
 
   /** Bytes of each file in the data folder, by name. */
