@@ -26,7 +26,7 @@ const byRoute = (a: readonly unknown[], b: readonly unknown[]): number => (Strin
 const implied = new Set(['HEAD', 'OPTIONS']);
 
 async function createApp(): Promise<NestFastifyApplication> {
-  const stores = [{ provide: GENERATIONS, useValue: {} }];
+  const stores = [{ provide: GENERATIONS, useValue: { readsAtOnce: 1 } }];
   return createHttpApp({
     module: class Role {},
     imports: [

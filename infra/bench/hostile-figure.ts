@@ -8,6 +8,8 @@ import { ServerProcess } from './server-process.js';
 const windowMs = 11_000;
 const probeEveryMs = 5;
 const probedTailMs = 1_000;
+/** So many bodies of each kind are not charged: until then V8 still compiles what they need. */
+const warmBodies = 15;
 
 async function send(server: ServerProcess, one: HostileBody, round: number): Promise<void> {
   const headers = { 'x-api-key': server.key, 'content-type': 'application/json', ...(one.gzip && { 'content-encoding': 'gzip' }) };
@@ -40,7 +42,7 @@ async function charged(server: ServerProcess, task: () => Promise<void>): Promis
   return server.cpuS() - before;
 }
 
-/** CPU seconds of the floor for a body, on average. The first bodies are not charged, as with the server. */
+/** CPU seconds of the floor for a body, on average. The first bodies are not charged, as with the server; its little code is soon compiled. */
 function floorS(floor: HostileFloor, one: HostileBody, bodies: number): number {
   const seconds = Array.from({ length: bodies + 2 }, (_, round) => floor.cpuS(one.text(round)));
   return seconds.slice(2).reduce((sum, s) => sum + s, 0) / bodies;
@@ -55,8 +57,7 @@ async function run({ pairs: bodies }: Asked): Promise<void> {
     const idleS = await charged(server, async () => {});
     for (const one of [plainBody, ...hostileBodies]) {
       let round = 10;
-      // Not charged: the code that it needs is compiled.
-      await send(server, one, round++);
+      for (let body = 0; body < warmBodies; body++) await send(server, one, round++);
       const silences: number[] = [];
       while (silences.length < bodies) silences.push(await silenceMs(server, () => send(server, one, round++)));
       const busyS = await charged(server, async () => {

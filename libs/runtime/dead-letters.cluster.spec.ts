@@ -91,7 +91,8 @@ describeOnServers('dead letters', () => {
     await kafka.log.appendBytes(`${name}.dlq`, 'o/later', Buffer.from(bytes, 'latin1'), headers);
 
     const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '1', '--json')).stdout) as Shown;
-    expect(letters).toMatchObject([{ offset: 2, key: 'o/later', value: { ...batch, sourceId: 'later' } }]);
+    const shown = { ...batch, sourceId: 'later', series: batch.series.map((run) => ({ ...run, tags: {} })) };
+    expect(letters).toMatchObject([{ offset: 2, key: 'o/later', value: shown }]);
     const ran = await headwater('dlq', 'redrive', name, '--offset', '2', '--json');
     expect(ran).toEqual({ code: 0, stdout: '{"redriven":1,"left":0}\n', stderr: 'Appended 1 record again.\n' });
     await seen('later');

@@ -108,7 +108,13 @@ describeOnOwnServers('a broker', () => {
     expect([refusals[0], isWaiting]).toMatchObject([{ code: 'log_unavailable', retryAfterS: 1 }, true]);
     await broker().start();
     await waiting;
-    await kafka.log.append([seen(4)]);
+    // Each partition is led again at a moment of its own.
+    await until('another one is taken', () =>
+      kafka.log.append([seen(4)]).then(
+        () => true,
+        () => false,
+      ),
+    );
   }, 180_000);
 
   it('that came back while nobody had anything to write is as good as before', async () => {
