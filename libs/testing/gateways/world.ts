@@ -1,0 +1,197 @@
+import { entry } from '#log';
+import { commandTtlMs, gatewayQuietMs, maxHandOverMs, TelemetryError } from '#model';
+import { commands } from '#topics';
+import type { Random } from '../random.js';
+import { GatewayMachine } from './gateway-machine.js';
+import { Link, orgId, sources, type Given } from './link.js';
+import { Machine, type SimulatedTime } from './machines.js';
+import { MachinesLog } from './machines-log.js';
+
+/** How far the time of a connection may be from what it is by the clock of the log: as long as a heartbeat takes to get there. */
+const maxAppendMs = 2_100;
+
+/** Devices, gateways that die and stand still, senders, and the reference: what really happened. */
+export class World {
+  readonly log: MachinesLog;
+  gateways: readonly GatewayMachine[];
+  readonly links: Link[] = [];
+  /** Whether the sender of a command was told that it is queued, by its name. */
+  readonly told = new Map<string, boolean>();
+  readonly #wrong: string[] = [];
+  /** Gateways that others took for gone, and that went on. */
+  woken = 0;
+  /** Of commands that were given to devices, by their names. */
+  readonly ids = new Map<string, string>();
+  /** On which connections each command came. */
+  readonly given = new Map<string, Link[]>();
+  /** Commands that one connection had not answered at one time. */
+  most = 0;
+  /** The next gateway that gives a device a command dies before the log has it. */
+  #diesNext = false;
+  #sent = 0;
+
+  constructor(
+    readonly time: SimulatedTime,
+    readonly random: Random,
+  ) {
+    this.log = new MachinesLog(time, random);
+    this.gateways = Array.from({ length: 3 }, () => this.#start());
+  }
+
+  get open(): Link[] {
+    return this.links.filter(({ isOpen }) => isOpen);
+  }
+
+  /** Everything goes wrong, and then nothing for long enough. */
+  async run(steps: number): Promise<void> {
+    await this.time.pass(3_000);
+    for (let step = 0; step < steps; step++) {
+      this.#step();
+      await this.time.pass(this.random.chance(0.05) ? this.random.whole(1_000, 10_000) : this.random.whole(0, 300));
+    }
+    for (const { machine } of this.gateways) machine.thaw(this.random);
+    this.#diesNext = false;
+    this.log.awayUntilMs = 0;
+    for (const gateway of this.gateways) gateway.log.lagMs = 20;
+    for (const sourceId of sources) if (this.random.chance(0.7)) this.connect(sourceId);
+    await this.time.pass(45_000);
+  }
+
+  connect(sourceId: string, gateway = this.random.pick(this.gateways)): void {
+    const link = new Link(this, gateway, sourceId);
+    this.links.push(link);
+    this.time.later(this.random.whole(0, 20), gateway.machine, () => {
+      link.beganMs = this.time.nowMs;
+      if (link.isOpen) gateway.connect(link);
+    });
+  }
+
+  /** Gives the name of the command. */
+  send(sourceId: string, gateway = this.random.pick(this.gateways.filter(({ machine }) => !machine.isFrozen))): string {
+    const name = `c${this.#sent++}`;
+    void gateway.machine
+      .run(() => gateway.sender.send(orgId, sourceId, name, '{}'))
+      .then(
+        (id) => this.told.set(name, id !== undefined),
+        (error: unknown) => void (error instanceof TelemetryError || this.#wrong.push(String(error))),
+      );
+    return name;
+  }
+
+  /** What a sender was told that is not so, and what a device was given twice or by mistake. */
+  wrongs(): string[] {
+    const meant = new Map(this.log.of(commands).map(({ value }) => [value!.name, value!.connectionId]));
+    const given = Array.from(this.given, ([name, on]) => {
+      if (on.length > 1) return `${name} was given ${on.length} times`;
+      return on[0]!.talk!.connectionId === meant.get(name) ? [] : `${name} was given to another connection`;
+    });
+    const told = Array.from(this.told, ([name, isQueued]) =>
+      isQueued === this.given.has(name) ? [] : `the sender of ${name} was told: queued ${isQueued}`,
+    );
+    return [...this.#wrong, ...given, ...told].flat();
+  }
+
+  /** Sources that have a connection, in order. */
+  get online(): string[] {
+    return sources.filter((sourceId) => this.open.some((link) => link.isIn && link.sourceId === sourceId));
+  }
+
+  /** Where commands would go that should go elsewhere. */
+  misled(): string[] {
+    return this.gateways.flatMap(({ connections }) =>
+      sources.flatMap((sourceId) => {
+        const open = this.open.filter((link) => link.isIn && link.sourceId === sourceId);
+        const newest = connections.newest(orgId, sourceId);
+        const link = open.find(({ talk }) => talk!.connectionId === newest?.connectionId);
+        const sinceMs = Math.max(...open.map(({ beganMs }) => beganMs)) - maxAppendMs;
+        const isRight = newest ? link && link.beganMs >= sinceMs : open.length === 0;
+        return isRight ? [] : `to ${sourceId} over ${JSON.stringify(newest)}, of ${open.map(({ talk }) => talk!.connectionId).join()}`;
+      }),
+    );
+  }
+
+  /** A device was given a command. */
+  gave(link: Link, { id, command }: Given): void {
+    this.ids.set(command, id);
+    this.given.set(command, [...(this.given.get(command) ?? []), link]);
+    const { appendedMs } = this.log.of(commands).find(({ value }) => value!.name === command)!;
+    if (this.log.nowMs() - appendedMs >= maxHandOverMs) this.#wrong.push(`${command} was given late`);
+    link.unanswered.set(id, this.time.nowMs);
+    const ours = [...link.unanswered.values()].filter((atMs) => atMs > this.time.nowMs - commandTtlMs);
+    this.most = Math.max(this.most, ours.length);
+    if (this.#diesNext) this.#crash(link.gateway);
+  }
+
+  #crash(gateway: GatewayMachine): void {
+    this.#diesNext = false;
+    gateway.machine.isDead = true;
+    this.gateways = this.gateways.map((one) => (one === gateway ? this.#start() : one));
+  }
+
+  #start(): GatewayMachine {
+    const machine = new Machine(this.time);
+    return machine.run(() => new GatewayMachine(this, machine));
+  }
+
+  #step(): void {
+    const { random } = this;
+    const sourceId = random.pick(sources);
+    const gateway = random.pick(this.gateways);
+    const what = random.whole(0, 99);
+    if (what < 15) this.connect(sourceId);
+    else if (what < 18 && this.open.length > 0) random.pick(this.open).end();
+    else if (what < 50) this.send(sourceId);
+    else if (what < 53) for (let left = random.whole(50, 100); left > 0; left--) this.send(sourceId);
+    else if (what < 70) for (let left = random.whole(1, 20); left > 0; left--) this.#report();
+    else if (what < 71) this.#crash(gateway);
+    else if (what < 73) this.#diesNext = true;
+    else if (what < 78) this.#freeze(gateway);
+    else if (what < 84) this.#slow(gateway);
+    else if (what < 97) this.#repeat();
+    else this.log.awayUntilMs = this.time.nowMs + random.whole(500, 8_000);
+  }
+
+  /** A device answers a command, perhaps again, on any of its connections. */
+  #report(): void {
+    const recent = [...this.ids].slice(-200);
+    if (recent.length === 0) return;
+    const [name, id] = this.random.pick(recent);
+    const [on] = this.given.get(name)!;
+    const link = this.open.find(({ sourceId, isIn }) => isIn && sourceId === on!.sourceId);
+    if (!link) return;
+    const frame = { type: 'command_result', id, command: 'c', event: this.random.pick(['ack', 'result']), result: 1 };
+    this.time.later(this.random.whole(0, 20), link.gateway.machine, () => {
+      // It counts as answered when the gateway may have heard of it.
+      for (const one of this.links) one.unanswered.delete(id);
+      link.talk!.take(Buffer.from(JSON.stringify(frame)));
+    });
+  }
+
+  #freeze({ machine }: GatewayMachine): void {
+    if (this.gateways.some((one) => one.machine.isFrozen)) return;
+    machine.freeze();
+    const forMs = this.random.whole(2_000, 40_000);
+    this.time.later(forMs, undefined, () => {
+      if (!machine.isFrozen) return;
+      const held = this.open.filter((link) => link.isIn && link.gateway.machine === machine);
+      machine.thaw(this.random);
+      if (forMs < gatewayQuietMs) return;
+      this.woken++;
+      this.time.later(2_000, undefined, () => {
+        if (!machine.isFrozen && held.some(({ isOpen }) => isOpen))
+          this.#wrong.push(`a gateway that was frozen for ${forMs} ms has kept its connections`);
+      });
+    });
+  }
+
+  #slow({ log }: GatewayMachine): void {
+    log.lagMs = this.random.whole(100, 6_000);
+    this.time.later(this.random.whole(1_000, 10_000), undefined, () => (log.lagMs = 20));
+  }
+
+  /** Some command comes again, as its producer may send it again for so long. */
+  #repeat(): void {
+    const some = this.log.of(commands).filter(({ appendedMs }) => appendedMs > this.log.nowMs() - 20_000);
+    if (some.length > 0) this.log.write([entry(commands, this.random.pick(some).value!)]);
+  }
+}
