@@ -8,6 +8,7 @@ import { deviceId } from '../load/load.js';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
 import { durations, isLong, rowMs } from './durations.js';
+import { freezeGateway, killGateway } from './gateways.js';
 import { importDays } from './import-days.js';
 import { makeAgainBesideNewSources } from './new-sources.js';
 import { appendPoison, poisonsBeside } from './poison.js';
@@ -52,6 +53,15 @@ const rows: Readonly<Record<string, Row>> = {
   'kill -9 of one of two processors': { mayRefuse: [], fault: killed(1, 'processors') },
   'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
   'kill -9 of all control': { mayRefuse: ['control'], fault: killed(2, 'control') },
+
+  'kill -9 of one of two gateways': {
+    mayRefuse: [],
+    fault: (stage, _, live) => killGateway(stage, random.pick(stage.cluster.processes('gateway')), live),
+  },
+  'a gateway that is frozen for longer than others wait for it and then goes on': {
+    mayRefuse: [],
+    fault: (stage, _, live) => freezeGateway(stage, random.pick(stage.cluster.processes('gateway')), live),
+  },
 
   'SIGTERM of one of two processors': { mayRefuse: [], fault: stopped('processors') },
   // One that has just been started listens before it knows the keys.
@@ -150,7 +160,7 @@ describeOnOwnServers(`a cluster under load and what may break: FAULTS_SEED=${see
   it.each(Object.entries(rows))(
     '%s',
     async (name, row) => {
-      const refused = await stage.underLoad(name, (load) => row.fault(stage, load));
+      const refused = await stage.underLoad(name, (load, live) => row.fault(stage, load, live));
       expect(refusedInVain(refused, row)).toEqual([]);
     },
     rowMs,

@@ -1,5 +1,6 @@
 import type { LoadProcess } from '../load/load-process.js';
 import { isLong } from './durations.js';
+import type { LiveLoad } from './live-load.js';
 import type { Refused, Stage } from './stage.js';
 
 /** Something that breaks. */
@@ -7,7 +8,7 @@ export interface Row {
   /** Roles whose requests may be refused meanwhile, with 503 and Retry-After. */
   readonly mayRefuse: readonly (keyof Refused)[];
   /** Breaks it and mends it. */
-  readonly fault: (stage: Stage, load: LoadProcess) => Promise<void>;
+  readonly fault: (stage: Stage, load: LoadProcess, live: LiveLoad) => Promise<void>;
 }
 
 /**

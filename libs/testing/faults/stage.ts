@@ -10,6 +10,7 @@ import type { Load } from '../load/load.js';
 import { missingPoints } from '../load/missing-points.js';
 import { Random } from '../random.js';
 import { isLong } from './durations.js';
+import { LiveLoad } from './live-load.js';
 import { startOwnServers, type OwnServers } from './own-servers.js';
 import { Watch, type Watched, type WatchedRole } from './watch.js';
 
@@ -53,21 +54,25 @@ export class Stage {
    * Breaks something while devices send, and mends it. Then devices go on until each was acknowledged again, what they began is brought
    * to its end, the projections catch up, and every answer is compared with the ledger. Rejects with the first difference.
    */
-  async underLoad(row: string, fault: (load: LoadProcess) => Promise<void>): Promise<Refused> {
+  async underLoad(row: string, fault: (load: LoadProcess, live: LiveLoad) => Promise<void>): Promise<Refused> {
     const load = await this.#load();
+    const live = new LiveLoad(this.client, this.cluster.urls.ingest, load.load);
     try {
-      await this.acknowledges(load);
+      await Promise.all([this.acknowledges(load), live.goesOn()]);
       const { watched, brokenMs, sendingMs } = await this.#watched(async () => ({
-        brokenMs: await timed(() => fault(load)),
-        sendingMs: await timed(() => this.acknowledges(load)),
+        brokenMs: await timed(() => fault(load, live)),
+        sendingMs: await timed(() => Promise.all([this.acknowledges(load), live.goesOn()])),
       }));
-      const report = await load.stop();
+      const [report] = await Promise.all([load.stop(), live.stop()]);
       const settledMs = await timed(() => this.cluster.settle());
       this.#print(row, load, report, watched, [brokenMs, sendingMs, settledMs]);
+      process.stderr.write(`${row}: ${live.told()}\n`);
       await this.#verify(load);
+      await live.verify();
       return refusedBy(report, watched);
     } finally {
       load.kill();
+      await live.end();
     }
   }
 
@@ -150,7 +155,7 @@ function refusedBy({ answers }: LoadReport, { query, control }: Readonly<Record<
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((total, count) => total + count, 0);
 
-async function timed(work: () => Promise<void>): Promise<number> {
+async function timed(work: () => Promise<unknown>): Promise<number> {
   const beganMs = performance.now();
   await work();
   return performance.now() - beganMs;
