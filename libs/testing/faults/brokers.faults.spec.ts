@@ -50,7 +50,7 @@ describeOnOwnServers(`three brokers under load, and the death of some: FAULTS_SE
   it.each(Object.entries(rows))(
     '%s',
     async (name, row) => {
-      const refused = await stage.underLoad(name, (load, live) => row.fault(stage, load, live));
+      const refused = await stage.underLoad(name, row);
       expect(refusedInVain(refused, row)).toEqual([]);
     },
     rowMs,

@@ -56,10 +56,12 @@ const rows: Readonly<Record<string, Row>> = {
 
   'kill -9 of one of two gateways': {
     mayRefuse: [],
+    live: 4,
     fault: (stage, _, live) => killGateway(stage, random.pick(stage.cluster.processes('gateway')), live),
   },
   'a gateway that is frozen for longer than others wait for it and then goes on': {
     mayRefuse: [],
+    live: 4,
     fault: (stage, _, live) => freezeGateway(stage, random.pick(stage.cluster.processes('gateway')), live),
   },
 
@@ -160,7 +162,7 @@ describeOnOwnServers(`a cluster under load and what may break: FAULTS_SEED=${see
   it.each(Object.entries(rows))(
     '%s',
     async (name, row) => {
-      const refused = await stage.underLoad(name, (load, live) => row.fault(stage, load, live));
+      const refused = await stage.underLoad(name, row);
       expect(refusedInVain(refused, row)).toEqual([]);
     },
     rowMs,

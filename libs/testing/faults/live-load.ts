@@ -7,7 +7,6 @@ import type { Frame } from '../http/socket-client.js';
 import { Random } from '../random.js';
 
 const patienceMs = 120_000;
-const devices = 4;
 const everyMs = 100;
 /** As a client of this service has them: frames that may wait for their acknowledgement. */
 const window = 32;
@@ -183,6 +182,7 @@ export class LiveLoad {
   constructor(
     private readonly client: ApiClient,
     base: string,
+    private readonly devices: number,
     { prefix, seed, beginMs }: { readonly prefix: string; readonly seed: number; readonly beginMs: number },
   ) {
     const { key } = client;
@@ -246,7 +246,7 @@ export class LiveLoad {
   told(): string {
     const sum = (of: (device: LiveDevice) => number): number => this.#devices.reduce((all, device) => all + of(device), 0);
     const connections = this.#viewers.reduce((all, { viewer }) => all + viewer.connections, 0);
-    return `${sum(({ sent }) => sent)} frames over ${sum((one) => one.connections)} connections of ${devices} devices, seen over ${connections} of ${this.#viewers.length}`;
+    return `${sum(({ sent }) => sent)} frames over ${sum((one) => one.connections)} connections of ${this.devices} devices, seen over ${connections} of ${this.#viewers.length}`;
   }
 
   #until(what: string, holds: (device: LiveDevice, at: number) => boolean): Promise<void> {

@@ -7,6 +7,8 @@ import type { Refused, Stage } from './stage.js';
 export interface Row {
   /** Roles whose requests may be refused meanwhile, with 503 and Retry-After. */
   readonly mayRefuse: readonly (keyof Refused)[];
+  /** How many devices have connections, and people who watch them; none when left out. */
+  readonly live?: number;
   /** Breaks it and mends it. */
   readonly fault: (stage: Stage, load: LoadProcess, live: LiveLoad) => Promise<void>;
 }

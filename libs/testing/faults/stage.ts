@@ -11,6 +11,7 @@ import { missingPoints } from '../load/missing-points.js';
 import { Random } from '../random.js';
 import { isLong } from './durations.js';
 import { LiveLoad } from './live-load.js';
+import type { Row } from './rows.js';
 import { startOwnServers, type OwnServers } from './own-servers.js';
 import { Watch, type Watched, type WatchedRole } from './watch.js';
 
@@ -54,19 +55,19 @@ export class Stage {
    * Breaks something while devices send, and mends it. Then devices go on until each was acknowledged again, what they began is brought
    * to its end, the projections catch up, and every answer is compared with the ledger. Rejects with the first difference.
    */
-  async underLoad(row: string, fault: (load: LoadProcess, live: LiveLoad) => Promise<void>): Promise<Refused> {
+  async underLoad(name: string, { fault, live: devices = 0 }: Pick<Row, 'fault' | 'live'>): Promise<Refused> {
     const load = await this.#load();
-    const live = new LiveLoad(this.client, this.cluster.urls.ingest, load.load);
+    const live = new LiveLoad(this.client, this.cluster.urls.ingest, devices, load.load);
     try {
       await Promise.all([this.acknowledges(load), live.goesOn()]);
       const { watched, brokenMs, sendingMs } = await this.#watched(async () => ({
-        brokenMs: await timed(() => fault(load, live)),
+        brokenMs: await timed(() => fault(this, load, live)),
         sendingMs: await timed(() => Promise.all([this.acknowledges(load), live.goesOn()])),
       }));
       const [report] = await Promise.all([load.stop(), live.stop()]);
       const settledMs = await timed(() => this.cluster.settle());
-      this.#print(row, load, report, watched, [brokenMs, sendingMs, settledMs]);
-      process.stderr.write(`${row}: ${live.told()}\n`);
+      this.#print(name, load, report, watched, [brokenMs, sendingMs, settledMs]);
+      if (devices > 0) process.stderr.write(`${name}: ${live.told()}\n`);
       await this.#verify(load);
       await live.verify();
       return refusedBy(report, watched);
