@@ -8,7 +8,7 @@ import { sourceName } from './shapes.js';
 
 /** Sends commands at a fixed rate to devices that answer at once, one device after the other, and watches for what they answered. */
 export interface CommandOrder {
-  readonly gateway: Target;
+  readonly target: Target;
   readonly devices: number;
   readonly commands: number;
   readonly perSecond: number;
@@ -31,19 +31,19 @@ interface OutcomeEvent {
   readonly value: { readonly result: { readonly number: number } };
 }
 
-await work(async ({ gateway, devices, commands, perSecond }: CommandOrder) => {
+await work(async ({ target, devices, commands, perSecond }: CommandOrder) => {
   const agent = new Agent({ keepAlive: true });
   const sentMs: number[] = [];
   const answers: number[] = [];
   const outcomes: number[] = [];
-  const sockets = await openAll(devices, (at) => device(gateway, sourceName(at)));
+  const sockets = await openAll(devices, (at) => device(target, sourceName(at)));
   for (const socket of sockets) {
     socket.on('message', (data: RawData) => {
       const { id, command, params: result } = JSON.parse((data as Buffer).toString()) as Handed;
       socket.send(JSON.stringify({ type: 'command_result', id, command, event: 'result', result }));
     });
   }
-  const watchers = await openAll(devices, (at) => stream(gateway, sourceName(at), 'logs'));
+  const watchers = await openAll(devices, (at) => stream(target, sourceName(at), 'logs'));
   for (const socket of watchers) {
     socket.on('message', (data: RawData) => {
       const nowMs = performance.now();
@@ -54,7 +54,7 @@ await work(async ({ gateway, devices, commands, perSecond }: CommandOrder) => {
   const command = async (number: number): Promise<void> => {
     sentMs[number] = performance.now();
     const body = JSON.stringify({ command: 'bench', params: { number } });
-    const answer = await post(gateway, agent, `/v1/sources/${sourceName(number % devices)}/commands`, body);
+    const answer = await post(target, agent, `/v1/sources/${sourceName(number % devices)}/commands`, body);
     answers.push(performance.now() - sentMs[number]);
     if (!(answer as { queued: boolean }).queued) throw new Error('a command was not handed over: the run is void');
   };

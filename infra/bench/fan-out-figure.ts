@@ -16,8 +16,7 @@ const watching: readonly Watching[] = [
 /** Frames that viewers have got for each CPU second of the server, that of the requests included. */
 async function framesPerCpuS(server: ServerProcess, of: Watching): Promise<number> {
   const { url, key } = server;
-  const target = { url, key };
-  const order: StreamOrder = { ingress: target, gateway: target, pointsOfEach: 20, ...of };
+  const order: StreamOrder = { target: { url, key }, pointsOfEach: 20, ...of };
   const send = await ready('./stream-load.js', order);
   const before = server.cpuS();
   const { frames } = (await send()) as StreamReport;

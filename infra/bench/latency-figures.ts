@@ -6,20 +6,19 @@ import type { ServerProcess, Target } from './server-process.js';
 import type { StreamOrder, StreamReport } from './stream-load.js';
 
 const sources = 100;
-export const perSecond = 100;
+const perSecond = 100;
 const seconds = 10;
 
 const targetOf = ({ url, key }: Target): Target => ({ url, key });
 
 /** Milliseconds from sending points until their viewer has them. */
-export async function streamDelays(ingress: Target, gateway = ingress): Promise<readonly number[]> {
-  const common = { sources, viewersOfEach: 1, posts: perSecond * seconds, pointsOfEach: 20, perSecond };
-  const order: StreamOrder = { ingress: targetOf(ingress), gateway: targetOf(gateway), ...common };
+async function streamDelays(to: Target): Promise<readonly number[]> {
+  const order: StreamOrder = { target: targetOf(to), sources, viewersOfEach: 1, posts: perSecond * seconds, pointsOfEach: 20, perSecond };
   return ((await (await ready('./stream-load.js', order))()) as StreamReport).delays;
 }
 
-export async function commandDelays(gateway: Target): Promise<CommandReport> {
-  const order: CommandOrder = { gateway: targetOf(gateway), devices: sources, commands: perSecond * seconds, perSecond };
+async function commandDelays(to: Target): Promise<CommandReport> {
+  const order: CommandOrder = { target: targetOf(to), devices: sources, commands: perSecond * seconds, perSecond };
   return (await (
     await ready('./command-load.js', order)
   )()) as CommandReport;
@@ -37,7 +36,7 @@ async function inTurn<T>(sides: readonly ServerProcess[], pairs: number, run: (t
   return reports;
 }
 
-export function printDelays(figure: string, ours: readonly (readonly number[])[], floor: readonly (readonly number[])[]): void {
+function printDelays(figure: string, ours: readonly (readonly number[])[], floor: readonly (readonly number[])[]): void {
   const over = (of: readonly (readonly number[])[], share: 'p50' | 'p99'): number[] => of.map((delays) => percentiles(delays)[share]);
   print(figure, {
     'p50, ms': spread(over(ours, 'p50'), 2),
@@ -48,7 +47,7 @@ export function printDelays(figure: string, ours: readonly (readonly number[])[]
   });
 }
 
-export const rate = `${perSecond}/s over ${sources} devices, ${seconds} s`;
+const rate = `${perSecond}/s over ${sources} devices, ${seconds} s`;
 
 async function runStream({ pairs }: Asked): Promise<void> {
   await onBoth(async (...sides) => {

@@ -2,7 +2,6 @@ import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
 import { channelFigure } from './channel-figure.js';
 import { fanOutFigure } from './fan-out-figure.js';
-import { hopFigure } from './hop-figure.js';
 import { hostileFigure } from './hostile-figure.js';
 import { idleFigure } from './idle-figure.js';
 import { ingestFigures } from './ingest-figures.js';
@@ -25,7 +24,6 @@ const figures: readonly Figure[] = [
   pipelineFigures,
   visibilityFigure,
   clusterReads,
-  hopFigure,
 ];
 
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));

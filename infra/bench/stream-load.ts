@@ -8,8 +8,7 @@ import { metricName, sourceName } from './shapes.js';
 
 /** Posts points of some sources at a fixed rate, one source after the other, while each of them is watched. */
 export interface StreamOrder {
-  readonly ingress: Target;
-  readonly gateway: Target;
+  readonly target: Target;
   readonly sources: number;
   readonly viewersOfEach: number;
   readonly posts: number;
@@ -28,13 +27,13 @@ interface Message {
 }
 
 await work(async (order: StreamOrder) => {
-  const { ingress, gateway, sources, viewersOfEach, posts, pointsOfEach, perSecond } = order;
+  const { target, sources, viewersOfEach, posts, pointsOfEach, perSecond } = order;
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const sentMs: number[] = [];
   let delays: number[] = [];
   let [frames, points] = [0, 0];
 
-  const sockets = await openAll(sources * viewersOfEach, (at) => stream(gateway, sourceName(at % sources), 'metrics'));
+  const sockets = await openAll(sources * viewersOfEach, (at) => stream(target, sourceName(at % sources), 'metrics'));
   for (const [at, socket] of sockets.entries()) {
     socket.on('message', (data: RawData) => {
       frames++;
@@ -56,7 +55,7 @@ await work(async (order: StreamOrder) => {
       sentMs[value] = performance.now();
       const timestamp = Date.now();
       const body = Array.from({ length: pointsOfEach }, (_, metric) => ({ metric: metricName(metric), value, timestamp }));
-      sent.push(post(ingress, agent, '/ingest', JSON.stringify({ source_id: sourceName(value % sources), points: body })));
+      sent.push(post(target, agent, '/ingest', JSON.stringify({ source_id: sourceName(value % sources), points: body })));
     }
     await Promise.all(sent);
   };
