@@ -19,7 +19,6 @@ export interface StreamOrder {
 export interface StreamReport {
   /** From sending each body until the first viewer of its source has it, milliseconds. */
   readonly delays: readonly number[];
-  readonly frames: number;
 }
 
 interface Message {
@@ -84,6 +83,6 @@ await work(async (order: StreamOrder) => {
     if (points !== posted) throw new Error(`${posted} points were posted and ${points} streamed: the run is void`);
     await closeAll(sockets);
     agent.destroy();
-    return { delays, frames };
+    return { delays };
   };
 });
