@@ -29,6 +29,8 @@ export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 /** A Kafka client with connections of its own. */
 export interface Client {
   readonly kafka: Kafka;
+  /** The broker that it heard from last. */
+  readonly heard: string | undefined;
   /** Ends all its connections for good, at once. */
   cut(): void;
 }
@@ -46,12 +48,15 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
-/** @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client. */
-export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12): Client {
+/**
+ * @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client.
+ * @param first the broker to ask first, where one is known to answer.
+ */
+export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12, first?: string): Client {
   const line = new Line(tls);
   const kafka = new kafkajs.Kafka({
     clientId: 'headwater',
-    brokers: shuffled(brokers),
+    brokers: [...(first === undefined ? [] : [first]), ...shuffled(brokers)],
     ...(sasl && { sasl: saslOf(sasl) }),
     socketFactory: line.open,
     connectionTimeout: 3_000,
@@ -61,7 +66,13 @@ export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12): C
     // What matters to us comes as errors and events.
     logLevel: kafkajs.logLevel.NOTHING,
   });
-  return { kafka, cut: () => line.cut() };
+  return {
+    kafka,
+    get heard() {
+      return line.heard;
+    },
+    cut: () => line.cut(),
+  };
 }
 
 /** A copy: kafkajs keeps in it what it has made of it. */
@@ -80,6 +91,8 @@ function shuffled(brokers: readonly string[]): string[] {
 
 /** The connections of one client. Once the line is cut, nothing that the client still tries leaves this machine. */
 export class Line {
+  /** `host:port` of the peer that it heard from last. */
+  heard: string | undefined;
   readonly #sockets = new Set<Socket>();
   #isCut = false;
 
@@ -89,6 +102,8 @@ export class Line {
     const socket = openSocket({ host, port, tls: this.tls });
     onceOpen(socket, onConnect);
     this.#sockets.add(socket);
+    const peer = `${host}:${port}`;
+    socket.on('data', () => (this.heard = peer));
     socket.once('close', () => this.#sockets.delete(socket));
     if (this.#isCut) cut(socket);
     return socket;

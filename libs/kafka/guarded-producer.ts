@@ -38,6 +38,8 @@ export class GuardedProducer implements Producing {
   #client: Client | undefined;
   /** Once it is connected. */
   #producer: Producer | undefined;
+  /** The broker that told of the last failure: another one might have frozen, and be waited for. */
+  #teller: string | undefined;
   #cut = Promise.withResolvers<never>();
 
   constructor(private readonly address: KafkaAddress) {}
@@ -48,8 +50,9 @@ export class GuardedProducer implements Producing {
       const answer = await Promise.race([this.#send(sendings), this.#cut.promise]);
       return notIn(answer, sendings);
     } catch (cause) {
-      this.cut();
       const answer = answerIn(cause);
+      this.#teller = answer && this.#client?.heard;
+      this.cut();
       if (!answer) throw cause;
       return notIn(answer, sendings);
     }
@@ -75,7 +78,7 @@ export class GuardedProducer implements Producing {
   }
 
   async #connect(): Promise<Producer> {
-    this.#client = newClient(this.address);
+    this.#client = newClient(this.address, undefined, this.#teller);
     const producer = this.#client.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
