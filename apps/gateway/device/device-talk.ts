@@ -163,12 +163,20 @@ export class DeviceTalk implements DeviceConnection, Paused {
 
   async #answerAll(): Promise<void> {
     try {
-      while (this.#waiting.length > 0 && this.socket.isOpen) await this.#answer(this.#waiting.splice(0, maxTogether));
+      while (this.#waiting.length > 0 && this.socket.isOpen) {
+        await this.#answer(this.#waiting.splice(0, maxTogether));
+        if (this.#waiting.length > 0) await this.#turn();
+      }
     } catch (error) {
       this.#lost(error);
     }
     this.#isWorking = false;
     this.#closeWhenDone();
+  }
+
+  /** Lets others go first: frames of which nothing goes to the log are answered without a pause otherwise. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.services.slices.add(this.orgId, resolve));
   }
 
   /** Answers frames, in their order, once what they hold is durable. */

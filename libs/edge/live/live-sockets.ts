@@ -17,8 +17,10 @@ const pingMs = 30_000;
 /** Pings without an answer after which a connection is dead. */
 const maxMissed = 2;
 const maxFirstFrameBytes = 64 * 1024;
-/** Bytes that may come before somebody is admitted: the first frame and a few bytes around it. */
-const maxLoginBytes = maxFirstFrameBytes + 256;
+/** What a chunk takes beside its bytes: whoever sends single bytes takes much more memory than they send. */
+const chunkBytes = 768;
+/** Memory that may be taken before somebody is admitted: by the first frame, also where it comes in many chunks. */
+const maxLoginBytes = 2 * maxFirstFrameBytes;
 /** A frame that has not come whole is told of from so many bytes on. */
 const largeBytes = 64 * 1024;
 /** Sockets of one address on which nobody is admitted yet. */
@@ -88,9 +90,10 @@ export class LiveSockets implements OnModuleDestroy {
     let comingBytes = 0;
     // The WebSocket has taken the chunk by now, and its frames.
     request.raw.socket.on('data', (chunk: Buffer) => {
-      comingBytes += chunk.length;
+      const bytes = chunk.length + chunkBytes;
+      comingBytes += bytes;
       if (comingBytes > largeBytes) guarded.coming(comingBytes);
-      if (!socket.caller && (loginBytes += chunk.length) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
+      if (!socket.caller && (loginBytes += bytes) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
     });
     webSocket
       .on('message', (data: Buffer, isBinary) => {

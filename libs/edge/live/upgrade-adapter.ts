@@ -25,6 +25,8 @@ declare module 'fastify' {
 
 /** Pieces of one frame: more are an attack. */
 const maxFragments = 16;
+/** The chunks of a large frame that wait for its end are on average at least so large. */
+const leastChunkBytes = 512;
 const constraint = 'upgrade';
 
 /** Well-formed requests for a WebSocket; others are answered as requests without an upgrade. */
@@ -70,7 +72,14 @@ export class UpgradeAdapter extends AbstractWsAdapter {
 
   override create(_port: number, options: object): WebSocketServer {
     const { path, maxPayload, check } = options as Endpoint;
-    const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload, maxFragments });
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload,
+      maxFragments,
+      maxBufferedChunks: maxPayload / leastChunkBytes,
+    });
     this.instance.route({
       method: 'GET',
       url: path,

@@ -32,6 +32,10 @@ export class ServerProcess {
     return new ServerProcess(`http://127.0.0.1:${port}`, env);
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** Resolves when the server is ready, with the milliseconds that took. */
   async start(): Promise<number> {
     const beganMs = performance.now();

@@ -113,6 +113,7 @@ const rows: Readonly<Record<string, Row>> = {
 
   'kill -9 of the broker': {
     mayRefuse: ['ingress'],
+    live: 4,
     async fault({ servers }) {
       const [broker] = servers.kafka.servers;
       for (let restart = 0; restart < durations.brokerRestarts; restart++) {

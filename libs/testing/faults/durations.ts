@@ -6,12 +6,13 @@ const column = isLong ? 1 : 0;
 const table = {
   kills: [1, 10],
   brokerRestarts: [1, 3],
-  brokerDownMs: [3_000, 60_000],
+  brokerDownMs: [20_000, 60_000],
   questDbDownMs: [10_000, 60_000],
   registryDownMs: [3_000, 60_000],
   frozenMs: [13_000, 30_000],
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
+  idle: [2_000, 10_000],
   generations: [2, 20],
   // Fewer, and younger, where there are many generations: each of them writes every source that has appeared, into each of its days.
   newTogether: [10, 1],

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createInterface } from 'node:readline';
+import { WebSocket } from 'ws';
+
+/** What many sockets of one process do; each kind says on its output when it has begun, and ends with its input. */
+type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices' | 'deaf viewers';
+
+const [url, key, kind, countText] = process.argv.slice(2) as [string, string, Kind, string];
+const count = Number(countText);
+/** More wait in vain in the queue of a listening socket. */
+const together = 200;
+
+const open = async (path: string): Promise<WebSocket> => {
+  const socket = new WebSocket(url.replace('http', 'ws') + path, { perMessageDeflate: false });
+  await once(socket, 'open');
+  socket.on('error', () => undefined);
+  socket.on('close', (code) => {
+    codes[code] = (codes[code] ?? 0) + 1;
+    say('closed');
+  });
+  return socket;
+};
+const codes: Record<number, number> = {};
+
+async function device(at: number): Promise<WebSocket> {
+  const socket = await open('/ws/device');
+  socket.send(JSON.stringify({ type: 'device_auth', api_key: key, source_id: `${kind.replace(' ', '-')}-${at}`, acks: true }));
+  const [answer] = (await once(socket, 'message')) as [Buffer];
+  if (!answer.includes('authenticated')) throw new Error(answer.toString());
+  return socket;
+}
+
+let seen = 0;
+async function viewer(): Promise<WebSocket> {
+  const socket = await open('/v1/sources/watched/metrics/stream');
+  socket.send(JSON.stringify({ type: 'auth', api_key: key }));
+  socket.once('message', () => {
+    if (++seen === viewers) say('seen');
+  });
+  return socket;
+}
+const viewers = count / 2;
+
+const rawOf = (socket: WebSocket): Socket => (socket as unknown as { readonly _socket: Socket })._socket;
+
+/** A text frame with a mask of zeros. */
+function frameOf(text: string, opcode = 0x81): Buffer {
+  const head =
+    text.length < 126 ? Buffer.from([opcode, 0x80 | text.length]) : Buffer.from([opcode, 0xfe, text.length >> 8, text.length & 255]);
+  return Buffer.concat([head, Buffer.alloc(4), Buffer.from(text)]);
+}
+
+/** One byte each time that the other side has had the time to read the one before. */
+async function drip(socket: WebSocket, bytes: Buffer): Promise<void> {
+  const raw = rawOf(socket).setNoDelay(true);
+  for (let at = 0; at < bytes.length && !raw.destroyed; at++) {
+    raw.write(bytes.subarray(at, at + 1));
+    if (at === 4_000) say('dripped');
+    await pause(1);
+  }
+}
+
+const points = JSON.stringify({ type: 'telemetry', seq: 1, points: [{ metric: 'm'.repeat(100), value: 1 }] });
+
+const behaviours: Record<Kind, (at: number) => Promise<unknown>> = {
+  idle: async (at) => (at % 2 === 0 ? device(at) : viewer()),
+  bytes: async (at) => {
+    const socket = await device(at);
+    socket.on('message', () => say('acknowledged'));
+    void drip(socket, Buffer.concat([frameOf(points), frameOf(points.padEnd(60_000))]));
+  },
+  strangers: async () => void drip(await open('/ws/device'), frameOf('{'.padEnd(60_000))),
+  fragments: async (at) => {
+    const socket = await device(at);
+    void drip(socket, Buffer.concat([frameOf('{', 0x01), ...Array.from({ length: 100 }, () => frameOf(' ', 0x00))]));
+  },
+  'deaf devices': async (at) => {
+    const socket = await device(at);
+    rawOf(socket).pause();
+    const frames = Buffer.concat(Array.from({ length: 1_000 }, () => frameOf(`{"type":"nonsense"}`)));
+    const raw = rawOf(socket);
+    const more = (): void => {
+      while (!raw.destroyed && raw.write(frames));
+    };
+    raw.on('drain', more);
+    more();
+  },
+  'deaf viewers': async () => rawOf(await viewer()).pause(),
+};
+
+let next = 0;
+const begin = async (): Promise<void> => {
+  while (next < count) await behaviours[kind](next++);
+};
+await Promise.all(Array.from({ length: Math.min(together, count) }, begin));
+say('begun');
+await once(createInterface(process.stdin), 'close');
+say(`codes ${JSON.stringify(codes)}`);
+process.exit(0);
+
+function say(what: string): void {
+  process.stdout.write(`${what}\n`);
+}

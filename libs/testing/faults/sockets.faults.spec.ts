@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { endWithUs } from '../../../infra/servers/index.js';
+import { ServerProcess } from '../crash/server-process.js';
+import type { Keys } from '../deployment.js';
+import { makeKeys } from '../embedded-deployment.js';
+import { send } from '../http/send.js';
+import { SocketClient } from '../http/socket-client.js';
+import { eventually } from '../eventually.js';
+import { durations } from './durations.js';
+
+const main = fileURLToPath(new URL('socket-client.js', import.meta.url));
+const mib = 1024 * 1024;
+/** A device that reads nothing is cut after 30 s. */
+const patienceMs = 120_000;
+
+/** Sockets in a process of their own. */
+class Sockets {
+  readonly said: string[] = [];
+  readonly #child: ChildProcess;
+
+  constructor(kind: string, count: number, url: string, key: string) {
+    const child = spawn(process.execPath, [main, url, key, kind, String(count)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    endWithUs(child);
+    createInterface(child.stdout).on('line', (line) => this.said.push(line));
+    this.#child = child;
+  }
+
+  has(what: string, times = 1): Promise<void> {
+    return eventually(() => {
+      const found = this.said.filter((line) => line === what).length;
+      if (found < times) throw new Error(`of ${times} sockets only ${found} are ${what}`);
+    }, patienceMs);
+  }
+
+  /** Resolves with how many were closed with which code until then. */
+  async end(): Promise<Readonly<Record<string, number>>> {
+    const child = this.#child;
+    if (child.exitCode === null) {
+      const ended = once(child, 'close');
+      child.stdin!.end();
+      await ended;
+    }
+    const last = this.said.findLast((line) => line.startsWith('codes '));
+    return JSON.parse(last?.slice('codes '.length) ?? '{}') as Record<string, number>;
+  }
+}
+
+describe('one server with sockets that do nothing, or what is slow or wrong', () => {
+  let dataDir: string;
+  let keys: Keys;
+  let server: ServerProcess;
+  let sockets: Sockets | undefined;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'headwater-sockets-'));
+    keys = await makeKeys(join(dataDir, 'data'));
+    server = await ServerProcess.on(join(dataDir, 'data'));
+    await server.start();
+  });
+
+  afterEach(() => sockets?.end());
+
+  afterAll(async () => {
+    await server?.stop();
+    await rm(dataDir, { recursive: true });
+  });
+
+  const memory = (): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
+
+  /**
+   * Does something while another organization goes on: it is answered, and the server needs no more memory than so much. Says how long the
+   * answers took.
+   */
+  async function others(name: string, maxMib: number, work: () => Promise<unknown>): Promise<void> {
+    const before = memory();
+    const device = await SocketClient.open(server.url, '/ws/device');
+    device.send({ type: 'device_auth', api_key: keys.other, source_id: 'other', acks: true });
+    await device.json();
+    const over = new AbortController();
+    let [longestMs, healthMs, asked, most] = [0, 0, 0, before];
+    const asking = (async () => {
+      while (!over.signal.aborted) {
+        const askedMs = performance.now();
+        expect((await send(server.url, { path: '/health' })).status).toBe(200);
+        const beganMs = performance.now();
+        healthMs = Math.max(healthMs, beganMs - askedMs);
+        device.send({ type: 'telemetry', seq: ++asked, points: [{ metric: 'm', value: asked }] });
+        expect(await device.json()).toEqual({ type: 'telemetry_ack', seq: asked });
+        longestMs = Math.max(longestMs, performance.now() - beganMs);
+        most = Math.max(most, memory());
+        await pause(20);
+      }
+    })();
+    const beganMs = performance.now();
+    try {
+      await work();
+    } finally {
+      over.abort();
+      await asking;
+      await device.close();
+    }
+    const grown = (most - before) / mib;
+    process.stderr.write(
+      `${name}: ${((performance.now() - beganMs) / 1000).toFixed(1)} s, ${asked} answers to others, longest ${longestMs.toFixed(0)} ms, of /health ${healthMs.toFixed(0)} ms, memory grew by ${grown.toFixed(1)} MiB to ${(most / mib).toFixed(0)}\n`,
+    );
+    expect(grown).toBeLessThan(maxMib);
+  }
+
+  it(`${durations.idle} that are idle`, async () => {
+    const { idle } = durations;
+    await others(`${idle} idle sockets`, 64 + idle / 64, async () => {
+      sockets = new Sockets('idle', idle, server.url, keys.own);
+      await sockets.has('begun');
+      const beganMs = performance.now();
+      const headers = { 'x-api-key': keys.own, 'content-type': 'application/json' };
+      const body = JSON.stringify({ source_id: 'watched', points: [{ metric: 'm', value: 1 }] });
+      expect((await send(server.url, { method: 'POST', path: '/ingest', headers, body })).status).toBe(200);
+      await sockets.has('seen');
+      process.stderr.write(`all have seen a point after ${(performance.now() - beganMs).toFixed(0)} ms\n`);
+    });
+    expect(await sockets!.end()).toEqual({});
+  });
+
+  it.each<[what: string, kind: string, count: number, until: string, codes: object]>([
+    // The first frame of each comes whole, if slowly; of the second more waits for its end than its organization may hold.
+    ['devices that send a byte at a time', 'bytes', 100, 'dripped', {}],
+    ['strangers who send a byte at a time', 'strangers', 100, 'closed', { 1009: 100 }],
+    ['devices that send a frame in 100 fragments', 'fragments', 100, 'closed', { 1008: 100 }],
+    ['devices that send nonsense as fast as they can, and read nothing', 'deaf devices', 20, 'closed', { 1006: 20 }],
+  ])(
+    '%s',
+    async (what, kind, count, end, codes) => {
+      await others(what, 192, async () => {
+        sockets = new Sockets(kind, count, server.url, keys.own);
+        await sockets.has(end, count);
+        if (kind === 'bytes') await sockets.has('acknowledged', count);
+      });
+      expect(await sockets!.end()).toEqual(codes);
+    },
+    180_000,
+  );
+});
