@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { WebSocket } from 'ws';
 
 /** What many sockets of one process do; each kind says on its output when it has begun, and ends with its input. */
-type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices' | 'deaf viewers';
+type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices';
 
 const [url, key, kind, countText] = process.argv.slice(2) as [string, string, Kind, string];
 const count = Number(countText);
@@ -87,7 +87,6 @@ const behaviours: Record<Kind, (at: number) => Promise<unknown>> = {
     raw.on('drain', more);
     more();
   },
-  'deaf viewers': async () => rawOf(await viewer()).pause(),
 };
 
 let next = 0;
