@@ -22,6 +22,8 @@ const everyMs = 500;
 const patienceMs = 120_000;
 /** QuestDB's dictionaries begin with so many places, and names are overlooked once most are taken. */
 const atLeast = 300;
+/** In a round: a slow machine, whose rounds take longer, is given no more to do than a fast one. */
+const maxNew = 400;
 
 /**
  * The projections are made again, by `rebuild` and by `verify --repair` in turn, while sources that have seen some days appear all the
@@ -43,8 +45,9 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
   for (let tens = 0; tens < atLeast / 10; tens++) await appear(10);
   for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
+    const most = made + maxNew;
     const appearing = (async () => {
-      while (!over.signal.aborted) {
+      while (!over.signal.aborted && made < most) {
         await appear(durations.newTogether);
         await pause(everyMs);
       }
