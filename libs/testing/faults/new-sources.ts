@@ -45,9 +45,8 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
   for (let tens = 0; tens < atLeast / 10; tens++) await appear(10);
   for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
-    const most = made + maxNew;
     const appearing = (async () => {
-      while (!over.signal.aborted && made < most) {
+      for (let fresh = 0; fresh < maxNew && !over.signal.aborted; fresh += durations.newTogether) {
         await appear(durations.newTogether);
         await pause(everyMs);
       }
