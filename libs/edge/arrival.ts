@@ -139,7 +139,7 @@ export class Arrival {
         .send();
       return;
     }
-    // The route is there, but not for a request like this.
+    // The path and method are those of a WebSocket, and the request does not ask for one.
     if (methods.includes(request.method)) {
       reply.headers({ connection: 'upgrade', upgrade: 'websocket' });
       throw new TelemetryError('upgrade_required', 'Ask for a WebSocket on this path: GET with Upgrade: websocket.');

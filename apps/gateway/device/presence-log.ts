@@ -40,7 +40,7 @@ export class PresenceLog implements OnApplicationShutdown {
     for (const key of keys) this.#add(tombstone(presence, key), (error) => error !== undefined && this.#retry(key));
   }
 
-  /** Resolves when nothing is left that can be written now. */
+  /** Resolves when every record that waits is written, but for those that are tried again later. */
   async written(): Promise<void> {
     while (this.#writing) await this.#writing;
   }

@@ -41,7 +41,7 @@ class Channel implements Ticking {
 export class LivePartition {
   /** All who read here, whether live or still behind. */
   readonly readers = new Set<StreamReader>();
-  /** Those for whom newest values wait. */
+  /** Slow readers, whose newest values wait until they have taken what was sent. */
   readonly #slow = new Set<StreamReader>();
   readonly #channels = new Map<string, Channel>();
   #following: Following;

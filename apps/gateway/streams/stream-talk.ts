@@ -57,7 +57,7 @@ export class StreamTalk implements Talk {
     this.#reader = this.streams.open(caller, this.asked, new SocketOutlet(this.socket, this.asked.hasCursors));
   }
 
-  /** Undefined for a caller who is not let in. */
+  /** Who sent the first frame; undefined when its key is not admitted. */
   #callerOf(frame: Buffer): Caller | undefined {
     const apiKey = keyIn(frame);
     try {

@@ -1,16 +1,10 @@
-import type { LoadProcess } from '../load/load-process.js';
 import { isLong } from './durations.js';
-import type { LiveLoad } from './live-load.js';
-import type { Refused, Stage } from './stage.js';
+import type { Refused, Trouble } from './stage.js';
 
-/** Something that breaks. */
-export interface Row {
+/** Something that breaks, and what may come of it. */
+export interface Row extends Trouble {
   /** Roles whose requests may be refused meanwhile, with 503 and Retry-After. */
   readonly mayRefuse: readonly (keyof Refused)[];
-  /** How many devices have connections, and people who watch them; none when left out. */
-  readonly live?: number;
-  /** Breaks it and mends it. */
-  readonly fault: (stage: Stage, load: LoadProcess, live: LiveLoad) => Promise<void>;
 }
 
 /**

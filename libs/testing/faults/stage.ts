@@ -11,7 +11,6 @@ import { missingPoints } from '../load/missing-points.js';
 import { Random } from '../random.js';
 import { isLong } from './durations.js';
 import { LiveLoad } from './live-load.js';
-import type { Row } from './rows.js';
 import { startOwnServers, type OwnServers } from './own-servers.js';
 import { Watch, type Watched, type WatchedRole } from './watch.js';
 
@@ -21,6 +20,14 @@ export type Refused = Readonly<Record<'ingress' | WatchedRole, number>>;
 const patienceMs = 120_000;
 const small = { devices: isLong ? 20 : 10, pointsPerBody: 50, everyMs: 2000, rewritten: 0.05 };
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+/** Something that breaks. */
+export interface Trouble {
+  /** How many devices have connections, and people who watch them; none when left out. */
+  readonly live?: number;
+  /** Breaks it and mends it. */
+  readonly fault: (stage: Stage, load: LoadProcess, live: LiveLoad) => Promise<void>;
+}
 
 /** A cluster on servers of its own, which a test breaks under load. */
 export class Stage {
@@ -55,7 +62,7 @@ export class Stage {
    * Breaks something while devices send, and mends it. Then devices go on until each was acknowledged again, what they began is brought
    * to its end, the projections catch up, and every answer is compared with the ledger. Rejects with the first difference.
    */
-  async underLoad(name: string, { fault, live: devices = 0 }: Pick<Row, 'fault' | 'live'>): Promise<Refused> {
+  async underLoad(name: string, { fault, live: devices = 0 }: Trouble): Promise<Refused> {
     const load = await this.#load();
     const live = new LiveLoad(this.client, this.cluster.urls.ingest, devices, load.load);
     try {

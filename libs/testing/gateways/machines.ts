@@ -47,7 +47,7 @@ export class Machine {
     for (const due of random.shuffled(held)) this.time.add(new Due(this.time.nowMs, this, () => due.isOver || due.work()));
   }
 
-  /** Does something in it at once. */
+  /** Runs `work` at once, as part of this machine: what `work` begins ends when the machine does. */
   run<T>(work: () => T): T {
     return running.run(this, work);
   }
