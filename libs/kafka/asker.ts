@@ -24,7 +24,7 @@ interface Connected {
 const defaultPatienceMs = 15_000;
 /** With brokers that refuse us: another of them may not, but whoever waits shall soon be told why. */
 const refusedMs = 2_000;
-const answerMs = 6_000;
+const defaultAnswerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, max: 1_000 };
 
@@ -32,15 +32,20 @@ const pauseMs = { first: 50, max: 1_000 };
 export class Asker {
   #connected: Promise<Connected> | undefined;
   #closed = false;
+  /** Brokers that may have frozen. */
+  #suspects: readonly string[] = [];
 
   constructor(private readonly address: KafkaAddress) {}
 
-  /** Rejects `log_unavailable` when there is no answer for that long. A question may be asked more than once. */
-  async ask<T>(question: Question<T>, patienceMs = defaultPatienceMs): Promise<T> {
+  /**
+   * Rejects `log_unavailable` when there is no answer for that long. A question may be asked more than once.
+   * @param answerMs how long to wait for one broker, before another one is asked.
+   */
+  async ask<T>(question: Question<T>, patienceMs = defaultPatienceMs, answerMs = defaultAnswerMs): Promise<T> {
     const beganMs = performance.now();
     for (let ms = pauseMs.first; ; ms = Math.min(2 * ms, pauseMs.max)) {
       try {
-        return await this.#askOnce(question);
+        return await this.#askOnce(question, answerMs);
       } catch (cause) {
         // Another broker may answer where one is frozen, and metadata may be stale for a moment after a leader change.
         const [lastsMs, what] = isRefusal(cause) ? [refusedMs, 'cannot be used'] : [patienceMs, 'does not answer'];
@@ -70,7 +75,7 @@ export class Asker {
     await this.#connected?.then(({ client }) => client.cut()).catch(() => undefined);
   }
 
-  async #askOnce<T>(question: Question<T>): Promise<T> {
+  async #askOnce<T>(question: Question<T>, answerMs: number): Promise<T> {
     if (this.#closed) throw new Error('the log is being closed');
     const connecting = (this.#connected ??= this.#connect());
     const connected = await connecting.catch((cause: unknown) => this.#forget(connecting, cause));
@@ -78,6 +83,7 @@ export class Asker {
     try {
       return await answered(answerMs, question(connected.admin, connected.client.kafka));
     } catch (cause) {
+      this.#suspects = connected.client.suspects();
       return this.#forget(connecting, cause);
     } finally {
       // Other questions may still get their answers over a connection that is not used any more.
@@ -91,12 +97,13 @@ export class Asker {
   }
 
   async #connect(): Promise<Connected> {
-    const client = newClient(this.address, retries);
+    const client = newClient(this.address, retries, { last: this.#suspects });
     const admin = client.kafka.admin();
     try {
-      await answered(answerMs, admin.connect());
+      await answered(defaultAnswerMs, admin.connect());
       return { client, admin, open: 0 };
     } catch (cause) {
+      this.#suspects = client.suspects();
       client.cut();
       throw cause;
     }

@@ -26,11 +26,19 @@ export interface Sasl {
 
 export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
+/** Which brokers a client asks first and last while it does not know the cluster; for one that has frozen kafkajs waits for seconds. */
+export interface Order {
+  readonly first?: string | undefined;
+  readonly last?: readonly string[];
+}
+
 /** A Kafka client with connections of its own. */
 export interface Client {
   readonly kafka: Kafka;
-  /** The broker that it heard from last. */
+  /** `host:port` of the broker that it heard from last. */
   readonly heard: string | undefined;
+  /** After a question without an answer, those that may have frozen: who was heard from last, and who was connected to and never heard from. */
+  suspects(): readonly string[];
   /** Ends all its connections for good, at once. */
   cut(): void;
 }
@@ -48,15 +56,12 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 
-/**
- * @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client.
- * @param first the broker to ask first, where one is known to answer.
- */
-export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12, first?: string): Client {
+/** @param retries after each failure; about ten seconds of them when left out. After that a caller needs a new client. */
+export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12, order: Order = {}): Client {
   const line = new Line(tls);
   const kafka = new kafkajs.Kafka({
     clientId: 'headwater',
-    brokers: [...(first === undefined ? [] : [first]), ...shuffled(brokers)],
+    brokers: inOrder(brokers, order),
     ...(sasl && { sasl: saslOf(sasl) }),
     socketFactory: line.open,
     connectionTimeout: 3_000,
@@ -71,6 +76,7 @@ export function newClient({ brokers, tls, sasl }: KafkaAddress, retries = 12, fi
     get heard() {
       return line.heard;
     },
+    suspects: () => [...line.silent, ...(line.heard === undefined ? [] : [line.heard])],
     cut: () => line.cut(),
   };
 }
@@ -81,18 +87,19 @@ const saslOf = ({ mechanism, ...login }: Sasl): SASLOptions => ({
   mechanism: mechanism.toLowerCase() as Lowercase<SaslMechanism>,
 });
 
-/** kafkajs asks the first broker of the list first, which may be the one that has frozen. */
-function shuffled(brokers: readonly string[]): string[] {
-  return brokers
-    .map((broker) => [Math.random(), broker] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, broker]) => broker);
+/** At random but for the order: kafkajs asks the first broker of the list first, which may be the one that has frozen. */
+function inOrder(brokers: readonly string[], { first, last = [] }: Order): string[] {
+  const rank = (broker: string): number => (last.includes(broker) ? 1 : 0) + Math.random();
+  const ranked = brokers.map((broker) => [rank(broker), broker] as const).sort(([a], [b]) => a - b);
+  return [...(first === undefined ? [] : [first]), ...ranked.map(([, broker]) => broker)];
 }
 
 /** The connections of one client. Once the line is cut, nothing that the client still tries leaves this machine. */
 export class Line {
   /** `host:port` of the peer that it heard from last. */
   heard: string | undefined;
+  /** `host:port` of the peers that it has connected to and never heard from. */
+  readonly silent = new Set<string>();
   readonly #sockets = new Set<Socket>();
   #isCut = false;
 
@@ -103,7 +110,11 @@ export class Line {
     onceOpen(socket, onConnect);
     this.#sockets.add(socket);
     const peer = `${host}:${port}`;
-    socket.on('data', () => (this.heard = peer));
+    this.silent.add(peer);
+    socket.on('data', () => {
+      this.heard = peer;
+      this.silent.delete(peer);
+    });
     socket.once('close', () => this.#sockets.delete(socket));
     if (this.#isCut) cut(socket);
     return socket;

@@ -1,5 +1,5 @@
 import type { Message, Producer } from 'kafkajs';
-import { newClient, type Client, type KafkaAddress } from './client.js';
+import { newClient, type Client, type KafkaAddress, type Order } from './client.js';
 import { answerIn, kafkajs, refusalOf, type PartitionAnswer } from './kafkajs.js';
 import { partitionName, type TopicPartition } from './topic-partition.js';
 import { answered } from './trouble.js';
@@ -38,8 +38,8 @@ export class GuardedProducer implements Producing {
   #client: Client | undefined;
   /** Once it is connected. */
   #producer: Producer | undefined;
-  /** The broker that told of the last failure: another one might have frozen, and be waited for. */
-  #teller: string | undefined;
+  /** After a failure: a broker that tells of one answers, and one that says nothing may have frozen. */
+  #order: Order = {};
   #cut = Promise.withResolvers<never>();
 
   constructor(private readonly address: KafkaAddress) {}
@@ -51,7 +51,7 @@ export class GuardedProducer implements Producing {
       return notIn(answer, sendings);
     } catch (cause) {
       const answer = answerIn(cause);
-      this.#teller = answer && this.#client?.heard;
+      if (this.#client) this.#order = answer ? { first: this.#client.heard } : { last: this.#client.suspects() };
       this.cut();
       if (!answer) throw cause;
       return notIn(answer, sendings);
@@ -78,7 +78,7 @@ export class GuardedProducer implements Producing {
   }
 
   async #connect(): Promise<Producer> {
-    this.#client = newClient(this.address, undefined, this.#teller);
+    this.#client = newClient(this.address, undefined, this.#order);
     const producer = this.#client.kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,

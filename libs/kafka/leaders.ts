@@ -12,7 +12,11 @@ export interface Leaders {
 
 /** How long an answer is taken for right; a wrong one only makes partitions share a line. */
 const keptMs = 60_000;
-const patienceMs = 1_000;
+const patienceMs = 15_000;
+/** How long to wait for one broker, which may have frozen. */
+const answerMs = 1_000;
+/** Enough for a second broker to answer. */
+const refreshMs = 2_500;
 
 /** Which broker leads which partition, asked of the brokers. */
 export class KafkaLeaders implements Leaders {
@@ -34,7 +38,7 @@ export class KafkaLeaders implements Leaders {
   }
 
   async refresh(): Promise<void> {
-    await within(patienceMs, this.#ask());
+    await within(refreshMs, this.#ask());
   }
 
   /** Never rejects. One question at a time. */
@@ -47,7 +51,7 @@ export class KafkaLeaders implements Leaders {
   }
 
   async #askOnce(): Promise<void> {
-    const { topics } = await this.asker.ask((admin) => admin.fetchTopicMetadata({ topics: [...this.topics] }));
+    const { topics } = await this.asker.ask((admin) => admin.fetchTopicMetadata({ topics: [...this.topics] }), patienceMs, answerMs);
     const leaders = new Map<string, number | undefined>();
     for (const { name: topic, partitions } of topics) {
       for (const { partitionId: partition, leader } of partitions)
