@@ -142,21 +142,27 @@ describe('a WebSocket', () => {
     });
   });
 
-  it('goes to the next replica where nobody listens, and is 503 with Retry-After where none does', async () => {
+  it('goes to the next replica where nobody listens or nobody answers, and is 503 with Retry-After where none does', async () => {
+    const frozen = createServer().on('upgrade', () => undefined);
+    const { url: mute } = await listening(frozen);
     await echoing(async ({ origin }) => {
       const [first, second] = [await nobody(), await nobody()];
       for (const [targets, expected] of [
         [[first, origin], 101],
+        [[mute, origin], 101],
+        [[mute, first], 503],
         [[first, second], 503],
         [[], 503],
       ] as const) {
-        const one = await before(() => targets);
+        const one = await before(() => targets, { upgradeMs: 50 });
         const { socket, status, head } = await upgrade(one.url, '/ws/device');
         expect([status, /^retry-after: 1\r$/im.test(head)]).toEqual([expected, expected === 503]);
         socket.destroy();
         await one.close();
       }
     });
+    frozen.close();
+    frozen.closeAllConnections();
   });
 
   it('beyond the bound is 503 until another one ends', async () => {
@@ -178,7 +184,7 @@ describe('a WebSocket', () => {
   it('on which nothing is sent for too long is cut off; so is one that its role does not answer', async () => {
     await echoing(async ({ url }) => void (await once((await upgrade(url, '/ws/device')).socket.resume(), 'close')), { quietMs: 50 });
     const silent = createServer().on('upgrade', () => undefined);
-    await listeningTo(silent, async ({ url }) => expect((await upgrade(url, '/ws/device')).status).toBe(503), { quietMs: 50 });
+    await listeningTo(silent, async ({ url }) => expect((await upgrade(url, '/ws/device')).status).toBe(503), { upgradeMs: 50 });
   });
 
   it.each([

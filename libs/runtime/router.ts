@@ -23,6 +23,8 @@ export interface RouterOptions {
   readonly port: number;
   /** How many WebSockets may be open at the same time. */
   readonly maxSockets?: number;
+  /** A role that does not answer a request for a WebSocket for this long is taken for away. */
+  readonly upgradeMs?: number;
   /** A WebSocket on which neither side sends a byte for this long is cut off: both sides send pings more often. */
   readonly quietMs?: number;
 }
@@ -50,7 +52,14 @@ const ofThisConnection = new Set(['connection', 'keep-alive', 'proxy-connection'
  * from the role itself. Only `x-forwarded-for` is replaced, by the client's true address. A WebSocket passes once its role has accepted the
  * upgrade.
  */
-export async function startRouter({ targets, host, port, maxSockets = maxWebSockets, quietMs = 75_000 }: RouterOptions): Promise<Router> {
+export async function startRouter({
+  targets,
+  host,
+  port,
+  maxSockets = maxWebSockets,
+  upgradeMs = 5_000,
+  quietMs = 75_000,
+}: RouterOptions): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
   const server = createServer({
     headersTimeout,
@@ -77,7 +86,7 @@ export async function startRouter({ targets, host, port, maxSockets = maxWebSock
     const response = responseTo(incoming, socket);
     if (upgraded.size > maxSockets)
       refuse(response, new TelemetryError('overloaded', 'Connect again in a moment: too many WebSockets are open.'));
-    else forward(incoming, response, targetsOf(incoming), agent, { head, quietMs });
+    else forward(incoming, response, targetsOf(incoming), agent, { head, upgradeMs, quietMs });
   });
   server.on('clientError', (error, socket) => answerBrokenRequest(error as ParserError, socket as Socket, () => {}));
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
@@ -97,10 +106,16 @@ export async function startRouter({ targets, host, port, maxSockets = maxWebSock
 interface Upgrade {
   /** The first bytes that the client has sent after its request. */
   readonly head: Buffer;
+  readonly upgradeMs: number;
   readonly quietMs: number;
 }
 
-/** Asks the first target. When nobody listens there, nothing was sent, so the next target can be asked. */
+const silent = new Error('no answer to the request for a WebSocket');
+
+/**
+ * Asks the first target. When nobody listens there, nothing was sent, so the next target can be asked. So it can when a request for a
+ * WebSocket has no answer: it changes nothing.
+ */
 function forward(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -129,7 +144,7 @@ function forward(
   });
   outgoing.once('continue', () => response.writeContinue());
   outgoing.once('error', (cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ECONNREFUSED' && others.length > 0) forward(incoming, response, others, agent, upgrade);
+    if ((cause.code === 'ECONNREFUSED' || cause === silent) && others.length > 0) forward(incoming, response, others, agent, upgrade);
     else refuse(response, new TelemetryError('not_ready', away, { cause }));
   });
   response.once('close', () => {
@@ -146,9 +161,9 @@ function forward(
 }
 
 /** Asks the role for the upgrade. Once the role has accepted, bytes pass between the two connections both ways. */
-function ask(outgoing: ClientRequest, response: ServerResponse, { head, quietMs }: Upgrade): void {
+function ask(outgoing: ClientRequest, response: ServerResponse, { head, upgradeMs, quietMs }: Upgrade): void {
   outgoing.setHeader('connection', 'Upgrade').setHeader('upgrade', 'websocket');
-  outgoing.setTimeout(quietMs, () => outgoing.destroy(new Error('no answer')));
+  outgoing.setTimeout(upgradeMs, () => outgoing.destroy(silent));
   outgoing.once('upgrade', (answer, far, farHead) => {
     const near = response.socket!;
     response.detachSocket(near);
