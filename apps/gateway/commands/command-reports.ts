@@ -63,8 +63,8 @@ export class CommandReports {
   }
 
   async #take(key: string, report: CommandReport): Promise<void> {
-    const state = this.states.get(key);
     // A device may also list what it knows of commands that have ended.
+    const state = report.event === 'status' ? this.states.get(key) : await this.states.find(key);
     if (!state) return report.event === 'status' ? undefined : this.#drop(report);
     this.states.answered(key);
     const reported = afterReport(state, report.event);

@@ -13,6 +13,8 @@ const maxOpen = 256;
 const maxOpenMs = 7 * 86_400_000;
 const lookMs = 3_600_000;
 const retryMs = 1_000;
+/** How long the gateway that has handed a command over may take to write that it has. */
+const writtenMs = 250;
 const tellEveryMs = 60_000;
 
 /** What this gateway is writing of a command. */
@@ -37,6 +39,8 @@ export class CommandStates implements OnApplicationShutdown {
   readonly #writes = new Map<string, Write>();
   readonly #timer: NodeJS.Timeout;
   #isStopped = false;
+  /** Settles when the view has what other gateways were writing a moment ago. */
+  #catchingUp: Promise<void> | undefined;
   #toldMs = -Infinity;
 
   constructor(
@@ -61,6 +65,20 @@ export class CommandStates implements OnApplicationShutdown {
   get(key: string): CommandState | undefined {
     const write = this.#writes.get(key);
     return write ? (write.state ?? undefined) : this.#view.get(key);
+  }
+
+  /**
+   * As `get`, but of a command that is not known it waits for what others are writing: a device that has changed its gateway may answer a command
+   * before the new gateway has heard of it. Rejects `log_unavailable`.
+   */
+  async find(key: string): Promise<CommandState | undefined> {
+    const known = this.get(key);
+    if (known) return known;
+    this.#catchingUp ??= pause(writtenMs, undefined, { ref: false })
+      .then(() => this.#view.caughtUp())
+      .finally(() => (this.#catchingUp = undefined));
+    await this.#catchingUp;
+    return this.get(key);
   }
 
   /** The device has answered: the command leaves its slot. */
