@@ -1,19 +1,24 @@
+import { Cluster } from './cluster.js';
 import type { CommandOrder, CommandReport } from './command-load.js';
+import type { HopOrder, HopReport } from './hop-load.js';
 import { onBoth } from './live-servers.js';
 import { ready } from './processes.js';
 import { percentiles, print, ratios, spread, type Asked, type Figure } from './report.js';
-import type { ServerProcess, Target } from './server-process.js';
+import type { Target } from './server-process.js';
 import type { StreamOrder, StreamReport } from './stream-load.js';
 
 const sources = 100;
 const perSecond = 100;
 const seconds = 10;
+/** About what a command takes in the log, and 20 points. */
+const hopBytes = 400;
 
 const targetOf = ({ url, key }: Target): Target => ({ url, key });
 
 /** Milliseconds from sending points until their viewer has them. */
-async function streamDelays(to: Target): Promise<readonly number[]> {
-  const order: StreamOrder = { target: targetOf(to), sources, viewersOfEach: 1, posts: perSecond * seconds, pointsOfEach: 20, perSecond };
+async function streamDelays(to: Target, at = to): Promise<readonly number[]> {
+  const [ingress, gateway] = [targetOf(to), targetOf(at)];
+  const order: StreamOrder = { ingress, gateway, sources, viewersOfEach: 1, posts: perSecond * seconds, pointsOfEach: 20, perSecond };
   return ((await (await ready('./stream-load.js', order))()) as StreamReport).delays;
 }
 
@@ -24,12 +29,18 @@ async function commandDelays(to: Target): Promise<CommandReport> {
   )()) as CommandReport;
 }
 
-/** Runs both sides in turn, once before it counts. */
-async function inTurn<T>(sides: readonly ServerProcess[], pairs: number, run: (target: Target) => Promise<T>): Promise<readonly T[][]> {
+/** Milliseconds from sending a record to Kafka until a consumer has it, with kafkajs as it comes. */
+async function hopDelays(brokers: string): Promise<readonly number[]> {
+  const order: HopOrder = { brokers, records: perSecond * seconds, bytes: hopBytes, perSecond };
+  return ((await (await ready('./hop-load.js', order))()) as HopReport).delays;
+}
+
+/** Runs the sides in turn, once before it counts. */
+async function inTurn<T>(sides: readonly (() => Promise<T>)[], pairs: number): Promise<readonly T[][]> {
   const reports: T[][] = sides.map(() => []);
   for (let pair = -1; pair < pairs; pair++) {
-    for (const [at, side] of sides.entries()) {
-      const report = await run(side);
+    for (const [at, run] of sides.entries()) {
+      const report = await run();
       if (pair >= 0) reports[at]!.push(report);
     }
   }
@@ -47,26 +58,58 @@ function printDelays(figure: string, ours: readonly (readonly number[])[], floor
   });
 }
 
+const aHop = 'a record from a producer to a consumer';
 const rate = `${perSecond}/s over ${sources} devices, ${seconds} s`;
+
+const toFrame = 'from POST /ingest of 20 points to the frame of a viewer';
+const toAnswer = 'from POST of a command to the answer that its device has it';
+const toOutcome = "from POST of a command to the device's own answer on the stream of events";
+const answersOf = (reports: readonly CommandReport[]): readonly (readonly number[])[] => reports.map(({ answers }) => answers);
+const outcomesOf = (reports: readonly CommandReport[]): readonly (readonly number[])[] => reports.map(({ outcomes }) => outcomes);
 
 async function runStream({ pairs }: Asked): Promise<void> {
   await onBoth(async (...sides) => {
-    const [ours, floor] = await inTurn(sides, pairs, (side) => streamDelays(side));
-    printDelays(`G8: from POST /ingest of 20 points to the frame of a viewer, ${rate}, ${pairs} pairs`, ours!, floor!);
+    const runs = sides.map((side) => () => streamDelays(side));
+    const [ours, floor] = await inTurn(runs, pairs);
+    printDelays(`G8: ${toFrame}, ${rate}, ${pairs} pairs`, ours!, floor!);
   });
 }
 
 async function runCommand({ pairs }: Asked): Promise<void> {
   await onBoth(async (...sides) => {
-    const [ours, floor] = await inTurn(sides, pairs, commandDelays);
-    const compare = (what: string, of: (report: CommandReport) => readonly number[]): void =>
-      printDelays(`G9: from POST of a command to ${what}, ${rate}, ${pairs} pairs`, ours!.map(of), floor!.map(of));
-    compare('the answer that its device has it', ({ answers }) => answers);
-    compare("the device's own answer on the stream of events", ({ outcomes }) => outcomes);
+    const runs = sides.map((side) => () => commandDelays(side));
+    const [ours, floor] = await inTurn(runs, pairs);
+    printDelays(`G9: ${toAnswer}, ${rate}, ${pairs} pairs`, answersOf(ours!), answersOf(floor!));
+    printDelays(`G9: ${toOutcome}, ${rate}, ${pairs} pairs`, outcomesOf(ours!), outcomesOf(floor!));
   });
+}
+
+async function runCluster({ pairs }: Asked): Promise<void> {
+  const cluster = await Cluster.start({ roles: ['ingress', 'gateway'] });
+  try {
+    const [ingress, gateway] = [cluster.role('ingress'), cluster.role('gateway')];
+    const hop = (): Promise<readonly number[]> => hopDelays(cluster.brokers);
+    const against = `against ${aHop}, ${rate}, ${pairs} pairs`;
+    const [frames, beside] = await inTurn([() => streamDelays(ingress, gateway), hop], pairs);
+    printDelays(`live, G8: ${toFrame}, ${against}`, frames!, beside!);
+    const reports: CommandReport[] = [];
+    const command = async (): Promise<readonly number[]> => {
+      const report = await commandDelays(gateway);
+      reports.push(report);
+      return report.answers;
+    };
+    const [answers, hops] = await inTurn([command, hop], pairs);
+    printDelays(`live, G9: ${toAnswer}, ${against}`, answers!, hops!);
+    printDelays(`live, G9: ${toOutcome}, ${against}`, outcomesOf(reports.slice(1)), hops!);
+  } finally {
+    await cluster.stop();
+  }
 }
 
 export const latencyFigures: readonly Figure[] = [
   { names: ['G8'], shape: 'embedded', run: runStream },
   { names: ['G9'], shape: 'embedded', run: runCommand },
 ];
+
+/** Both in a cluster. */
+export const liveFigure: Figure = { names: ['live'], shape: 'cluster', run: runCluster };

@@ -6,7 +6,7 @@ import { hostileFigure } from './hostile-figure.js';
 import { idleFigure } from './idle-figure.js';
 import { ingestFigures } from './ingest-figures.js';
 import { ingressFigure } from './ingress-figure.js';
-import { latencyFigures } from './latency-figures.js';
+import { latencyFigures, liveFigure } from './latency-figures.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
 import type { Figure } from './report.js';
@@ -23,6 +23,7 @@ const figures: readonly Figure[] = [
   ingressFigure,
   pipelineFigures,
   visibilityFigure,
+  liveFigure,
   clusterReads,
 ];
 

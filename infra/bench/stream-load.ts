@@ -8,8 +8,12 @@ import { metricName, sourceName } from './shapes.js';
 
 /** Posts points of some sources at a fixed rate, one source after the other, while each of them is watched. */
 export interface StreamOrder {
-  readonly target: Target;
+  /** Where points are posted. */
+  readonly ingress: Target;
+  /** Where they are watched. */
+  readonly gateway: Target;
   readonly sources: number;
+  /** 0 for posts that nobody watches. */
   readonly viewersOfEach: number;
   readonly posts: number;
   readonly pointsOfEach: number;
@@ -26,13 +30,13 @@ interface Message {
 }
 
 await work(async (order: StreamOrder) => {
-  const { target, sources, viewersOfEach, posts, pointsOfEach, perSecond } = order;
+  const { ingress, gateway, sources, viewersOfEach, posts, pointsOfEach, perSecond } = order;
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const sentMs: number[] = [];
   let delays: number[] = [];
   let [frames, points] = [0, 0];
 
-  const sockets = await openAll(sources * viewersOfEach, (at) => stream(target, sourceName(at % sources), 'metrics'));
+  const sockets = await openAll(sources * viewersOfEach, (at) => stream(gateway, sourceName(at % sources), 'metrics'));
   for (const [at, socket] of sockets.entries()) {
     socket.on('message', (data: RawData) => {
       frames++;
@@ -54,7 +58,7 @@ await work(async (order: StreamOrder) => {
       sentMs[value] = performance.now();
       const timestamp = Date.now();
       const body = Array.from({ length: pointsOfEach }, (_, metric) => ({ metric: metricName(metric), value, timestamp }));
-      sent.push(post(target, agent, '/ingest', JSON.stringify({ source_id: sourceName(value % sources), points: body })));
+      sent.push(post(ingress, agent, '/ingest', JSON.stringify({ source_id: sourceName(value % sources), points: body })));
     }
     await Promise.all(sent);
   };
@@ -78,7 +82,7 @@ await work(async (order: StreamOrder) => {
   return async (): Promise<StreamReport> => {
     [delays, frames, points] = [[], 0, 0];
     await send(0, posts);
-    const posted = posts * pointsOfEach;
+    const posted = viewersOfEach > 0 ? posts * pointsOfEach : 0;
     await quiet(posted);
     if (points !== posted) throw new Error(`${posted} points were posted and ${points} streamed: the run is void`);
     await closeAll(sockets);
