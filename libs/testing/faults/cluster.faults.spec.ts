@@ -114,11 +114,11 @@ const rows: Readonly<Record<string, Row>> = {
   'kill -9 of the broker': {
     mayRefuse: ['ingress'],
     live: 4,
-    async fault({ servers }) {
+    async fault({ servers }, _, live) {
       const [broker] = servers.kafka.servers;
       for (let restart = 0; restart < durations.brokerRestarts; restart++) {
         await broker!.kill('SIGKILL');
-        await pause(durations.brokerDownMs);
+        await Promise.all([pause(durations.brokerDownMs), live.warned()]);
         await broker!.start();
       }
     },

@@ -129,6 +129,8 @@ class LiveDevice extends Persistent {
 class LiveViewer extends Persistent {
   readonly #seen = new Set<number>();
   last = -1;
+  /** Whether it was ever told that the server cannot read its log. */
+  isWarned = false;
   readonly wrong: Frame[] = [];
   #cursor: string | undefined;
 
@@ -154,6 +156,7 @@ class LiveViewer extends Persistent {
     if (typeof cursor === 'string') this.#cursor = cursor;
     if (type === 'telemetry') for (const point of points) this.#see(point.value);
     else if (type === 'event') this.#see(value as number);
+    else if (type === 'gateway_reconnecting') this.isWarned = true;
     else if (type === 'gap') this.wrong.push(frame);
   }
 
@@ -201,6 +204,14 @@ export class LiveLoad {
     await eventually(() => {
       const blind = this.#viewers.filter(({ viewer, of }) => !viewer.hasBegun || viewer.last < acknowledged.get(of)!);
       if (blind.length > 0) throw new Error(`${blind.length} of ${this.#viewers.length} who watch have seen nothing since`);
+    }, patienceMs);
+  }
+
+  /** Resolves when each who watches was told that the server cannot read its log. */
+  async warned(): Promise<void> {
+    await eventually(() => {
+      const unaware = this.#viewers.filter(({ viewer }) => !viewer.isWarned);
+      if (unaware.length > 0) throw new Error(`${unaware.length} of ${this.#viewers.length} who watch were not told that the log is away`);
     }, patienceMs);
   }
 
