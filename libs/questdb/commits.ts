@@ -7,6 +7,7 @@ export type CommitMode = 'sync' | 'any';
 
 const property = 'cairo.commit.mode';
 const againMs = 1000;
+const maxAsked = 5;
 
 /**
  * Whether rows that QuestDB accepts outlive a power cut. Offsets are committed once it has accepted the rows, so what it forgets
@@ -35,7 +36,7 @@ export class Commits {
     if (this.#isSafe) return;
     this.#askedMs = performance.now();
     try {
-      this.#hear(await this.sql.rows<Parameter>(question));
+      this.#hear(await told(() => this.sql.rows<Parameter>(question)));
     } catch (cause) {
       this.#whyNot = `QuestDB does not say how it commits: ${messageOf(cause)}`;
       throw new TelemetryError('store_unavailable', this.#whyNot, { cause, retryAfterS: 1 });
@@ -46,7 +47,7 @@ export class Commits {
   /** `check` for an operator's command. Rejects UnfitStore, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
   async ensure(patience?: Patience): Promise<void> {
     if (this.#isSafe) return;
-    this.#hear(await this.sql.patientRows<Parameter>(question, [], patience));
+    this.#hear(await told(() => this.sql.patientRows<Parameter>(question, [], patience)));
     if (!this.#isSafe) throw new UnfitStore(this.#whyNot);
   }
 
@@ -61,6 +62,13 @@ export class Commits {
 
 const question = `(SHOW PARAMETERS) WHERE property_path = '${property}'`;
 type Parameter = readonly [path: string, variable: string, value: string, ...more: unknown[]];
+
+/** Asked by several at once, QuestDB may answer without the row that it has: an empty answer says nothing. */
+async function told(ask: () => Promise<readonly Parameter[]>): Promise<readonly Parameter[]> {
+  let rows = await ask();
+  for (let asked = 1; rows.length === 0 && asked < maxAsked; asked++) rows = await ask();
+  return rows;
+}
 
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
