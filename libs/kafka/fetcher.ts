@@ -34,11 +34,15 @@ export interface Wanted extends TopicPartition {
 export const fetching = {
   /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop, or a partition that is added. */
   waitMs: 500,
-  /** The pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
+  /** The longest pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
   restMs: 50,
   partitionBytes: 256 << 10,
   bytes: 4 << 20,
 };
+/** About what a fetch costs here: CPU milliseconds for each partition that is asked for, and for each record that comes. */
+const costMs = { partition: 0.01, record: 0.02 };
+/** How much longer the pause after a fetch is than what the fetch cost: while few records come, each is fetched as soon as it is there. */
+const restForCost = 4;
 const connectMs = 10_000;
 const answerMs = 10_000;
 const stopMs = 1_000;
@@ -153,8 +157,14 @@ export class Fetcher {
       const due = this.#due(cluster, nodeId);
       const alone = due.find((one) => this.#empty.has(one));
       if (due.length === 0) await room;
-      else if (await this.#fetch(broker, alone ? [alone] : due)) await pause(fetching.restMs, ended);
+      else await this.#rest(due.length, await this.#fetch(broker, alone ? [alone] : due), ended);
     }
+  }
+
+  async #rest(partitions: number, records: number, ended: AbortSignal): Promise<void> {
+    if (records === 0) return;
+    const cost = partitions * costMs.partition + records * costMs.record;
+    await pause(Math.min(fetching.restMs, restForCost * cost), ended);
   }
 
   #due(cluster: Cluster, nodeId: string): readonly Wanted[] {
@@ -163,27 +173,27 @@ export class Fetcher {
   }
 
   /**
-   * Resolves to whether something came. Readers of one partition at different offsets take turns; readers at the same offset share an
+   * Resolves to how many records came. Readers of one partition at different offsets take turns; readers at the same offset share an
    * answer.
    */
-  async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
+  async #fetch(broker: Broker, due: readonly Wanted[]): Promise<number> {
     const asked = new Moment();
     const readers = Map.groupBy(due, partitionName);
     const turns = Array.from(readers.values(), ([first]) => first!);
     const from = new Map(due.map((one) => [one, one.next]));
     const isShared = due.some((one) => one.next !== readers.get(partitionName(one))![0]!.next);
     const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetching.waitMs);
-    let isNew = false;
+    let records = 0;
     for (const { topicName, partitions } of responses) {
       for (const partition of partitions) {
-        isNew ||= partition.messages.length > 0;
+        records += partition.messages.length;
         const [turn, ...others] = readers.get(partitionName({ topic: topicName, partition: partition.partition }))!;
         if (isShared && this.#wanted.delete(turn!)) this.#wanted.add(turn!);
         for (const one of [turn!, ...others.filter((it) => from.get(it) === from.get(turn!))])
           if (this.#wanted.has(one)) await one.fetched(this.#read(one, from.get(one)!, partition, asked, turns.length === 1));
       }
     }
-    return isNew;
+    return records;
   }
 
   async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): ReturnType<Broker['fetch']> {

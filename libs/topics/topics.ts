@@ -22,6 +22,9 @@ import {
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
 
+/** Of topics that every gateway reads whole: a fetch costs something for each partition, and three are enough for the brokers to share the work. */
+const fewPartitions = 3;
+
 /** Key of one command. */
 export const commandKey = (of: { readonly orgId: string; readonly sourceId: string; readonly commandId: string }): string =>
   `${sourceKey(of)}/${of.commandId}`;
@@ -63,7 +66,7 @@ export const presence: Topic<Presence> = {
   cleanup: 'compact',
   // What is known of a connection holds for as long as its gateway is heard.
   unreadable: 'skipped',
-  partitions: 24,
+  partitions: fewPartitions,
 };
 
 export const gateways: Topic<Gateway> = {
@@ -82,7 +85,7 @@ export const commands: Topic<Command> = {
   key: sourceKey,
   flaw: flawOfCommand,
   cleanup: 'delete',
-  partitions: 24,
+  partitions: fewPartitions,
 };
 
 export const commandStates: Topic<CommandState> = {
@@ -93,7 +96,7 @@ export const commandStates: Topic<CommandState> = {
   cleanup: 'compact',
   // What is known of a command still holds.
   unreadable: 'skipped',
-  partitions: 24,
+  partitions: fewPartitions,
 };
 
 export const organizations: Topic<Organization> = {
