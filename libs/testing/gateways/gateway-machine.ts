@@ -15,11 +15,18 @@ import { LogViews, type RecordLog } from '#log';
 import { atOnce, TelemetryError } from '#model';
 import { commandStates, gateways, presence } from '#topics';
 import { orgId, type Link } from './link.js';
-import type { Machine } from './machines.js';
-import type { MachineLog } from './machines-log.js';
-import type { World } from './world.js';
+import type { Random } from '../random.js';
+import type { Machine, SimulatedTime } from './machines.js';
+import type { MachineLog, MachinesLog } from './machines-log.js';
 
 const caller = { orgId, keyId: 'k', scopes: [] };
+
+/** What all gateways share. */
+export interface Shared {
+  readonly log: MachinesLog;
+  readonly time: SimulatedTime;
+  readonly random: Random;
+}
 
 /** One run of a gateway: its real parts, on a machine of its own. */
 export class GatewayMachine {
@@ -32,12 +39,12 @@ export class GatewayMachine {
 
   /** To be called in the machine. */
   constructor(
-    world: World,
+    { log: shared, time, random }: Shared,
     readonly machine: Machine,
   ) {
-    this.log = world.log.client(this.machine, [commandStates]);
-    const [monotonicMs, aheadMs] = [() => world.time.nowMs + 1_000, world.random.whole(-500, 500)];
-    const clock = (): number => world.log.nowMs() + aheadMs;
+    this.log = shared.client(this.machine, [commandStates]);
+    const [monotonicMs, aheadMs] = [() => time.nowMs + 1_000, random.whole(-500, 500)];
+    const clock = (): number => shared.nowMs() + aheadMs;
     const log = this.log as unknown as RecordLog;
     const [metrics, slices] = [new Metrics(), new Slices()];
     const views = new LogViews(log, [presence, gateways, commandStates]);

@@ -1,6 +1,6 @@
 import type { DeviceTalk } from '../../../apps/gateway/device/device-talk.js';
-import type { GatewayMachine } from './gateway-machine.js';
-import type { World } from './world.js';
+import type { Random } from '../random.js';
+import type { Machine, SimulatedTime } from './machines.js';
 
 export const orgId = 'o';
 export const sources = ['a', 'b'];
@@ -10,6 +10,13 @@ export interface Given {
   readonly type: string;
   readonly id: string;
   readonly command: string;
+}
+
+/** Where connections are, and who keeps count of what comes over them. */
+export interface Net {
+  readonly time: SimulatedTime;
+  readonly random: Random;
+  gave(link: Link, given: Given): void;
 }
 
 /** One connection of a device: its own end, and what the gateway takes for a WebSocket. */
@@ -26,19 +33,20 @@ export class Link {
   talk: DeviceTalk | undefined;
 
   constructor(
-    private readonly world: World,
-    readonly gateway: GatewayMachine,
+    private readonly net: Net,
+    /** Where its gateway runs. */
+    readonly machine: Machine,
     readonly sourceId: string,
   ) {}
 
   get isOpen(): boolean {
-    return this.readyState === this.OPEN && !this.gateway.machine.isDead;
+    return this.readyState === this.OPEN && !this.machine.isDead;
   }
 
   send(text: string): void {
     const frame = JSON.parse(text) as Given;
     if (frame.type === 'authenticated') this.isIn = true;
-    if (frame.type === 'typed_command') this.world.gave(this, frame);
+    if (frame.type === 'typed_command') this.net.gave(this, frame);
   }
 
   close(): void {
@@ -53,7 +61,7 @@ export class Link {
   end(): void {
     if (this.readyState !== this.OPEN) return;
     this.readyState = 2;
-    this.world.time.later(this.world.random.whole(0, 50), this.gateway.machine, () => {
+    this.net.time.later(this.net.random.whole(0, 50), this.machine, () => {
       this.readyState = 3;
       this.talk?.ended();
     });

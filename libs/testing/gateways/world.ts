@@ -58,7 +58,7 @@ export class World {
   }
 
   connect(sourceId: string, gateway = this.random.pick(this.gateways)): void {
-    const link = new Link(this, gateway, sourceId);
+    const link = new Link(this, gateway.machine, sourceId);
     this.links.push(link);
     this.time.later(this.random.whole(0, 20), gateway.machine, () => {
       link.beganMs = this.time.nowMs;
@@ -119,13 +119,13 @@ export class World {
     link.unanswered.set(id, this.time.nowMs);
     const ours = [...link.unanswered.values()].filter((atMs) => atMs > this.time.nowMs - commandTtlMs);
     this.most = Math.max(this.most, ours.length);
-    if (this.#diesNext) this.#crash(link.gateway);
+    if (this.#diesNext) this.#crash(link.machine);
   }
 
-  #crash(gateway: GatewayMachine): void {
+  #crash(machine: Machine): void {
     this.#diesNext = false;
-    gateway.machine.isDead = true;
-    this.gateways = this.gateways.map((one) => (one === gateway ? this.#start() : one));
+    machine.isDead = true;
+    this.gateways = this.gateways.map((one) => (one.machine === machine ? this.#start() : one));
   }
 
   #start(): GatewayMachine {
@@ -143,7 +143,7 @@ export class World {
     else if (what < 50) this.send(sourceId);
     else if (what < 53) for (let left = random.whole(50, 100); left > 0; left--) this.send(sourceId);
     else if (what < 70) for (let left = random.whole(1, 20); left > 0; left--) this.#report();
-    else if (what < 71) this.#crash(gateway);
+    else if (what < 71) this.#crash(gateway.machine);
     else if (what < 73) this.#diesNext = true;
     else if (what < 78) this.#freeze(gateway);
     else if (what < 84) this.#slow(gateway);
@@ -160,7 +160,7 @@ export class World {
     const link = this.open.find(({ sourceId, isIn }) => isIn && sourceId === on!.sourceId);
     if (!link) return;
     const frame = { type: 'command_result', id, command: 'c', event: this.random.pick(['ack', 'result']), result: 1 };
-    this.time.later(this.random.whole(0, 20), link.gateway.machine, () => {
+    this.time.later(this.random.whole(0, 20), link.machine, () => {
       // It counts as answered when the gateway may have heard of it.
       for (const one of this.links) one.unanswered.delete(id);
       link.talk!.take(Buffer.from(JSON.stringify(frame)));
@@ -173,7 +173,7 @@ export class World {
     const forMs = this.random.whole(2_000, 40_000);
     this.time.later(forMs, undefined, () => {
       if (!machine.isFrozen) return;
-      const held = this.open.filter((link) => link.isIn && link.gateway.machine === machine);
+      const held = this.open.filter((link) => link.isIn && link.machine === machine);
       machine.thaw(this.random);
       if (forMs < gatewayQuietMs) return;
       this.woken++;
