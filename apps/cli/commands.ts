@@ -1,12 +1,12 @@
 import type { CommandBody } from './command.js';
 
-interface Entry {
+interface CommandEntry {
   readonly summary: string;
   load(): Promise<{ readonly body: CommandBody }>;
 }
 
 /** Every command there is, in the order of the help. The file of a command is loaded when it is called. */
-export const commands: Readonly<Record<string, Entry>> = {
+export const commands: Readonly<Record<string, CommandEntry>> = {
   serve: { summary: 'Start the server; the same as `npm start`', load: () => import('./serve.js') },
   init: {
     summary: 'Store the URL and the API key of a server for the other commands; or make what all roles need',

@@ -14,7 +14,7 @@ const busyStatuses: readonly number[] = [429, 502, 503, 504];
 const silenceMs = 75_000;
 const unauthorized = 4401;
 
-interface Entry {
+interface StreamItem {
   readonly metric: string;
   readonly value: unknown;
   readonly timestamp: number;
@@ -22,8 +22,8 @@ interface Entry {
 }
 
 type Message =
-  | { readonly type: 'telemetry'; readonly points: readonly Entry[] }
-  | ({ readonly type: 'event' } & Entry)
+  | { readonly type: 'telemetry'; readonly points: readonly StreamItem[] }
+  | ({ readonly type: 'event' } & StreamItem)
   | { readonly type: 'gap'; readonly from: number | null; readonly to: number }
   | { readonly type: 'gateway_reconnecting'; readonly delay_s: number };
 
@@ -131,7 +131,7 @@ function closed(data = '{}'): Failure {
   return code === unauthorized ? new Failure(reason) : new ApiFailure(reason, undefined, undefined);
 }
 
-function lineOf({ timestamp, metric, value, tags = {} }: Entry): string {
+function lineOf({ timestamp, metric, value, tags = {} }: StreamItem): string {
   const labels = Object.entries(tags).map(([name, label]) => ` ${name}=${label}`);
   const shown = typeof value === 'string' ? value : JSON.stringify(value);
   return oneLine(`${new Date(timestamp).toISOString()} ${metric} ${shown}${labels.join('')}`);

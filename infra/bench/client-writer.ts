@@ -1,5 +1,5 @@
 import { Sender } from '@questdb/nodejs-client';
-import { LineRows, type Row } from './line-rows.js';
+import { LineRows, type LineRow } from './line-rows.js';
 import { ownCpuS, work } from './processes.js';
 
 /** Bodies of rows for QuestDB's own client. */
@@ -13,7 +13,7 @@ export interface ClientReport {
   readonly cpuS: number;
 }
 
-async function write(sender: Sender, { table, symbols, columns, timestampMs }: Row): Promise<void> {
+async function write(sender: Sender, { table, symbols, columns, timestampMs }: LineRow): Promise<void> {
   sender.table(table);
   for (const [name, value] of symbols) sender.symbol(name, value);
   for (const [name, value, whole] of columns) {

@@ -14,7 +14,7 @@ export interface CommandOrder {
   readonly perSecond: number;
 }
 
-export interface CommandReport {
+export interface CommandTimes {
   /** From sending each command until it is answered that its device has it, milliseconds. */
   readonly answers: readonly number[];
   /** Until the device's own answer is durable, and comes on the stream of its events. */
@@ -61,7 +61,7 @@ await work(async ({ target, devices, commands, perSecond }: CommandOrder) => {
   // The streams begin with whatever comes once they are open.
   await pause(1_000);
 
-  return async (): Promise<CommandReport> => {
+  return async (): Promise<CommandTimes> => {
     const begunMs = performance.now();
     const sent: Promise<void>[] = [];
     for (let number = 0; number < commands; number++) {

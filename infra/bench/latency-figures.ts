@@ -1,5 +1,5 @@
 import { Cluster } from './cluster.js';
-import type { CommandOrder, CommandReport } from './command-load.js';
+import type { CommandOrder, CommandTimes } from './command-load.js';
 import type { HopOrder, HopReport } from './hop-load.js';
 import { onBoth } from './live-servers.js';
 import { ready } from './processes.js';
@@ -22,11 +22,11 @@ async function streamDelays(to: Target, at = to): Promise<readonly number[]> {
   return ((await (await ready('./stream-load.js', order))()) as StreamReport).delays;
 }
 
-async function commandDelays(to: Target): Promise<CommandReport> {
+async function commandDelays(to: Target): Promise<CommandTimes> {
   const order: CommandOrder = { target: targetOf(to), devices: sources, commands: perSecond * seconds, perSecond };
   return (await (
     await ready('./command-load.js', order)
-  )()) as CommandReport;
+  )()) as CommandTimes;
 }
 
 /** Milliseconds from sending a record to Kafka until a consumer has it, with kafkajs as it comes. */
@@ -64,8 +64,8 @@ const rate = `${perSecond}/s over ${sources} devices, ${seconds} s`;
 const toFrame = 'from POST /ingest of 20 points to the frame of a viewer';
 const toAnswer = 'from POST of a command to the answer that its device has it';
 const toOutcome = "from POST of a command to the device's own answer on the stream of events";
-const answersOf = (reports: readonly CommandReport[]): readonly (readonly number[])[] => reports.map(({ answers }) => answers);
-const outcomesOf = (reports: readonly CommandReport[]): readonly (readonly number[])[] => reports.map(({ outcomes }) => outcomes);
+const answersOf = (reports: readonly CommandTimes[]): readonly (readonly number[])[] => reports.map(({ answers }) => answers);
+const outcomesOf = (reports: readonly CommandTimes[]): readonly (readonly number[])[] => reports.map(({ outcomes }) => outcomes);
 
 async function runStream({ pairs }: Asked): Promise<void> {
   await onBoth(async (...sides) => {
@@ -92,7 +92,7 @@ async function runCluster({ pairs }: Asked): Promise<void> {
     const against = `against ${aHop}, ${rate}, ${pairs} pairs`;
     const [frames, beside] = await inTurn([() => streamDelays(ingress, gateway), hop], pairs);
     printDelays(`live, G8: ${toFrame}, ${against}`, frames!, beside!);
-    const reports: CommandReport[] = [];
+    const reports: CommandTimes[] = [];
     const command = async (): Promise<readonly number[]> => {
       const report = await commandDelays(gateway);
       reports.push(report);

@@ -5,7 +5,7 @@ interface Head {
 }
 
 /** A row of line protocol, read. */
-export interface Row extends Head {
+export interface LineRow extends Head {
   readonly columns: readonly (readonly [name: string, value: number, whole: boolean])[];
   readonly timestampMs: number;
 }
@@ -16,9 +16,9 @@ const [space, newline, comma, equals, whole] = Buffer.from(' \n,=i') as unknown 
 export class LineRows {
   readonly #heads = new Map<string, Head>();
 
-  of(body: Uint8Array): Row[] {
+  of(body: Uint8Array): LineRow[] {
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    const rows: Row[] = [];
+    const rows: LineRow[] = [];
     for (let at = 0; at < bytes.length;) {
       const columnsAt = bytes.indexOf(space, at);
       const head = this.#head(bytes.toString('latin1', at, columnsAt));
@@ -39,7 +39,7 @@ export class LineRows {
   }
 }
 
-function columnsOf(bytes: Buffer, from: number): { readonly columns: Row['columns']; readonly end: number } {
+function columnsOf(bytes: Buffer, from: number): { readonly columns: LineRow['columns']; readonly end: number } {
   const columns: (readonly [string, number, boolean])[] = [];
   let end = from;
   do {

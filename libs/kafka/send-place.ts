@@ -14,7 +14,7 @@ export interface Call {
   left: number;
   ended: boolean;
   readonly bytes: number;
-  readonly places: ReadonlySet<Place>;
+  readonly places: ReadonlySet<SendPlace>;
   readonly timer: NodeJS.Timeout;
   resolve(): void;
   reject(error: Error): void;
@@ -28,7 +28,7 @@ export interface Item extends Outgoing {
 const partBytes = 1_000_000;
 
 /** A partition, and what waits to be sent to it, in order. */
-export class Place {
+export class SendPlace {
   readonly name: string;
   /** Whether some of it is in a send or about to be sent again. One send at a time keeps the order of its records. */
   isOut = false;

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Histogram, TelemetryError } from '#model';
 import type { Producing, Sending } from './guarded-producer.js';
 import type { Leaders } from './leaders.js';
-import { Place, type Call, type Item, type Outgoing } from './send-place.js';
+import { SendPlace, type Call, type Item, type Outgoing } from './send-place.js';
 import { partitionName, type TopicPartition } from './topic-partition.js';
 import { kafkaErrorOf, lasts, logUnavailable, patienceMs, within, type Failure } from './trouble.js';
 
@@ -17,7 +17,7 @@ export interface SendQueueOptions {
 
 /** The items of one partition in one send. */
 interface Part {
-  readonly place: Place;
+  readonly place: SendPlace;
   readonly items: readonly Item[];
 }
 
@@ -49,9 +49,9 @@ const final = new Set([
  * away or slow holds up only the partitions that it leads, and partitions that have no leader or are refused hold up no others.
  */
 export class SendQueue {
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, SendPlace>();
   /** Those with something that waits. */
-  readonly #waiting = new Set<Place>();
+  readonly #waiting = new Set<SendPlace>();
   readonly #lines = new Map<string, Line>();
   readonly #calls = new Set<Call>();
   readonly #running = new Set<Promise<void>>();
@@ -116,14 +116,14 @@ export class SendQueue {
     for (const { producer } of this.#lines.values()) producer.cut();
   }
 
-  #placeOf(partition: TopicPartition): Place {
+  #placeOf(partition: TopicPartition): SendPlace {
     const name = partitionName(partition);
     let place = this.#places.get(name);
-    if (!place) this.#places.set(name, (place = new Place(partition)));
+    if (!place) this.#places.set(name, (place = new SendPlace(partition)));
     return place;
   }
 
-  #lineOf(place: Place): Line {
+  #lineOf(place: SendPlace): Line {
     const name = `${this.options.leaders.of(place.partition)} ${place.line}`;
     let line = this.#lines.get(name);
     if (!line) this.#lines.set(name, (line = { producer: this.options.newProducer(), out: undefined }));
@@ -150,7 +150,7 @@ export class SendQueue {
   }
 
   /** What waits for these partitions, as much as one send may hold; the rest goes to the back. */
-  #take(places: readonly Place[]): readonly Part[] {
+  #take(places: readonly SendPlace[]): readonly Part[] {
     const parts: Part[] = [];
     let left = groupBytes;
     for (const place of places) {
@@ -241,7 +241,7 @@ export class SendQueue {
 
 const unreachable = (failure: Failure | undefined): TelemetryError => logUnavailable('The log cannot be reached now.', failure?.error);
 
-function failureOf(places: Iterable<Place>): Failure | undefined {
+function failureOf(places: Iterable<SendPlace>): Failure | undefined {
   for (const { failure } of places) if (failure) return failure;
   return undefined;
 }

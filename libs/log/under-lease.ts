@@ -7,19 +7,19 @@ interface Processed extends Position {
   readonly appendedMs: number | undefined;
 }
 
-type Place = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
+type RecordPlace = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
 
 /** A record; of one that could not be decoded it is not known when it was appended. */
-type Came = Place & { readonly appendedMs?: number };
+type Came = RecordPlace & { readonly appendedMs?: number };
 
-export const partitionName = ({ topic, partition }: Place): string => `${topic.name}/${partition}`;
-export const placeName = (place: Place): string => `${partitionName(place)} at offset ${place.offset}`;
+export const partitionName = ({ topic, partition }: RecordPlace): string => `${topic.name}/${partition}`;
+export const placeName = (place: RecordPlace): string => `${partitionName(place)} at offset ${place.offset}`;
 
 /** What a runner knows under one lease and forgets with it: what was processed or parked and is not committed yet, and whether the table is read. */
 export class UnderLease {
   /** Where each partition goes on, by its name. */
   readonly #positions = new Map<string, Processed>();
-  readonly #parked = new Map<string, Place>();
+  readonly #parked = new Map<string, RecordPlace>();
   /** When the oldest record of a partition was appended that came and is not committed, or an older one. */
   readonly #oldestMs = new Map<string, number>();
   #opening: Promise<void> | undefined;
@@ -66,12 +66,12 @@ export class UnderLease {
     if (first.appendedMs !== undefined && !this.#oldestMs.has(name)) this.#oldestMs.set(name, first.appendedMs);
   }
 
-  parked(place: Place): void {
+  parked(place: RecordPlace): void {
     this.#parked.set(placeName(place), place);
   }
 
   /** Those of these records that were not parked before. */
-  unparked<P extends Place>(records: readonly P[]): readonly P[] {
+  unparked<P extends RecordPlace>(records: readonly P[]): readonly P[] {
     return this.#parked.size === 0 ? records : records.filter((record) => !this.#parked.has(placeName(record)));
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CommandDesk, maxHandOverMs, maxUndelivered } from './command-desk.js';
-import { afterReport, type CommandReport, type CommandState } from './command.js';
+import { afterReport, type ReportKind, type CommandState } from './command.js';
 
 const keyOf = (id: number): string => `o/s/${id}`;
 
@@ -61,7 +61,7 @@ describe('the desk of a gateway', () => {
 
 describe('the reports of a command', () => {
   const handedOver: CommandState = { orgId: 'o', sourceId: 's', commandId: 'c', name: 'n', sentMs: 1, isAcknowledged: false };
-  it.each<[readonly CommandReport[], readonly CommandReport[]]>([
+  it.each<[readonly ReportKind[], readonly ReportKind[]]>([
     [
       ['ack', 'result'],
       ['ack', 'result'],
@@ -75,7 +75,7 @@ describe('the reports of a command', () => {
     ],
   ])('%j are the outcomes %j', (reports, outcomes) => {
     let state: CommandState | null = handedOver;
-    const kept: CommandReport[] = [];
+    const kept: ReportKind[] = [];
     for (const report of reports) {
       const reported: ReturnType<typeof afterReport> | null = state && afterReport(state, report);
       if (!reported) continue;

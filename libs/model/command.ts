@@ -40,7 +40,7 @@ export interface CommandState {
 }
 
 /** What a device says of a command: `ack` that it has it, `status` that it works on it, `result` and `error` how it ended. */
-export type CommandReport = 'ack' | 'status' | 'result' | 'error';
+export type ReportKind = 'ack' | 'status' | 'result' | 'error';
 
 const timeDigits = 9;
 
@@ -57,7 +57,7 @@ export function flawOfCommand(of: Pick<Command, 'orgId' | 'sourceId' | 'commandI
 }
 
 interface ReportedOutcome {
-  readonly event: CommandReport;
+  readonly event: ReportKind;
   readonly result?: unknown;
   readonly error?: unknown;
 }
@@ -71,7 +71,7 @@ interface Reported {
 }
 
 /** Undefined when the report says nothing new: then it has been kept before. */
-export function afterReport(state: CommandState, report: CommandReport): Reported | undefined {
+export function afterReport(state: CommandState, report: ReportKind): Reported | undefined {
   if (report === 'result' || report === 'error') return { isOutcome: true, state: null };
   return state.isAcknowledged ? undefined : { isOutcome: report === 'ack', state: { ...state, isAcknowledged: true } };
 }

@@ -2,7 +2,7 @@ import type { PointBatch, SeriesRun, Tags } from './point.js';
 
 export const maxPoints = 10_000;
 
-interface Run {
+interface OpenRun {
   readonly metric: string;
   readonly tags: Tags;
   points: number;
@@ -44,7 +44,7 @@ export class PointCollector {
   readonly #timestampMs: Float64Array;
   readonly #value: Float64Array;
   readonly #sources = new Map<string, SourceRuns>();
-  readonly #runs: Run[] = [];
+  readonly #runs: OpenRun[] = [];
   /** Numbers of different metrics. */
   readonly #metrics = new Map<string, number>();
   /** Runs by the numbers of their source, metric and tags: one key of text for each would have to be made and hashed for every point. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Row, Sql, Value } from './sql.js';
+import type { SqlRow, Sql, Value } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** How long an answer without rows waits until the tables show what they have accepted. Tables further behind are so for every reader. */
@@ -24,7 +24,7 @@ export class Lookups {
   }
 
   /** As `Sql.rows`, for a question about tables of this generation. */
-  async rows<R extends Row = Row>(text: string, values: readonly Value[]): Promise<R[]> {
+  async rows<R extends SqlRow = SqlRow>(text: string, values: readonly Value[]): Promise<R[]> {
     const rows = await this.sql.rows<R>(text, values);
     if (rows.length > 0) return rows;
     const words = new Set(text.split(/\s+/));

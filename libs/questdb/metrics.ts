@@ -2,13 +2,13 @@ import { counter, gauge, histogram, type Metric } from '#model';
 import type { Figures } from './delivery.js';
 
 /** What the stores of a generation hold. */
-interface Held {
+interface HeldByStores {
   readonly series: { readonly heldBytes: number; readonly seriesCount: number };
   readonly events: { readonly heldBytes: number };
 }
 
-export function metricsOf(figures: Figures, suspendedTables: () => number, held: () => Iterable<Held>): Metric[] {
-  const sum = (of: (one: Held) => number) => (): number => Array.from(held(), of).reduce((all, one) => all + one, 0);
+export function metricsOf(figures: Figures, suspendedTables: () => number, held: () => Iterable<HeldByStores>): Metric[] {
+  const sum = (of: (one: HeldByStores) => number) => (): number => Array.from(held(), of).reduce((all, one) => all + one, 0);
   return [
     counter('headwater_questdb_rows', 'Rows that QuestDB has accepted since the start; one that was sent again counts again.', () =>
       Object.entries(figures.rows).map(([kind, value]) => ({ labels: { kind }, value })),

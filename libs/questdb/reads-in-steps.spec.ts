@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { Row } from './sql.js';
+import type { SqlRow } from './sql.js';
 import { EventReads } from './event-reads.js';
 import { SeriesReads } from './series-reads.js';
 import type { Slices } from './slices.js';
@@ -12,7 +12,7 @@ const slices = { of: () => Promise.resolve([window]) } as unknown as Slices;
 const layout = { arrivalsAreKeys: true } as Layout;
 
 /** QuestDB answers at once, so that all turns of the event loop are those of the reads. */
-const readsOf = (row: (at: number) => Row) => {
+const readsOf = (row: (at: number) => SqlRow) => {
   const rows = Array.from({ length: count }, (_, at) => row(at));
   const sql = { rows: () => Promise.resolve(rows) as Promise<never[]> };
   return {

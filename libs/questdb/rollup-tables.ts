@@ -4,7 +4,7 @@ import { Delivery, Refused, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import { type Series, type SeriesNames, sourceKey } from './series-names.js';
-import { oneOf, type Row, type Sql } from './sql.js';
+import { oneOf, type SqlRow, type Sql } from './sql.js';
 import { foldOf, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
 
 /** Partitions that one commit touches. */
@@ -87,7 +87,7 @@ class RollupTable implements RollupLevel {
   /** The question names no source: one that is asked for by name may be overlooked (see `Lookups`), and its row would then be replaced. */
   sourcesWithRow(startMs: number, take: (source: string) => void): Promise<void> {
     const asked = `SELECT DISTINCT org, source FROM ${this.parts.tables[this.level.table]} WHERE ts = $1`;
-    const takeRow = (row: Row): void => take(sourceKey(...(row as [org: string, source: string])));
+    const takeRow = (row: SqlRow): void => take(sourceKey(...(row as [org: string, source: string])));
     return this.parts.sql.each(asked, [`${startMs}000`], takeRow, patienceMs);
   }
 

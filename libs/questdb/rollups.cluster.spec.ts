@@ -13,7 +13,7 @@ import { SeriesNames } from './series-names.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
-import { type Row, Sql, type Value } from './sql.js';
+import { type SqlRow, Sql, type Value } from './sql.js';
 import { Visibility } from './visibility.js';
 
 const everything = { startMs: 0, endMs: 1e15 };
@@ -66,12 +66,12 @@ describeOnServers('Rollups in QuestDB', () => {
     const counted = (sink: LineSink): LineSink => ({ send: (body, lease) => steps.pass(() => sink.send(body, lease)) });
     const client = new Client(httpUrl);
     class CountedSql extends Sql {
-      override rows<R extends Row>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
+      override rows<R extends SqlRow>(text: string, values?: readonly Value[], patienceMs?: number): Promise<R[]> {
         if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
         return overlooks(text) ? Promise.resolve([]) : steps.pass(() => super.rows<R>(text, values, patienceMs));
       }
 
-      override each(text: string, values: readonly Value[], take: (row: Row) => void, patienceMs?: number): Promise<void> {
+      override each(text: string, values: readonly Value[], take: (row: SqlRow) => void, patienceMs?: number): Promise<void> {
         if (random.chance(noAnswer)) return Promise.reject(new TelemetryError('store_unavailable', 'not now'));
         return steps.pass(() => super.each(text, values, take, patienceMs));
       }

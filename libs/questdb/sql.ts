@@ -5,7 +5,7 @@ import { checking, inWords, type TlsOptions } from '#sockets';
 import { inTurn, type Patience } from '#stores';
 
 export type Value = string | number | null;
-export type Row = readonly unknown[];
+export type SqlRow = readonly unknown[];
 
 const connectMs = 900;
 const maxMs = 5000;
@@ -83,7 +83,7 @@ export class Sql {
   }
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
-  async rows<R extends Row = Row>(text: string, values: readonly Value[] = [], patienceMs = maxMs): Promise<R[]> {
+  async rows<R extends SqlRow = SqlRow>(text: string, values: readonly Value[] = [], patienceMs = maxMs): Promise<R[]> {
     const answer = await this.#asked(patienceMs, () => this.#pool.query(asArrays(text, values, patienceMs)));
     return answer.rows as unknown[] as R[];
   }
@@ -94,10 +94,10 @@ export class Sql {
    *
    * @param take must not throw.
    */
-  async each(text: string, values: readonly Value[], take: (row: Row) => void, patienceMs = maxMs): Promise<void> {
+  async each(text: string, values: readonly Value[], take: (row: SqlRow) => void, patienceMs = maxMs): Promise<void> {
     await this.#asked(patienceMs, () => {
       const query = new Query(asArrays(text, values, patienceMs));
-      query.on('row', (row: Row, result) => {
+      query.on('row', (row: SqlRow, result) => {
         // A query of a pool collects its rows: this drops the one before.
         result!.rows.length = 0;
         take(row);
@@ -167,7 +167,7 @@ export class Sql {
   }
 
   /** `rows` that may take a minute, asked again after some seconds of silence. */
-  async patientRows<R extends Row = Row>(text: string, values: readonly Value[] = [], { ms, silent } = patience): Promise<R[]> {
+  async patientRows<R extends SqlRow = SqlRow>(text: string, values: readonly Value[] = [], { ms, silent } = patience): Promise<R[]> {
     for (const untilMs = performance.now() + ms; ; await pause(busyMs)) {
       try {
         return await this.rows<R>(text, values, slowMs);

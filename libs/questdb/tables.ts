@@ -1,6 +1,6 @@
 import { intervalMs, type RollupInterval } from '#model';
 import { type Patience, UnfitStore } from '#stores';
-import type { Row, Sql } from './sql.js';
+import type { SqlRow, Sql } from './sql.js';
 
 const dayMs = intervalMs['1d'];
 
@@ -97,7 +97,7 @@ export function shortcomings({ tagsAreKeys, arrivalsAreKeys }: Layout, generatio
 }
 
 /** Asks a question: with patience or without. */
-type Ask = <R extends Row>(text: string) => Promise<R[]>;
+type Ask = <R extends SqlRow>(text: string) => Promise<R[]>;
 
 /** A column of a table. */
 interface Column {
@@ -162,7 +162,7 @@ export function creating(tables: Tables, by: Partitioning, layout = newest): str
 /** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and UnfitStore. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
   await sql.run(creating(tables, by), patience);
-  const ask = <R extends Row>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
+  const ask = <R extends SqlRow>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
   const layout = await layoutOf(ask, tables);
   const differences: string[] = [];
   for (const wanted of wantedTables(tables, by, layout)) differences.push(...differencesOf(await found(ask, wanted.table), wanted));

@@ -1,4 +1,4 @@
 export { authorizationOf, type Credentials } from './authorization.js';
 export { agentFor } from './agent.js';
-export { checking, onceOpen, openSocket, resetSocket, type Place, type TlsOptions } from './open-socket.js';
+export { checking, onceOpen, openSocket, resetSocket, type Peer, type TlsOptions } from './open-socket.js';
 export { inWords, isTlsError } from './tls-errors.js';

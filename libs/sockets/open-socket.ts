@@ -14,7 +14,7 @@ export interface TlsOptions {
 /** The same for Node. Otherwise its variable `NODE_TLS_REJECT_UNAUTHORIZED` would decide whether anything is checked. */
 export const checking = (tls: TlsOptions): ConnectionOptions => ({ ...tls, rejectUnauthorized: true });
 
-export interface Place {
+export interface Peer {
   readonly host: string;
   readonly port: number;
   /** Plain TCP when left out. */
@@ -27,7 +27,7 @@ const underneath = new WeakMap<Socket, Socket>();
 const secured = new WeakSet<Socket>();
 
 /** Opens a connection that `resetSocket` can end. When TLS fails, the message of its error says so in words. */
-export function openSocket({ host, port, tls }: Place): Socket {
+export function openSocket({ host, port, tls }: Peer): Socket {
   const tcp = new Socket().setNoDelay(true).setKeepAlive(true, keepAliveMs);
   if (!tls) return tcp.connect({ host, port });
   // The socket has no handle yet: TLS then goes through its streams. Over the handle itself Node crashes when that is reset below TLS, and does

@@ -1,12 +1,12 @@
 /** A place in one partition of the log, for a reader that has all that stands before it. */
-export interface Place {
+export interface StreamPlace {
   readonly offset: number;
   /** How many points or events of the record at that offset the reader has. */
   readonly index: number;
 }
 
 /** Where a reader goes on when it comes back. */
-export interface Cursor extends Place {
+export interface Cursor extends StreamPlace {
   /** Of the log, before that offset. */
   readonly history: string;
   /** The letter of the stream. */
@@ -31,4 +31,4 @@ export function parseCursor(text: string): Cursor | undefined {
 }
 
 /** Whether a place is behind another one. */
-export const isBehind = (a: Place, b: Place): boolean => a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
+export const isBehind = (a: StreamPlace, b: StreamPlace): boolean => a.offset > b.offset || (a.offset === b.offset && a.index > b.index);

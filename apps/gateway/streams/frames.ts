@@ -1,12 +1,12 @@
 import type { StreamRecord } from '#log';
-import { isBehind, type Place } from './cursor.js';
+import { isBehind, type StreamPlace } from './cursor.js';
 import type { Filter, StreamKind } from './stream-kind.js';
 
 /** Length of a frame, about: a slow reader is noticed between two of them. */
 const maxLength = 64 * 1024;
 
 /** Writes the cursor of a place. */
-export type Mark = (place: Place, timeMs: number) => string;
+export type Mark = (place: StreamPlace, timeMs: number) => string;
 
 /** A message, made once in each form that readers want. */
 export class Frame {
@@ -44,11 +44,11 @@ export class Batch {
     private readonly kind: StreamKind,
     private readonly records: readonly StreamRecord[],
     private readonly mark: Mark,
-    readonly start: Place = { offset: records[0]!.offset, index: 0 },
+    readonly start: StreamPlace = { offset: records[0]!.offset, index: 0 },
   ) {}
 
   /** Behind all of it. */
-  get end(): Place {
+  get end(): StreamPlace {
     return { offset: this.records.at(-1)!.offset + 1, index: 0 };
   }
 
@@ -58,7 +58,7 @@ export class Batch {
   }
 
   /** What of it is behind a place; undefined for nothing. */
-  behind(place: Place): Batch | undefined {
+  behind(place: StreamPlace): Batch | undefined {
     if (!isBehind(place, this.start)) return this;
     const rest = this.records.filter(({ offset }) => offset >= place.offset);
     if (rest.length === 0) return undefined;
@@ -85,7 +85,7 @@ export class Batch {
     const { kind, mark } = this;
     const frames: Frame[] = [];
     let [entries, length]: [string[], number] = [[], 0];
-    let last: { readonly place: Place; readonly timeMs: number } | undefined;
+    let last: { readonly place: StreamPlace; readonly timeMs: number } | undefined;
     const finish = (): void => {
       if (!last) return;
       const { place, timeMs } = last;
@@ -103,7 +103,7 @@ export class Batch {
   }
 
   /** @param add is given the place behind the entry too. */
-  #each(filter: Filter, add: (json: string, place: Place, record: StreamRecord, metric: string) => void): void {
+  #each(filter: Filter, add: (json: string, place: StreamPlace, record: StreamRecord, metric: string) => void): void {
     const { start, kind } = this;
     for (const record of this.records) {
       const { offset } = record;

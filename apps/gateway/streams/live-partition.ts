@@ -1,7 +1,7 @@
 import { closeCodes } from '#edge';
 import { LogGap, type Following, type History, type RecordLog, type StreamRecord } from '#log';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cursorText, type Place } from './cursor.js';
+import { cursorText, type StreamPlace } from './cursor.js';
 import { Batch, type Mark } from './frames.js';
 import type { StreamKind } from './stream-kind.js';
 import type { StreamReader } from './stream-reader.js';
@@ -104,7 +104,7 @@ export class LivePartition {
   }
 
   /** Where a reader is that gets all that comes; undefined for one that does not yet. */
-  placeOf(reader: StreamReader): Place | undefined {
+  placeOf(reader: StreamReader): StreamPlace | undefined {
     const channel = this.#channels.get(reader.key);
     if (!channel?.readers.has(reader)) return undefined;
     channel.flush();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventBatch, PointBatch } from '#model';
-import { cursorText, parseCursor, type Place } from './cursor.js';
+import { cursorText, parseCursor, type StreamPlace } from './cursor.js';
 import { Batch, type Frame } from './frames.js';
 import type { Outlet } from './outlet.js';
 import { everything, logStream, metricStream, type StreamKind } from './stream-kind.js';
@@ -33,7 +33,7 @@ class Held implements Outlet {
 }
 
 const caller = { orgId: 'o', keyId: 'k', scopes: [] };
-const mark = ({ offset, index }: Place, timeMs: number): string =>
+const mark = ({ offset, index }: StreamPlace, timeMs: number): string =>
   cursorText({ history: 'h', letter: 'm', partition: 0, offset, index, timeMs });
 const tags = '';
 

@@ -1,6 +1,6 @@
 import { closeCodes, type CloseCode } from '#edge';
 import type { Caller } from '#model';
-import type { Place } from './cursor.js';
+import type { StreamPlace } from './cursor.js';
 import type { Batch } from './frames.js';
 import type { Outlet } from './outlet.js';
 import type { Filter, StreamKind } from './stream-kind.js';
@@ -17,7 +17,7 @@ const maxWaitingLength = 4 * 1024 * 1024;
 /** One reader of a stream: sends what it wants, as fast as it takes that. */
 export class StreamReader {
   /** What stands before it, the reader has; undefined for a reader without cursors, which goes on with whatever comes next. */
-  place: Place | undefined;
+  place: StreamPlace | undefined;
   /** When that was appended, Unix milliseconds; undefined where nobody knows. */
   timeMs: number | undefined;
   #isClosed = false;

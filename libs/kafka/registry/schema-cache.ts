@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname } from 'node:path';
 import { reasonOf } from '../trouble.js';
 
-interface Held {
+interface CachedSchemas {
   /** Texts by id. */
   readonly schemas: Readonly<Record<string, string>>;
   /** Ids by subject and text. */
@@ -20,7 +20,7 @@ export interface CacheFile {
 
 /** What a registry has answered: its answers hold for ever. A file that is damaged is as good as none. */
 export class SchemaCache {
-  #held: Held;
+  #held: CachedSchemas;
   #hasReported = false;
 
   /** @param file only in memory when left out. */
@@ -57,19 +57,19 @@ export class SchemaCache {
   }
 }
 
-const nothing: Held = { schemas: {}, subjects: {} };
+const nothing: CachedSchemas = { schemas: {}, subjects: {} };
 
 /** @param newer wins where both have something. */
-function merged(older: Held, newer: Held): Held {
+function merged(older: CachedSchemas, newer: CachedSchemas): CachedSchemas {
   const subjects: Record<string, Readonly<Record<string, number>>> = { ...older.subjects };
   for (const [subject, ids] of Object.entries(newer.subjects)) subjects[subject] = { ...subjects[subject], ...ids };
   return { schemas: { ...older.schemas, ...newer.schemas }, subjects };
 }
 
-function read(path: string): Held {
+function read(path: string): CachedSchemas {
   if (!existsSync(path)) return nothing;
   try {
-    const { schemas, subjects } = JSON.parse(readFileSync(path, 'utf8')) as Held;
+    const { schemas, subjects } = JSON.parse(readFileSync(path, 'utf8')) as CachedSchemas;
     return schemas && subjects ? { schemas, subjects } : nothing;
   } catch {
     return nothing;
@@ -77,7 +77,7 @@ function read(path: string): Held {
 }
 
 /** Writes, then renames: readers see a complete file. What another process adds at the same moment may be lost; then the registry is asked again. */
-function write(path: string, held: Held): void {
+function write(path: string, held: CachedSchemas): void {
   mkdirSync(dirname(path), { recursive: true });
   const half = `${path}.${randomUUID()}`;
   try {

@@ -4,12 +4,12 @@ import { rowChecksum } from '../checksum.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 
 /** A place in the order of a run: entries ascend by key, and by time within a key. */
-export interface Place {
+export interface RunPlace {
   readonly key: number;
   readonly timeMs: number;
 }
 
-export const isBefore = (a: Place, key: number, timeMs: number): boolean => a.key < key || (a.key === key && a.timeMs < timeMs);
+export const isBefore = (a: RunPlace, key: number, timeMs: number): boolean => a.key < key || (a.key === key && a.timeMs < timeMs);
 
 /**
  * One block as a row of the table. It is found by `last`. Points of one time and many tag sets may fill several blocks that end at one place;
@@ -20,7 +20,7 @@ export interface BlockRow {
   /** What it holds: raw points (0), or rollup rows of segment `s` of its run at one minute (2s + 1) or one hour (2s + 2). */
   readonly kind: number;
   readonly number: number;
-  readonly last: Place;
+  readonly last: RunPlace;
   readonly body: Uint8Array;
 }
 
@@ -37,14 +37,14 @@ function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uin
 export class BlockWriter {
   blocks = 0;
   /** Where the last written block ends. The next block repeats it, so that readers notice when a block is missing. */
-  last: Place = { key: -1, timeMs: 0 };
+  last: RunPlace = { key: -1, timeMs: 0 };
   /** Takes the columns of the entry that the next `entry` closes. */
   readonly columns = new ByteWriter();
   readonly #heads = new ByteWriter();
   #entries = 0;
   #begun = 0;
-  #first: Place = this.last;
-  #end: Place = this.last;
+  #first: RunPlace = this.last;
+  #end: RunPlace = this.last;
   #lastKey = 0;
   #lastFirstMs = 0;
 
@@ -107,9 +107,9 @@ export class BlockWriter {
 export class Block {
   readonly number: number;
   /** End of the block before it. */
-  readonly before: Place;
-  readonly first: Place;
-  readonly last: Place;
+  readonly before: RunPlace;
+  readonly first: RunPlace;
+  readonly last: RunPlace;
   key = 0;
   count = 0;
   flags = 0;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError, type RollupInterval } from '#model';
-import { type BlockRow, isBefore, type Place } from './block.js';
+import { type BlockRow, isBefore, type RunPlace } from './block.js';
 import { checkRow, columnsChecksum } from '../checksum.js';
 
 /** The intervals whose rows are stored; reads fold the other intervals from them. */
@@ -11,7 +11,7 @@ export const levelOf: Readonly<Record<RollupInterval, Level>> = { '1m': '1m', '1
 /** The blocks of one kind: how many there are and where the last one ends. */
 export interface Extent {
   readonly blocks: number;
-  readonly last: Place;
+  readonly last: RunPlace;
 }
 
 /**
@@ -20,8 +20,8 @@ export interface Extent {
  */
 export interface Segment {
   /** First and last (series, start of the bucket) of its rows. */
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: RunPlace;
+  readonly to: RunPlace;
   readonly rows: Readonly<Partial<Record<Level, Extent>>>;
 }
 

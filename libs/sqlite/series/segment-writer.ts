@@ -1,5 +1,5 @@
 import { bucketStartMs, intervalMs, RollupRows } from '#model';
-import { type BlockRow, BlockWriter, type Place } from './block.js';
+import { type BlockRow, BlockWriter, type RunPlace } from './block.js';
 import { type Extent, type Level, rowsKey, rowsKind, type Segment } from './run.js';
 import { lowerBound, type Points } from './points.js';
 import { writeRows } from './rows.js';
@@ -106,8 +106,8 @@ export class SegmentWriter {
 
   #note(rows: Readonly<Partial<Record<Level, Extent>>>): void {
     const minutes = this.#minutes;
-    const from: Place = { key: this.#series[0]!, timeMs: minutes.startMs[0]! };
-    const to: Place = { key: this.#series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
+    const from: RunPlace = { key: this.#series[0]!, timeMs: minutes.startMs[0]! };
+    const to: RunPlace = { key: this.#series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
     this.segments.push({ from, to, rows });
   }
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { difference, rowsIn } from '../exactness/compare.js';
-import { rowCap, rowsOf, untagged, type Row } from '../exactness/fold.js';
+import { rowCap, rowsOf, untagged, type AnswerRow } from '../exactness/fold.js';
 import type { ColumnsJson, FleetJson, QueryJson } from '../http/client.js';
 import type { Section } from './stage.js';
 
@@ -105,7 +105,7 @@ export const rowCaps: Section = (stage) => {
         ]),
         [late(), new Map([[windowEnd - 1, 5]])],
       ]);
-    const rows = ({ sources: found }: FleetJson): Row[] =>
+    const rows = ({ sources: found }: FleetJson): AnswerRow[] =>
       rowsIn(
         Object.fromEntries(
           found.map(({ source_id, timestamp_ms, min, max, avg, count }) => [

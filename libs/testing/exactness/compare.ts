@@ -1,4 +1,4 @@
-import { inOrder, type Row } from './fold.js';
+import { inOrder, type AnswerRow } from './fold.js';
 
 /** A series of an answer: parallel arrays, raw ones with `value`, aggregated ones with the other four. */
 export type Columns = Readonly<Partial<Record<'timestamp_ms' | 'value' | 'min' | 'max' | 'avg' | 'count', readonly number[]>>>;
@@ -6,7 +6,7 @@ export type Columns = Readonly<Partial<Record<'timestamp_ms' | 'value' | 'min' |
 const columnsOf = { raw: ['value'], bucket: ['min', 'max', 'avg', 'count'] } as const;
 
 /** The rows of an answer, ordered by (time, name). @throws Error when its arrays are not parallel. */
-export function rowsIn(series: Readonly<Record<string, Columns>>, kind: 'raw' | 'bucket'): Row[] {
+export function rowsIn(series: Readonly<Record<string, Columns>>, kind: 'raw' | 'bucket'): AnswerRow[] {
   const rows = Object.entries(series).flatMap(([name, columns]) => {
     const keys = ['timestamp_ms', ...columnsOf[kind]] as const;
     const lengths = keys.map((key) => columns[key]?.length);
@@ -14,7 +14,7 @@ export function rowsIn(series: Readonly<Record<string, Columns>>, kind: 'raw' | 
       throw new Error(
         `${name} has columns ${Object.keys(columns).join(', ')} of lengths ${lengths.join(', ')}, expected ${keys.join(', ')}`,
       );
-    return columns.timestamp_ms!.map((timestampMs, at): Row => {
+    return columns.timestamp_ms!.map((timestampMs, at): AnswerRow => {
       const cells = Object.fromEntries(columnsOf[kind].map((key) => [key, columns[key]![at]]));
       return { name, timestampMs, ...cells };
     });
@@ -23,7 +23,7 @@ export function rowsIn(series: Readonly<Record<string, Columns>>, kind: 'raw' | 
 }
 
 /** What first differs, in words; undefined when the rows are those expected: all equal, `avg` within 1e-9 × max(|min|, |max|). */
-export function difference(actual: readonly Row[], expected: readonly Row[]): string | undefined {
+export function difference(actual: readonly AnswerRow[], expected: readonly AnswerRow[]): string | undefined {
   const at = expected.findIndex((row, index) => !sameRow(actual[index], row));
   if (at >= 0) return `row ${at} of ${expected.length} is ${show(actual[at])}, expected ${show(expected[at])}`;
   return actual.length > expected.length
@@ -31,7 +31,7 @@ export function difference(actual: readonly Row[], expected: readonly Row[]): st
     : undefined;
 }
 
-function sameRow(actual: Row | undefined, expected: Row): boolean {
+function sameRow(actual: AnswerRow | undefined, expected: AnswerRow): boolean {
   if (!actual || actual.name !== expected.name || actual.timestampMs !== expected.timestampMs) return false;
   if (expected.value !== undefined) return actual.value === expected.value;
   const slack = 1e-9 * Math.max(Math.abs(expected.min!), Math.abs(expected.max!));
@@ -39,4 +39,4 @@ function sameRow(actual: Row | undefined, expected: Row): boolean {
   return sameCounts && Math.abs(actual.avg! - expected.avg!) <= slack;
 }
 
-const show = (row: Row | undefined): string => (row ? JSON.stringify(row) : 'missing');
+const show = (row: AnswerRow | undefined): string => (row ? JSON.stringify(row) : 'missing');

@@ -32,7 +32,7 @@ export const pointsOf = (series: PlainSeries): PlainPoint[] =>
   [...series.values()].toSorted((a, b) => a.timestampMs - b.timestampMs || byBytes(a.tags, b.tags));
 
 /** One row of an answer; `name` is the metric, in fleet answers the source. A raw row has `value`, a bucket the other four. */
-export interface Row {
+export interface AnswerRow {
   readonly name: string;
   readonly timestampMs: number;
   readonly value?: number;
@@ -45,27 +45,27 @@ export interface Row {
 export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Rows ordered by (time, name by its bytes). */
-export function inOrder(rows: readonly Row[]): Row[] {
+export function inOrder(rows: readonly AnswerRow[]): AnswerRow[] {
   const names = [...new Set(rows.map(({ name }) => name))].toSorted(byBytes);
   const ranks = new Map(names.map((name, rank) => [name, rank]));
   return rows.toSorted((a, b) => a.timestampMs - b.timestampMs || ranks.get(a.name)! - ranks.get(b.name)!);
 }
 
 /** Every row of the window, uncapped, ordered by (time, name). A bucket counts when its start lies in the window floored to a bucket. */
-export function rowsOf(series: ReadonlyMap<string, PlainSeries>, interval: Interval, startMs: number, endMs: number): Row[] {
+export function rowsOf(series: ReadonlyMap<string, PlainSeries>, interval: Interval, startMs: number, endMs: number): AnswerRow[] {
   const rows = [...series].flatMap(([name, points]) =>
     interval === 'raw' ? rawRows(name, points, startMs, endMs) : bucketRows(name, points, sizesMs[interval], startMs, endMs),
   );
   return inOrder(rows);
 }
 
-function rawRows(name: string, points: PlainSeries, startMs: number, endMs: number): Row[] {
+function rawRows(name: string, points: PlainSeries, startMs: number, endMs: number): AnswerRow[] {
   return pointsOf(points)
     .filter(({ timestampMs: time }) => startMs <= time && time < endMs)
     .map(({ timestampMs, value }) => ({ name, timestampMs, value }));
 }
 
-function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: number, endMs: number): Row[] {
+function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: number, endMs: number): AnswerRow[] {
   const firstMs = Math.floor(startMs / sizeMs) * sizeMs;
   const buckets = new Map<number, number[]>();
   for (const { timestampMs: time, value } of points.values()) {
@@ -78,7 +78,7 @@ function bucketRows(name: string, points: PlainSeries, sizeMs: number, startMs: 
   return [...buckets].map(([timestampMs, values]) => ({ name, timestampMs, ...summary(values) }));
 }
 
-function summary(values: readonly number[]): Pick<Row, 'min' | 'max' | 'avg' | 'count'> {
+function summary(values: readonly number[]): Pick<AnswerRow, 'min' | 'max' | 'avg' | 'count'> {
   let [min, max] = [Infinity, -Infinity];
   for (const value of values) {
     min = Math.min(min, value);

@@ -2,8 +2,18 @@ import type { ApiClient, DeviceJson, EntryJson, FleetJson, QueryJson } from '../
 import { metricList, query } from '../http/client.js';
 import type { Random } from '../random.js';
 import { difference, rowsIn } from './compare.js';
-import { automaticInterval, byBytes, intervals, pointsOf, rowCap, rowsOf, type Interval, type PlainSeries, type Row } from './fold.js';
-import type { Entry, SourceWorld, World } from './world.js';
+import {
+  automaticInterval,
+  byBytes,
+  intervals,
+  pointsOf,
+  rowCap,
+  rowsOf,
+  type Interval,
+  type PlainSeries,
+  type AnswerRow,
+} from './fold.js';
+import type { LogEntry, SourceWorld, World } from './world.js';
 
 const hourMs = 3_600_000;
 const beginMs = 0;
@@ -78,7 +88,7 @@ async function ask(
   client: ApiClient,
   path: string,
   window: Record<string, string | undefined>,
-  expected: readonly Row[],
+  expected: readonly AnswerRow[],
   interval: Interval,
   auto: boolean,
   metrics = '',
@@ -126,7 +136,7 @@ async function verifyLogs(client: ApiClient, path: string, world: SourceWorld, r
 
   const check = async (
     parameters: Record<string, string | number | undefined>,
-    expected: readonly Entry[],
+    expected: readonly LogEntry[],
     cut: 'first' | 'last',
   ): Promise<void> => {
     const question = `${path}/logs${query(parameters)}`;
@@ -148,7 +158,7 @@ async function verifyLogs(client: ApiClient, path: string, world: SourceWorld, r
 /** Entries of one time may come in any order, so only how many of them are shown is known where an answer is cut among them. */
 function entryDifference(
   actual: readonly EntryJson[],
-  expected: readonly Entry[],
+  expected: readonly LogEntry[],
   limit: number,
   cut: 'first' | 'last',
 ): string | undefined {

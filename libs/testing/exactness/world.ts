@@ -16,7 +16,7 @@ export interface SentBody {
   readonly points: readonly SentPoint[];
 }
 
-export interface Entry {
+export interface LogEntry {
   readonly timestampMs: number;
   readonly metric: string;
   readonly value: string;
@@ -28,7 +28,7 @@ export class SourceWorld {
   /** Points by their place by metric, deduplicated: the later point in the log wins. */
   readonly series = new Map<string, Map<string, PlainPoint>>();
   /** Log entries by identity: (metric, time, value, tags, ordinal within the body). */
-  readonly entries = new Map<string, Entry>();
+  readonly entries = new Map<string, LogEntry>();
 
   addMetric(metric: string, point: PlainPoint): void {
     let points = this.series.get(metric);
@@ -76,5 +76,5 @@ function tagsText(tags: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? '' : JSON.stringify(pairs);
 }
 
-const identityOf = (sourceId: string, { timestampMs, metric, value, tags }: Entry): string =>
+const identityOf = (sourceId: string, { timestampMs, metric, value, tags }: LogEntry): string =>
   JSON.stringify([sourceId, metric, timestampMs, value, Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1))]);

@@ -4,7 +4,7 @@ import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
 import { eventually } from '../eventually.js';
 import { durations, isLong, rowMs } from './durations.js';
-import { refusedInVain, type Row } from './rows.js';
+import { refusedInVain, type FaultRow } from './rows.js';
 import { Stage } from './stage.js';
 
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
@@ -12,7 +12,7 @@ const random = new Random(seed);
 /** What was under way when the brokers died has come to its end when nothing was acknowledged for so long; devices send every 2 s. */
 const quietMs = 4000;
 
-const rows: Readonly<Record<string, Row>> = {
+const rows: Readonly<Record<string, FaultRow>> = {
   'kill -9 of one': {
     // Beside other suites the others may take longer to choose a leader than a request waits for one.
     mayRefuse: isLong ? [] : ['ingress'],

@@ -12,7 +12,7 @@ import { freezeGateway, killGateway } from './gateways.js';
 import { importDays } from './import-days.js';
 import { makeAgainBesideNewSources } from './new-sources.js';
 import { appendPoison, poisonsBeside } from './poison.js';
-import { refusedInVain, type Row } from './rows.js';
+import { refusedInVain, type FaultRow } from './rows.js';
 import { Stage } from './stage.js';
 
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
@@ -22,7 +22,7 @@ const gone = (replica: RoleProcess): Promise<void> =>
   eventually(async () => expect(await fetch(replica.url).catch(() => 'gone')).toBe('gone'));
 
 /** So many replicas at once, which a supervisor starts again. */
-const killed = (count: number, role: Role): Row['fault'] =>
+const killed = (count: number, role: Role): FaultRow['fault'] =>
   async function kill({ cluster }) {
     for (let time = 0; time < durations.kills; time++) {
       const replicas = random.shuffled(cluster.processes(role)).slice(0, count);
@@ -34,7 +34,7 @@ const killed = (count: number, role: Role): Row['fault'] =>
   };
 
 /** One replica is away, until the others have shown that they do its work. */
-const stopped = (role: Role): Row['fault'] =>
+const stopped = (role: Role): FaultRow['fault'] =>
   async function stop(stage, load) {
     const replica = random.pick(stage.cluster.processes(role));
     await replica.stop('SIGTERM');
@@ -48,7 +48,7 @@ const stopped = (role: Role): Row['fault'] =>
     await replica.ready();
   };
 
-const rows: Readonly<Record<string, Row>> = {
+const rows: Readonly<Record<string, FaultRow>> = {
   'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
   'kill -9 of one of two processors': { mayRefuse: [], fault: killed(1, 'processors') },
   'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },

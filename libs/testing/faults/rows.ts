@@ -2,7 +2,7 @@ import { isLong } from './durations.js';
 import type { Refused, Trouble } from './stage.js';
 
 /** Something that breaks, and what may come of it. */
-export interface Row extends Trouble {
+export interface FaultRow extends Trouble {
   /** Roles whose requests may be refused meanwhile, with 503 and Retry-After. */
   readonly mayRefuse: readonly (keyof Refused)[];
 }
@@ -14,7 +14,7 @@ export interface Row extends Trouble {
 const maxByChance = isLong ? 0 : 3;
 
 /** Roles that refused although nothing that they need was broken. */
-export function refusedInVain(refused: Refused, { mayRefuse }: Row): string[] {
+export function refusedInVain(refused: Refused, { mayRefuse }: FaultRow): string[] {
   return Object.entries(refused)
     .filter(([role, count]) => count > maxByChance && !mayRefuse.includes(role as keyof Refused))
     .map(([role, count]) => `${role}: ${count}`);

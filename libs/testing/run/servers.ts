@@ -5,7 +5,7 @@ import { fetchServers, type Servers } from '../../../infra/servers/index.js';
 import { jars, needServers, serverVariables } from '../server-variables.js';
 
 /** What jest tells about a run, as far as it matters here. */
-export interface Run {
+export interface TestRun {
   readonly rootDir: string;
   readonly testPathPatterns?: { readonly patterns: readonly string[] };
 }
@@ -17,7 +17,7 @@ let running: Servers | undefined;
  * it runs on. From jars where they can be started, as their processes can be killed and frozen; else from containers. Suites named
  * `.faults` start their own, from jars.
  */
-export async function startServers(run: Run, folder: string): Promise<void> {
+export async function startServers(run: TestRun, folder: string): Promise<void> {
   if (wanted(run, 'cluster')) say('suites that share Kafka, a registry and QuestDB', given() ?? (await start(folder)));
   if (wanted(run, 'faults')) say('suites that start servers of their own, to kill them,', await allowOwn());
 }
@@ -65,7 +65,7 @@ export async function stopServers(): Promise<void> {
 }
 
 /** Whether a suite of this kind is among those of this run. */
-function wanted({ rootDir, testPathPatterns }: Run, kind: 'cluster' | 'faults'): boolean {
+function wanted({ rootDir, testPathPatterns }: TestRun, kind: 'cluster' | 'faults'): boolean {
   const patterns = (testPathPatterns?.patterns ?? []).map((pattern) => new RegExp(pattern, 'i'));
   const suites = globSync(`dist/**/*.${kind}.spec.js`, { cwd: rootDir }).map((path) => join(rootDir, path));
   return suites.some((path) => patterns.length === 0 || patterns.some((pattern) => pattern.test(path)));
