@@ -36,13 +36,11 @@ export const fetching = {
   waitMs: 500,
   /** The longest pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
   restMs: 50,
+  /** The pause without a group, for each record that came: while few come, each is fetched as soon as it is there. */
+  restForRecordMs: 1,
   partitionBytes: 256 << 10,
   bytes: 4 << 20,
 };
-/** About what a fetch costs here: CPU milliseconds for each partition that is asked for, and for each record that comes. */
-const costMs = { partition: 0.01, record: 0.02 };
-/** How much longer the pause after a fetch is than what the fetch cost: while few records come, each is fetched as soon as it is there. */
-const restForCost = 4;
 const connectMs = 10_000;
 const answerMs = 10_000;
 const stopMs = 1_000;
@@ -157,14 +155,11 @@ export class Fetcher {
       const due = this.#due(cluster, nodeId);
       const alone = due.find((one) => this.#empty.has(one));
       if (due.length === 0) await room;
-      else await this.#rest(due.length, await this.#fetch(broker, alone ? [alone] : due), ended);
+      else {
+        const records = await this.#fetch(broker, alone ? [alone] : due);
+        if (records > 0) await pause(Math.min(fetching.restMs, records * fetching.restForRecordMs), ended);
+      }
     }
-  }
-
-  async #rest(partitions: number, records: number, ended: AbortSignal): Promise<void> {
-    if (records === 0) return;
-    const cost = partitions * costMs.partition + records * costMs.record;
-    await pause(Math.min(fetching.restMs, restForCost * cost), ended);
   }
 
   #due(cluster: Cluster, nodeId: string): readonly Wanted[] {

@@ -22,9 +22,6 @@ import {
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
 
-/** Of topics that every gateway reads whole: a fetch costs something for each partition, and three are enough for the brokers to share the work. */
-const fewPartitions = 3;
-
 /** Key of one command. */
 export const commandKey = (of: { readonly orgId: string; readonly sourceId: string; readonly commandId: string }): string =>
   `${sourceKey(of)}/${of.commandId}`;
@@ -66,7 +63,7 @@ export const presence: Topic<Presence> = {
   cleanup: 'compact',
   // What is known of a connection holds for as long as its gateway is heard.
   unreadable: 'skipped',
-  partitions: fewPartitions,
+  partitions: 24,
 };
 
 export const gateways: Topic<Gateway> = {
@@ -85,7 +82,7 @@ export const commands: Topic<Command> = {
   key: sourceKey,
   flaw: flawOfCommand,
   cleanup: 'delete',
-  partitions: fewPartitions,
+  partitions: 24,
 };
 
 export const commandStates: Topic<CommandState> = {
@@ -96,7 +93,7 @@ export const commandStates: Topic<CommandState> = {
   cleanup: 'compact',
   // What is known of a command still holds.
   unreadable: 'skipped',
-  partitions: fewPartitions,
+  partitions: 24,
 };
 
 export const organizations: Topic<Organization> = {

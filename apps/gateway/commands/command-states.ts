@@ -17,6 +17,8 @@ const retryMs = 1_000;
 const writtenMs = 250;
 const tellEveryMs = 60_000;
 
+type Listener = (key: string, state: CommandState | null) => void;
+
 /** What this gateway is writing of a command. */
 interface Write {
   readonly state: CommandState | null;
@@ -37,6 +39,7 @@ export class CommandStates implements OnApplicationShutdown {
   readonly ready: Promise<void>;
   readonly #view: View<CommandState>;
   readonly #writes = new Map<string, Write>();
+  readonly #listeners: Listener[] = [];
   readonly #timer: NodeJS.Timeout;
   #isStopped = false;
   /** Settles when the view has what other gateways were writing a moment ago. */
@@ -86,8 +89,12 @@ export class CommandStates implements OnApplicationShutdown {
     this.desk.settled(key);
   }
 
-  /** Whoever sent the command hears of its first change: a state says that it was handed over, null that it was not. */
-  changes(listener: (key: string, state: CommandState | null) => void): void {
+  /**
+   * Whoever sent the command hears of its first change once it is durable: a state says that it was handed over, null that it was not. What this
+   * gateway has written is told at once, and again when it comes back from the log.
+   */
+  changes(listener: Listener): void {
+    this.#listeners.push(listener);
     this.#view.changes(({ key, value }) => listener(key, value));
   }
 
@@ -95,7 +102,7 @@ export class CommandStates implements OnApplicationShutdown {
   write(state: CommandState, next: CommandState | null): void {
     const key = commandKey(state);
     const before = this.#writes.get(key)?.done;
-    this.#writes.set(key, { state: next, done: this.#append(next ? entry(commandStates, next) : tombstone(commandStates, key), before) });
+    this.#writes.set(key, { state: next, done: this.#append(key, next, before) });
   }
 
   /** Ends the oldest open commands of a source, so that one more keeps it within `maxOpen`. */
@@ -105,11 +112,14 @@ export class CommandStates implements OnApplicationShutdown {
     if (tooMany.length > 0) void this.#end(tooMany.map(([key]) => key));
   }
 
-  async #append(one: Entry, before: Promise<void> | undefined): Promise<void> {
+  async #append(key: string, next: CommandState | null, before: Promise<void> | undefined): Promise<void> {
     await before;
+    const one = next ? entry(commandStates, next) : tombstone(commandStates, key);
     while (!this.#isStopped) {
       try {
-        return await this.log.append([one]);
+        await this.log.append([one]);
+        for (const listener of this.#listeners) listener(key, next);
+        return;
       } catch (error) {
         this.#complain(error);
         await pause(retryMs, undefined, { ref: false });
