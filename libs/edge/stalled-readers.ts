@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 interface Progress {
   /** Bytes that had left towards the client. */
   readonly bytes: number;
-  /** How often they were found to be as many as before. */
+  /** How many looks in a row have found the same number of bytes. */
   readonly idleLooks: number;
 }
 

@@ -26,7 +26,7 @@ export interface Sasl {
 
 export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
-/** Which brokers a client asks first and last while it does not know the cluster; for one that has frozen kafkajs waits for seconds. */
+/** Which brokers a client asks first and last while it does not know the cluster. kafkajs waits for seconds for a broker that has frozen. */
 export interface Order {
   readonly first?: string | undefined;
   readonly last?: readonly string[];

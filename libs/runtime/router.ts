@@ -113,8 +113,8 @@ interface Upgrade {
 const silent = new Error('no answer to the request for a WebSocket');
 
 /**
- * Asks the first target. When nobody listens there, nothing was sent, so the next target can be asked. So it can when a request for a
- * WebSocket has no answer: it changes nothing.
+ * Asks the first target. When nobody listens there, nothing was sent, so the next target can be asked. It can also be asked when a request
+ * for a WebSocket gets no answer, because such a request changes nothing.
  */
 function forward(
   incoming: IncomingMessage,

@@ -90,8 +90,8 @@ export class CommandStates implements OnApplicationShutdown {
   }
 
   /**
-   * Whoever sent the command hears of its first change once it is durable: a state says that it was handed over, null that it was not. What this
-   * gateway has written is told at once, and again when it comes back from the log.
+   * Calls `listener` with each durable change of a command: the first state says that the command was handed over, null that it was not or has
+   * ended. A change that this gateway has written is told as soon as it is durable, and again when it is read back from the log.
    */
   changes(listener: Listener): void {
     this.#listeners.push(listener);
