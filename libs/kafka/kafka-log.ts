@@ -65,7 +65,7 @@ export class KafkaLog implements RecordLog {
   constructor(private readonly options: KafkaLogOptions) {
     this.#prefix = options.address.prefix ?? '';
     this.#patientUntilMs = performance.now() + options.waitMs;
-    this.#fetcher = new Fetcher(options.address);
+    this.#fetcher = new Fetcher(options.address, true);
     this.#parked = new ParkedLetters(this, { topics: options.topics, spanOf: (letters) => this.#newest(letters), lookEveryMs });
     const names = options.topics.flatMap(({ name }) => [this.#prefix + name, this.#prefix + deadLettersOf(name)]);
     const leaders = new KafkaLeaders(options.asker, names);
@@ -115,7 +115,7 @@ export class KafkaLog implements RecordLog {
   follow(options: FollowOptions): KafkaFollowing {
     const { address, codec, asker } = this.options;
     const isShared = options.to === undefined && typeof options.from === 'string';
-    const fetcher = isShared ? this.#fetcher : new Fetcher(address);
+    const fetcher = isShared ? this.#fetcher : new Fetcher(address, false);
     const ended = (it: KafkaFollowing): void => {
       this.#followings.delete(it);
       if (!isShared) void fetcher.stop();

@@ -442,6 +442,18 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       expect([all.records.length, late.records.length, all.stoppedBy]).toEqual([22, 21, undefined]);
     });
 
+    it('gives each record once while one partition after the other wakes up', async () => {
+      const all = follow({ from: 'end' });
+      await caughtUp(all);
+      const names = count(8).map((n) => `s${n}`);
+      const sent = count(20 * names.length);
+      // At first one of them speaks, at last each does in turn.
+      for (const n of sent) await log.append([saying(names[n % (1 + Math.floor(n / 20))]!, n)]);
+      await caughtUp(all);
+      expect(ascending(numbers(all.records))).toEqual(sent);
+      expectInOrder(all.records);
+    });
+
     it('gives the same records as a group gets, or their bytes, to those who wait and to those who come later', async () => {
       const topics = [events, sources];
       const waiting = follow({ topics, asBytes: true });

@@ -5,7 +5,7 @@ import { newClient, type Client, type KafkaAddress } from '../client.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { within } from '../trouble.js';
 import { assigner } from '../assigner.js';
-import { fetching } from '../fetcher.js';
+import { fetching } from '../fetch-loop.js';
 import type { Fetched } from '../lane.js';
 
 export interface SessionOptions {
