@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { WebSocket } from 'ws';
 
 /** What many sockets of one process do; each kind says on its output when it has begun, and ends with its input. */
-type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices';
+type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices' | 'faithful devices' | 'viewers';
 
 const [url, key, kind, countText] = process.argv.slice(2) as [string, string, Kind, string];
 const count = Number(countText);
@@ -27,9 +27,11 @@ const codes: Record<number, number> = {};
 async function device(at: number): Promise<WebSocket> {
   const socket = await open('/ws/device');
   socket.send(JSON.stringify({ type: 'device_auth', api_key: key, source_id: `${kind.replace(' ', '-')}-${at}`, acks: true }));
-  const [answer] = (await once(socket, 'message')) as [Buffer];
-  if (!answer.includes('authenticated')) throw new Error(answer.toString());
-  return socket;
+  const closed = once(socket, 'close').then(() => Promise.reject(new Error('closed before it was let in')));
+  const [answer] = (await Promise.race([once(socket, 'message'), closed])) as [Buffer];
+  if (answer.includes('authenticated')) return socket;
+  socket.terminate();
+  throw new Error(answer.toString());
 }
 
 let seen = 0;
@@ -42,6 +44,50 @@ async function viewer(): Promise<WebSocket> {
   return socket;
 }
 const viewers = count / 2;
+
+/** Waits before it connects again, as a client of this service does: longer each time, and never as long as the others. */
+const maxDelayMs = { first: 500, max: 30_000 };
+let connected = 0;
+
+/** Comes back whenever it is cut off. */
+async function stay(at: number): Promise<void> {
+  for (let ms = maxDelayMs.first; ; ms = Math.min(2 * ms, maxDelayMs.max)) {
+    const socket = await device(at).catch(() => undefined);
+    if (socket?.readyState === WebSocket.OPEN) {
+      socket.once('close', () => {
+        connected--;
+        void pause(Math.random() * maxDelayMs.first).then(() => stay(at));
+      });
+      if (++connected === count) say('connected');
+      return;
+    }
+    await pause(Math.random() * ms);
+  }
+}
+
+/** Longer than a viewer may be slow. */
+const deafMs = 25_000;
+
+/** Reads events until the one that says that it is the last, or reads nothing from the first on for a while. */
+async function eventViewer(isDeaf: boolean): Promise<void> {
+  const socket = await open('/v1/sources/watched/logs/stream?cursor=1');
+  socket.send(JSON.stringify({ type: 'auth', api_key: key }));
+  let events = 0;
+  socket.on('message', (data: Buffer) => {
+    const { type, metric, value } = JSON.parse(data.toString()) as {
+      readonly type: string;
+      readonly metric?: string;
+      readonly value?: unknown;
+    };
+    if (type === 'event') events++;
+    if (metric === 'last') say(events === value ? 'complete' : `has seen ${events} of ${String(value)}`);
+  });
+  await once(socket, 'message');
+  if (!isDeaf) return;
+  rawOf(socket).pause();
+  // By then it is cut off, which it hears only when it reads again.
+  void pause(deafMs).then(() => rawOf(socket).resume());
+}
 
 const rawOf = (socket: WebSocket): Socket => (socket as unknown as { readonly _socket: Socket })._socket;
 
@@ -87,6 +133,9 @@ const behaviours: Record<Kind, (at: number) => Promise<unknown>> = {
     raw.on('drain', more);
     more();
   },
+  'faithful devices': (at) => stay(at),
+  // Of ten one reads nothing.
+  viewers: (at) => eventViewer(at % 10 === 0),
 };
 
 let next = 0;

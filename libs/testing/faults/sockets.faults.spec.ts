@@ -74,6 +74,19 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
     await rm(dataDir, { recursive: true });
   });
 
+  const online = async (): Promise<number> => {
+    const { text } = await send(server.url, { path: '/v1/fleet/health', headers: { 'x-api-key': keys.own } });
+    return (JSON.parse(text) as { readonly sources_online: number }).sources_online;
+  };
+
+  /** Has a source that is watched report events. */
+  const report = async (metric: string, values: readonly unknown[]): Promise<void> => {
+    const headers = { 'x-api-key': keys.own, 'content-type': 'application/json' };
+    const points = values.map((value) => ({ metric, class: 'event', value }));
+    const body = JSON.stringify({ source_id: 'watched', points });
+    expect((await send(server.url, { method: 'POST', path: '/ingest', headers, body })).status).toBe(200);
+  };
+
   const memory = (): number => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024;
 
   /**
@@ -129,6 +142,32 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
     });
     expect(await sockets!.end()).toEqual({});
   });
+
+  it('devices that come back after the server was killed', async () => {
+    const { idle } = durations;
+    sockets = new Sockets('faithful devices', idle, server.url, keys.own);
+    await sockets.has('begun');
+    const connected = sockets.said.filter((line) => line === 'connected').length;
+    await server.kill();
+    await server.start();
+    await others(`${idle} devices that come back`, 192, () => sockets!.has('connected', connected + 1));
+    await eventually(async () => expect(await online()).toBe(idle));
+  }, 180_000);
+
+  it('people who read nothing beside people who do', async () => {
+    const [count, bodies, eventsOfEach] = [100, 300, 10];
+    sockets = new Sockets('viewers', count, server.url, keys.own);
+    await sockets.has('begun');
+    await others(`${count / 10} who read nothing`, 192, async () => {
+      const texts = Array.from({ length: eventsOfEach }, (_, at) => `${at}`.padEnd(4_000));
+      for (let body = 0; body < bodies; body++) await report('e', texts);
+      await report('last', [bodies * eventsOfEach + 1]);
+      await sockets!.has('complete', (9 * count) / 10);
+      await sockets!.has('closed', count / 10);
+    });
+    // They are cut off before they come to the frame that says why.
+    expect(await sockets.end()).toEqual({ 1006: count / 10 });
+  }, 180_000);
 
   it.each<[what: string, kind: string, count: number, until: string, codes: object]>([
     // The first frame of each comes whole, if slowly; of the second more waits for its end than its organization may hold, for 30 s at most.
