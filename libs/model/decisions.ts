@@ -1,0 +1,46 @@
+import type { Actor, DecidedOfLate } from './once.js';
+
+/** What was decided of late in one area about one organization. */
+export interface Decisions extends DecidedOfLate {
+  readonly area: string;
+  /** Empty for what is about no organization. */
+  readonly orgId: string;
+}
+
+/** What became of the commands that were decided together, told once their effects are in the log. */
+export interface Outcomes {
+  readonly area: string;
+  readonly orgId: string;
+  readonly told: readonly Told[];
+}
+
+export interface Told {
+  /** Of the command. */
+  readonly id: string;
+  /** See `Outcome`. */
+  readonly outcome: string;
+  readonly about: string;
+}
+
+/** What somebody has changed, in words for people. */
+export interface AuditNote {
+  /** Such as `monitor.changed`. A word never changes its meaning. */
+  readonly did: string;
+  /** Id of the thing. */
+  readonly about: string;
+  /** Short and plain; never a secret. */
+  readonly text: string;
+  /** Where the command itself is about no organization, or about another one. */
+  readonly orgId?: string;
+}
+
+/** A change that was made, for the organization whose thing it is. After a crash a record may come twice, and then it is the same. */
+export interface AuditEntry extends AuditNote {
+  /** Names the change: the same in each copy. */
+  readonly id: string;
+  /** Empty for what is about no organization. */
+  readonly orgId: string;
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly by: Actor;
+}

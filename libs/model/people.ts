@@ -1,0 +1,58 @@
+/** What somebody may do in an organization: a viewer reads, a member also manages keys and monitors, an owner also people. */
+export const personRoles = ['owner', 'member', 'viewer'] as const;
+export type PersonRole = (typeof personRoles)[number];
+
+/** A person who can sign in. */
+export interface Account {
+  readonly accountId: string;
+  /** As `normalEmail` writes it: no two accounts have one. */
+  readonly email: string;
+  /** What the password is checked against, with its parameters; never the password. */
+  readonly passwordDigest: string;
+  readonly createdMs: number;
+  /** A link that sets another password, once: the newest one that was made; null where there is none. */
+  readonly reset: PasswordReset | null;
+}
+
+/** What somebody who signs up brings. */
+export type NewAccount = Pick<Account, 'accountId' | 'email' | 'passwordDigest'>;
+
+export interface PasswordReset {
+  /** SHA-256 of the secret in the link, 64 hex digits. */
+  readonly sha256: string;
+  readonly expiresMs: number;
+}
+
+/** That somebody belongs to an organization. An account may have many. */
+export interface Membership {
+  readonly orgId: string;
+  readonly accountId: string;
+  readonly role: PersonRole;
+  readonly sinceMs: number;
+}
+
+/** A link by which one person joins an organization, once. */
+export interface Invitation {
+  /** Digest of the secret in the link. */
+  readonly invitationId: string;
+  readonly orgId: string;
+  readonly role: PersonRole;
+  /** Who may use it; empty for whoever has the link. */
+  readonly email: string;
+  /** Id of the account that made it, or `operator`. */
+  readonly invitedBy: string;
+  readonly expiresMs: number;
+}
+
+/** How long an invitation can be used. */
+export const invitationMs = 7 * 24 * 3_600_000;
+/** How long a link that sets another password can be used. */
+export const resetMs = 24 * 3_600_000;
+
+const maxEmailBytes = 254;
+
+/** The address as it is compared and kept; undefined when it is none. What stands before the @ belongs to its server, but nobody keeps two people apart by its case. */
+export function normalEmail(text: string): string | undefined {
+  const email = text.trim().normalize('NFC').toLowerCase();
+  return /^[^\s@\p{Cc}]+@[^\s@\p{Cc}.]+(\.[^\s@\p{Cc}.]+)*$/u.test(email) && Buffer.byteLength(email) <= maxEmailBytes ? email : undefined;
+}
