@@ -134,6 +134,19 @@ describe('infra/proxy/nginx.conf', () => {
     },
   );
 
+  it.each([
+    ['/api/auth/claim/abc', true],
+    ['/join/abc', true],
+    ['/reset/abc', true],
+    ['/api/auth/claim', false],
+    ['/api/auth/claims/BCDF-GHJK', false],
+    ['/v1/sources', false],
+  ])('keeps %s out of its log: %s', (path, isSecret) => {
+    const secret = Array.from(nginxConf().matchAll(/^ {4}~(\^\S+) 0;$/gm), ([, pattern]) => new RegExp(pattern!));
+    expect(secret.some((pattern) => pattern.test(path))).toBe(isSecret);
+    expect(nginxConf()).toContain('combined if=$is_logged;');
+  });
+
   it('has as much room for WebSockets as the router', () => {
     expect(Number(/worker_connections (\d+);/.exec(nginxConf())![1])).toBeGreaterThan(2 * maxWebSockets);
   });

@@ -1,6 +1,6 @@
 /**
  * Runs every command of README.md as it stands there, in this checkout, and fails at the first that fails. The key that a server prints
- * takes the place of `hw_...`; folders and addresses are those of this run. Words after `sh` say where a block belongs:
+ * takes the place of `hw_...`, and the link that it prints that of `http://localhost:8080/join/...`; folders and addresses are those of this run. Words after `sh` say where a block belongs:
  *
  * - none: `npm start` runs in the background; `offline`: it is stopped;
  * - `cluster`: `npm run cluster` runs in the background, and has answered the blocks of the first shape that talk HTTP; nothing of it
@@ -46,13 +46,20 @@ class Session {
   #before = '';
   #key = '';
   #address = '';
+  #join = '';
 
   constructor(
     script: readonly string[],
     private readonly folders: Readonly<Record<string, string>>,
     env: Readonly<Record<string, string>>,
   ) {
-    this.#env = { ...process.env, HEADWATER_ADMIN_PORT: '0', XDG_CONFIG_HOME: join(folder, 'config'), ...env };
+    this.#env = {
+      ...process.env,
+      HEADWATER_ADMIN_PORT: '0',
+      HEADWATER_ALERT_NETWORKS: '127.0.0.1',
+      XDG_CONFIG_HOME: join(folder, 'config'),
+      ...env,
+    };
     this.#server = spawn('npm', script, { env: this.#env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     for (const stream of [this.#server.stdout, this.#server.stderr]) {
       stream.on('data', (chunk: Buffer) => {
@@ -67,6 +74,7 @@ class Session {
   async ready(): Promise<void> {
     this.#key = await this.#found(/hw_[0-9A-Za-z]{38}/);
     this.#address = await this.#found(/http:\/\/(?:localhost|127\.0\.0\.1):\d+/);
+    this.#join = await this.#found(/http:\/\/\S+\/join\/[\w-]{43}/);
     await this.#found(/listening on|ready at/);
     this.#before = `export HEADWATER_URL=${this.#address}\n`;
   }
@@ -85,6 +93,7 @@ class Session {
     let command = text
       .replaceAll(ownSteps, '')
       .replaceAll('hw_...', this.#key)
+      .replaceAll('http://localhost:8080/join/...', this.#join)
       .replaceAll('curl -sS', 'curl -sS --fail-with-body --retry 5')
       .replaceAll('localhost:8080', this.#address.slice('http://'.length));
     for (const [shown, ours] of Object.entries(this.folders)) command = command.replaceAll(shown, ours);

@@ -34,14 +34,15 @@ export interface ApiRequest {
 
 /** The HTTP API of a server, as any client sees it. */
 export class Api {
-  constructor(private readonly connection: Connection) {}
+  /** @param connection without a key for what needs none. */
+  constructor(private readonly connection: Pick<Connection, 'url'> & Partial<Connection>) {}
 
   /** The JSON of a 2xx, or undefined for a 204. Rejects `ApiFailure`, or the reason of `signal`. */
   async request(path: string, { method = 'GET', body, headers, signal }: ApiRequest = {}): Promise<unknown> {
     const { response, text } = await this.#exchange(path, {
       method,
       redirect: 'manual',
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers, 'x-api-key': this.connection.apiKey },
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers, ...this.#credential },
       ...(body !== undefined && { body }),
       signal: AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]),
     });
@@ -55,10 +56,15 @@ export class Api {
 
   /** A 2xx whose body goes on until `signal` ends it. Rejects `ApiFailure`, or the reason of `signal`. */
   async open(path: string, { headers, signal }: Pick<ApiRequest, 'headers'> & { readonly signal: AbortSignal }): Promise<Response> {
-    const init = { headers: { ...headers, 'x-api-key': this.connection.apiKey }, redirect: 'manual', signal } as const;
+    const init = { headers: { ...headers, ...this.#credential }, redirect: 'manual', signal } as const;
     const response = await fetch(this.connection.url + path, init).catch((cause: unknown) => this.#silence(cause));
     if (!response.ok) throw this.#refusal(response, await response.text());
     return response;
+  }
+
+  get #credential(): Readonly<Record<string, string>> {
+    const { apiKey } = this.connection;
+    return apiKey === undefined ? {} : { 'x-api-key': apiKey };
   }
 
   async #exchange(path: string, init: RequestInit): Promise<{ response: Response; text: string }> {

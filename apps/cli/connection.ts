@@ -18,11 +18,11 @@ export const connectionFlags = {
   apiKey: { value: 'KEY', about: 'API key; others on this machine see it in `ps`, so prefer HEADWATER_API_KEY or `init`' },
 } as const;
 
-/** Address and key, each from a flag, else a variable, else the file that `init` wrote. */
+/** Address and key, each from a flag, else a variable, else the file that `init` or `login` wrote. */
 export async function findConnection(flags: Values<typeof connectionFlags>): Promise<Connection> {
   const stored = await readConnection();
   const apiKey = flags.apiKey || process.env['HEADWATER_API_KEY'] || stored.apiKey;
-  if (!apiKey) throw usage('There is no API key: run `headwater init`, or set HEADWATER_API_KEY.');
+  if (!apiKey) throw usage('There is no API key: run `headwater init` or `headwater login`, or set HEADWATER_API_KEY.');
   return { url: serverUrl(flags.url || process.env['HEADWATER_URL'] || stored.url || defaultUrl), apiKey: headerValue(apiKey) };
 }
 
@@ -42,7 +42,10 @@ export function headerValue(apiKey: string): string {
   return key;
 }
 
-/** The file of `init`, in the XDG config folder. */
+/** The address in the file of `init`; undefined when there is none. */
+export const storedUrl = async (): Promise<string | undefined> => (await readConnection()).url;
+
+/** The file of `init` and `login`, in the XDG config folder. */
 export function connectionFile(): string {
   const xdg = process.env['XDG_CONFIG_HOME'];
   return join(xdg && isAbsolute(xdg) ? xdg : join(homedir(), '.config'), 'headwater', 'config.json');
@@ -59,7 +62,7 @@ async function readConnection(): Promise<Partial<Connection>> {
   }
 }
 
-/** Replaces the file of `init` in one step; only the user can read it. */
+/** Replaces that file in one step; only the user can read it. */
 export async function writeConnection({ url, apiKey }: Connection): Promise<void> {
   const file = connectionFile();
   const fresh = `${file}.${process.pid}`;

@@ -15,7 +15,7 @@ export const body = command({
     'Asks for what is not given, checks the key with the server, and writes both to a file that only you can read: ' +
     'headwater/config.json in $XDG_CONFIG_HOME or ~/.config. The key comes from --api-key, HEADWATER_API_KEY, a question on the ' +
     'terminal, or the first line of stdin. With --data-plane it makes topics, schemas and tables instead, in the Kafka, the registry ' +
-    'and the QuestDB that HEADWATER_KAFKA_BROKERS and its like name, and the first organization with its key, which is printed once; ' +
+    'and the QuestDB that HEADWATER_KAFKA_BROKERS and its like name, and the first organization with its key, which is printed once, and a link that makes its first owner; ' +
     'what is there already stays as it is.',
   flags: { ...connectionFlags, dataPlane: { about: 'make what all roles need' } },
   interactive: true,
@@ -32,10 +32,12 @@ export const body = command({
 
 async function makeDataPlane(url: string | undefined, io: Io): Promise<void> {
   const base = serverUrl(url || process.env['HEADWATER_URL'] || defaultUrl);
-  await onDataPlane(async ({ initDataPlane, welcome }, config) => {
+  await onDataPlane(async ({ firstOwnerLink, initDataPlane, ownerText, welcome }, config) => {
     const firstKey = await initDataPlane(config, (line) => io.note(line));
-    if (firstKey) await io.data(welcome(base, firstKey, `Topics, schemas and tables are made. Once the roles run at ${base}:`));
+    const link = await firstOwnerLink(config, config.publicUrl || base);
+    if (firstKey) await io.data(welcome(base, firstKey, link, `Topics, schemas and tables are made. Once the roles run at ${base}:`));
     else io.note('The data plane is there, with its first organization and key.');
+    if (!firstKey && link) await io.data(ownerText(link));
   });
 }
 

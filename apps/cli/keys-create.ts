@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Scope, scopes } from '#model';
+import { boundSourcePattern, boundSources, allSources, flawOfRights, maxBoundSources, type Scope, scopes } from '#model';
 import { Api } from './api.js';
 import { command } from './command.js';
 import { connectionFlags, findConnection } from './connection.js';
@@ -9,9 +9,13 @@ import { dataFlag } from './target.js';
 interface NewKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
+  readonly sources: readonly string[];
 }
 
 interface CreatedKey {
+  readonly id: string;
+  /** Absent in the answer of an older server. */
+  readonly sources?: readonly string[];
   readonly api_key: string;
 }
 
@@ -26,16 +30,22 @@ export const body = command({
     org: { value: 'ID', about: 'an organization of the folder or of the data plane; see `headwater org list`' },
     name: { value: 'NAME', about: 'what the key is for, so that you know it in the list', default: hostname() },
     scopes: { value: 'SCOPES', about: 'some of read, write, admin, with commas between', default: 'read,write' },
+    source: {
+      value: 'ID',
+      about: 'a source that the key is for, or the beginning of ids and `*`, such as "line-a.*"; may be repeated. Without it: every source',
+      many: true,
+    },
     json: { about: 'print the answer as JSON, with the key in `api_key`' },
   },
   examples: [
     'headwater keys create --name pump-7',
     'headwater keys create --name gateway --scopes write > gateway.key',
+    'headwater keys create --name line-a --scopes write --source "line-a.*" --source press-7',
     'headwater keys create --name me --scopes read,write,admin --data data',
     'headwater keys create --name me --scopes read,write,admin --org org_0000000000000001',
   ],
   async run(flags, io) {
-    const asked = { name: flags.name, scopes: readScopes(flags.scopes) };
+    const asked = { name: flags.name, ...readRights(flags.scopes, flags.source) };
     const created =
       flags.data === undefined && flags.org === undefined
         ? await throughApi(new Api(await findConnection(flags)), asked)
@@ -45,19 +55,37 @@ export const body = command({
   },
 });
 
-const throughApi = async (api: Api, asked: NewKey): Promise<CreatedKey> =>
-  (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
+async function throughApi(api: Api, { name, scopes: granted, sources }: NewKey): Promise<CreatedKey> {
+  const isBound = boundSources(sources) !== undefined;
+  const asked = { name, scopes: granted, ...(isBound && { sources }) };
+  const created = (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
+  if (isBound && created.sources === undefined)
+    throw new Failure(`The server is too old for --source, and has made the key ${created.id} for every source: delete it.`);
+  return created;
+}
 
 /** Without a server that answers: on a folder or the data plane, for the organization named, or the only one there is. */
-async function throughLog(dir: string | undefined, { name, scopes: granted }: NewKey, orgId: string | undefined): Promise<CreatedKey> {
+async function throughLog(dir: string | undefined, asked: NewKey, orgId: string | undefined): Promise<CreatedKey> {
   const [{ makeKey, withOrganizations }, { toListed }] = await Promise.all([import('./organizations.js'), import('../control/keys.js')]);
   return withOrganizations(dir, async (organizations, ports) => {
     const [organization, ...others] = organizations.list().filter((one) => orgId === undefined || one.orgId === orgId);
     if (!organization) throw new Failure('There is no such organization: see `headwater org list`.');
     if (others.length > 0) throw new Failure('There are several organizations: name one with --org; see `headwater org list`.');
-    const { key, secret } = await makeKey(ports, organization.orgId, name, granted);
+    const { key, secret } = await makeKey(ports, organization.orgId, asked);
     return { ...toListed(key), api_key: secret };
   });
+}
+
+function readRights(scopeNames: string, patterns: readonly string[]): Pick<NewKey, 'scopes' | 'sources'> {
+  const granted = readScopes(scopeNames);
+  const sources = patterns.length > 0 ? patterns : allSources;
+  const wrong = sources.find((pattern) => !boundSourcePattern.test(pattern));
+  if (wrong !== undefined) throw usage(`"${wrong}" is neither a source id nor the beginning of one and *.`);
+  if (sources.length > maxBoundSources)
+    throw usage(`Give --source at most ${maxBoundSources} times; one that ends with * is for many sources.`);
+  const flaw = flawOfRights(granted, sources);
+  if (flaw) throw usage(`That cannot be: ${flaw}.`);
+  return { scopes: granted, sources };
 }
 
 /** Scopes as typed: names with commas between. */

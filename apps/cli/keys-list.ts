@@ -9,7 +9,12 @@ interface ListedKey {
   readonly prefix: string;
   readonly suffix: string;
   readonly scopes: readonly string[];
+  /** Absent in the answer of an older server. */
+  readonly sources?: readonly string[];
   readonly created_ms: number;
+  /** These two are absent in the answer of an older server. */
+  readonly last_used_ms?: number | null;
+  readonly last_used_from?: string | null;
 }
 
 export const body = command({
@@ -28,8 +33,16 @@ function table(keys: readonly ListedKey[]): string {
     key.id,
     `${key.prefix}…${key.suffix}`,
     key.scopes.join(','),
+    key.sources?.join(',') ?? '*',
     new Date(key.created_ms).toISOString().slice(0, 10),
+    lastUse(key),
     key.name,
   ]);
-  return aligned([['ID', 'KEY', 'SCOPES', 'CREATED', 'NAME'], ...rows]);
+  return aligned([['ID', 'KEY', 'SCOPES', 'SOURCES', 'CREATED', 'LAST USED', 'NAME'], ...rows]);
+}
+
+function lastUse({ last_used_ms: ms, last_used_from: address }: ListedKey): string {
+  if (typeof ms !== 'number') return '-';
+  const minute = new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+  return address ? `${minute} ${address}` : minute;
 }

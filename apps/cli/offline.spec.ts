@@ -68,7 +68,7 @@ describe('the groups of a stopped server', () => {
     const { topics, groups } = JSON.parse(stdout) as GroupsReport;
     expect([code, new Set(groups.map(({ group }) => group)), groups.every(({ lag }) => lag === 0)]).toEqual([
       0,
-      new Set(['keys', 'series', 'sources']),
+      new Set(['decisions', 'keys', 'monitors', 'series', 'sources']),
       true,
     ]);
     expect(topics).toContainEqual({ topic: sources.name, partitions: sources.partitions, cleanup: 'compact', records: 1 });

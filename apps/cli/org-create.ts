@@ -1,6 +1,17 @@
+import { operator } from '#edge';
 import { scopes } from '#model';
 import { command } from './command.js';
-import { changedLimits, limitFlag, makeKey, paymentFlag, readLimits, readPayment, toListed, withOrganizations } from './organizations.js';
+import {
+  changedLimits,
+  changing,
+  limitFlag,
+  makeKey,
+  paymentFlag,
+  readLimits,
+  readYes,
+  toListed,
+  withOrganizations,
+} from './organizations.js';
 import { dataFlag } from './target.js';
 
 export const body = command({
@@ -19,12 +30,13 @@ export const body = command({
     'headwater org create --name tests --limit points_per_s=5000 --limit series=10000',
   ],
   async run({ data, name, payment, limit, json }, io) {
-    const paymentMethodOnFile = readPayment(payment);
+    const paymentMethodOnFile = readYes('payment', payment);
     const limits = changedLimits({}, readLimits(limit));
     const { organization, secret } = await withOrganizations(data, async (organizations, ports) => {
-      const made = await organizations.create(name, paymentMethodOnFile, { limits });
+      const wanted = { name, paymentMethodOnFile, limits };
+      const made = await changing(ports, organizations, (changes) => changes.create(wanted, operator));
       io.note(`Made the organization ${made.orgId}.`);
-      return { organization: made, secret: (await makeKey(ports, made.orgId, 'First key', scopes)).secret };
+      return { organization: made, secret: (await makeKey(ports, made.orgId, { name: 'First key', scopes })).secret };
     });
     await io.data(json ? `${JSON.stringify({ ...toListed(organization), api_key: secret }, null, 2)}\n` : `${secret}\n`);
     io.note('This key is shown once: store it now.');

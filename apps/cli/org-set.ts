@@ -1,6 +1,7 @@
+import { operator } from '#edge';
 import { command } from './command.js';
 import { Failure, usage } from './failure.js';
-import { changedLimits, limitFlag, paymentFlag, readLimits, readPayment, toListed, withOrganizations } from './organizations.js';
+import { changedLimits, changing, limitFlag, paymentFlag, readLimits, readYes, toListed, withOrganizations } from './organizations.js';
 import { dataFlag } from './target.js';
 
 export const body = command({
@@ -13,6 +14,7 @@ export const body = command({
     name: { value: 'NAME', about: 'its name, for people' },
     payment: paymentFlag,
     limit: limitFlag,
+    enforceReadScope: { value: 'YES', about: 'yes or no: whether its keys need the scope read for reading' },
     json: { about: 'print the organization as JSON' },
   },
   examples: [
@@ -20,14 +22,20 @@ export const body = command({
     'headwater org set org_0000000000000001 --limit points_per_s=none',
     'headwater org set org_0000000000000001 --payment no --data data',
   ],
-  async run({ data, name, payment, limit, json }, io, orgId) {
-    if (name === undefined && payment === undefined && limit.length === 0) throw usage('Give --name, --payment or --limit.');
-    const change = { ...(name !== undefined && { name }), ...(payment !== undefined && { paymentMethodOnFile: readPayment(payment) }) };
+  async run({ data, name, payment, limit, enforceReadScope: enforced, json }, io, orgId) {
+    if ([name, payment, enforced].every((one) => one === undefined) && limit.length === 0)
+      throw usage('Give --name, --payment, --limit or --enforce-read-scope.');
+    const change = {
+      ...(name !== undefined && { name }),
+      ...(payment !== undefined && { paymentMethodOnFile: readYes('payment', payment) }),
+      ...(enforced !== undefined && { enforceReadScope: readYes('enforce-read-scope', enforced) }),
+    };
     const limits = readLimits(limit);
-    const changed = await withOrganizations(data, (organizations) =>
-      organizations.set(orgId, { ...change, limits: changedLimits(organizations.limits(orgId), limits) }),
-    );
-    if (!changed) throw new Failure(`There is no organization ${orgId}: see \`headwater org list\`.`);
+    const changed = await withOrganizations(data, async (organizations, ports) => {
+      if (!organizations.get(orgId)) throw new Failure(`There is no organization ${orgId}: see \`headwater org list\`.`);
+      const wanted = { ...change, ...(limit.length > 0 && { limits: changedLimits(organizations.limits(orgId), limits) }) };
+      return changing(ports, organizations, (changes) => changes.change(orgId, wanted, operator));
+    });
     if (json) await io.data(`${JSON.stringify(toListed(changed), null, 2)}\n`);
     io.note(`Changed the organization ${orgId}.`);
   },

@@ -1,5 +1,6 @@
-import { KeyCommands, Keyring, Organizations, whileDeciding, type NewKey } from '#edge';
-import { limitNames, type LimitName, type Organization, type OrganizationLimits, type Scope } from '#model';
+import { Commands, KeyCommands, operator, OrganizationChanges, Organizations, whileDeciding, type NewKey, type WantedKey } from '#edge';
+import { limitNames, type LimitName, type Organization, type OrganizationLimits } from '#model';
+import { decisionsGroup, keysGroup } from '#topics';
 import { usage } from './failure.js';
 import { withLog, type LogPorts } from './target.js';
 
@@ -15,16 +16,18 @@ export const paymentFlag = {
   about: 'yes or no: whether it has a payment method on file, without which its keys get 402',
 } as const;
 
-export function readPayment(text: string): boolean {
-  if (text !== 'yes' && text !== 'no') throw usage('Write --payment yes or --payment no.');
+/** @param flag that the text is the value of. */
+export function readYes(flag: string, text: string): boolean {
+  if (text !== 'yes' && text !== 'no') throw usage(`Write --${flag} yes or --${flag} no.`);
   return text === 'yes';
 }
 
 /** An organization as the commands print it. */
-export const toListed = ({ orgId, name, paymentMethodOnFile, createdMs, limits }: Organization): object => ({
+export const toListed = ({ orgId, name, paymentMethodOnFile, enforceReadScope, createdMs, limits }: Organization): object => ({
   id: orgId,
   name,
   payment_method_on_file: paymentMethodOnFile,
+  enforce_read_scope: enforceReadScope,
   created_ms: createdMs,
   limits: { ...limits },
 });
@@ -41,12 +44,20 @@ export function withOrganizations<T>(
   });
 }
 
+/** Makes or changes organizations, whether or not a process that decides about them is running. */
+export const changing = <T>(
+  { log, views }: LogPorts,
+  organizations: Organizations,
+  work: (changes: OrganizationChanges) => Promise<T>,
+): Promise<T> =>
+  whileDeciding(decisionsGroup, log, views, Date.now, () =>
+    work(new OrganizationChanges(new Commands(views, log, Date.now), organizations)),
+  );
+
 /** Makes a key, whether or not a process that decides about keys is running. */
-export async function makeKey({ log, views }: LogPorts, orgId: string, name: string, granted: readonly Scope[]): Promise<NewKey> {
-  const keyring = new Keyring(views);
-  const commands = new KeyCommands(views, log, Date.now);
-  await keyring.ready;
-  return whileDeciding(log, keyring, Date.now, () => commands.create(orgId, name, granted));
+export async function makeKey({ log, views }: LogPorts, orgId: string, wanted: Omit<WantedKey, 'createdBy'>): Promise<NewKey> {
+  const commands = new KeyCommands(new Commands(views, log, Date.now), Date.now);
+  return whileDeciding(keysGroup, log, views, Date.now, () => commands.create(orgId, wanted, operator));
 }
 
 type Changes = Partial<Record<LimitName, number | undefined>>;

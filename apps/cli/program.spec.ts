@@ -68,7 +68,7 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['rebuild', '--data', 'd', '--without-deleted-records'], '--without-deleted-records is for the data plane'],
     [['verify', '--without-deleted-records'], '--without-deleted-records goes with --repair'],
     [['keys', 'create', '--api-key', 'hw_x', '--name', 'n', '--scopes', 'read,root'], 'There is no scope "root"'],
-    [['org', 'set', 'org_x'], 'Give --name, --payment or --limit.'],
+    [['org', 'set', 'org_x'], 'Give --name, --payment, --limit or --enforce-read-scope.'],
     [['org', 'set', 'org_x', '--limit', 'speed=1'], 'There is no limit "speed"'],
     [['org', 'create', '--name', 'n', '--limit', 'series=0'], 'a whole number above 0'],
     [['org', 'create', '--name', 'n', '--payment', 'maybe'], 'Write --payment yes or --payment no.'],
@@ -116,7 +116,10 @@ describe('keys', () => {
     prefix: 'hw_abcde',
     suffix: 'wxyz',
     scopes: ['read', 'write'],
+    sources: ['press-7', 'line-a.*'],
     created_ms: Date.UTC(2026, 0, 31),
+    last_used_ms: Date.UTC(2026, 1, 1, 12, 34),
+    last_used_from: '192.0.2.1',
   };
   const env = (server: TestServer) => ({ HEADWATER_URL: server.url, HEADWATER_API_KEY: 'hw_admin' });
 
@@ -129,10 +132,38 @@ describe('keys', () => {
     ]);
   });
 
+  const bound = ['keys', 'create', '--name', 'pump', '--source', 'press-7', '--source', 'line-a.*'];
+
+  it('create binds a key to sources', async () => {
+    await using server = await TestServer.start(() => ({ status: 201, json: { ...key, api_key: 'hw_new' } }));
+    expect(await run(bound, { env: env(server) })).toMatchObject({ code: 0, stdout: 'hw_new\n' });
+    expect(server.seen).toMatchObject([{ body: { scopes: ['read', 'write'], sources: ['press-7', 'line-a.*'] } }]);
+  });
+
+  it('create says so when an older server has made the key for every source, and does not print it', async () => {
+    const { sources: _, ...older } = key;
+    await using server = await TestServer.start(() => ({ status: 201, json: { ...older, api_key: 'hw_new' } }));
+    const said = 'has made the key key_1 for every source: delete it.';
+    expect(await run(bound, { env: env(server) })).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(said) });
+  });
+
+  it.each([
+    [['--source', 'a*b'], '"a*b" is neither a source id nor the beginning of one and *.'],
+    [['--source', 'a', '--scopes', 'write,admin'], 'cannot have the scope admin'],
+    [Array.from({ length: 17 }, (_, at) => ['--source', `s${at}`]).flat(), 'Give --source at most 16 times'],
+  ])('create with %j is refused before the server is asked', async (flags, said) => {
+    await using server = await TestServer.start(() => ({ status: 201, json: {} }));
+    expect((await run(['keys', 'create', ...flags], { env: env(server) })).stderr).toContain(said);
+    expect(server.seen).toEqual([]);
+  });
+
   it('list prints a table, or JSON', async () => {
     await using server = await TestServer.start(() => ({ status: 200, json: [key] }));
     const table = await run(['keys', 'list'], { env: env(server) });
-    expect(table.stdout).toBe('ID     KEY            SCOPES      CREATED     NAME\nkey_1  hw_abcde…wxyz  read,write  2026-01-31  pump\n');
+    expect(table.stdout).toBe(
+      'ID     KEY            SCOPES      SOURCES           CREATED     LAST USED                   NAME\n' +
+        'key_1  hw_abcde…wxyz  read,write  press-7,line-a.*  2026-01-31  2026-02-01 12:34 192.0.2.1  pump\n',
+    );
     const json = await run(['keys', 'list', '--json'], { env: env(server) });
     expect(JSON.parse(json.stdout)).toEqual([key]);
   });

@@ -7,13 +7,14 @@ import { finish, Io } from './io.js';
 
 const manifest = new URL('../../../package.json', import.meta.url);
 const afterHelp = `
-URL and key come from --url and --api-key, else from HEADWATER_URL and HEADWATER_API_KEY, else from the file that \`headwater init\` writes.
+URL and key come from --url and --api-key, else from HEADWATER_URL and HEADWATER_API_KEY, else from the file that \`headwater login\` or \`headwater init\` writes.
 Exit codes: 0 done, 1 failed or differs, 2 wrong usage, 130 interrupted.`;
 
 /** What commands of two words have in common, by the first. */
 const families: Readonly<Record<string, string>> = {
   keys: 'Create, list and delete API keys',
   org: 'List, create and change organizations',
+  people: 'List, invite and remove people, and let them set another password',
   dlq: 'List, show and send back what consumer groups of the data plane could not use',
 };
 

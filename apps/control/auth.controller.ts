@@ -7,7 +7,7 @@ import type { Caller } from '#model';
 export class AuthController {
   /** Whose key it is and what it may do. */
   @Get('verify-key')
-  verify(@CallerParam() { orgId, scopes }: Caller): unknown {
-    return { org_id: orgId, scopes };
+  verify(@CallerParam() { orgId, scopes, bound }: Caller): unknown {
+    return { org_id: orgId, scopes, ...(bound && { sources: bound.patterns }) };
   }
 }

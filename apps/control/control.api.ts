@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import type { Operation } from '#edge';
 import { scopes } from '#model';
+import { claimOperations } from './claims/claims.api.js';
 import { explainedCodes } from './error-page.js';
-import { createdKey, listedKey, newKey } from './keys.js';
+import { alertOperations } from './alerts/alerts.api.js';
+import { monitorOperations } from './monitors/monitors.api.js';
+import { createdKey, listedKey, newKey, sourcePatterns } from './keys.js';
+import { peopleOperations } from './people/people.api.js';
+import { signInOperations } from './people/sign-in.api.js';
+import { targetOperations } from './targets/targets.api.js';
 
-const keys = { tag: 'Keys', access: { scope: 'admin', payment: false } } as const;
+const keys = { tag: 'Keys', access: { may: 'keys', payment: false } } as const;
 const docs = { method: 'get', tag: 'About', access: { key: false } } as const;
 
-/** Keys, and what there is to read about the API. */
+/** Keys, people, targets of alerts, and what there is to read about the API. */
 export const controlOperations: readonly Operation[] = [
   {
     ...keys,
@@ -47,8 +53,19 @@ export const controlOperations: readonly Operation[] = [
     tag: 'Keys',
     summary: 'Whose key this is and what it may do',
     access: { payment: false },
-    answers: { 200: { description: 'The key is valid.', schema: z.object({ org_id: z.string(), scopes: z.array(z.enum(scopes)) }) } },
+    answers: {
+      200: {
+        description: 'The key is valid. Without `sources` it is for every source.',
+        schema: z.object({ org_id: z.string(), scopes: z.array(z.enum(scopes)), sources: sourcePatterns.optional() }),
+      },
+    },
   },
+  ...signInOperations,
+  ...peopleOperations,
+  ...monitorOperations,
+  ...alertOperations,
+  ...claimOperations,
+  ...targetOperations,
   {
     ...docs,
     id: 'getOpenApi',

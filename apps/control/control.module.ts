@@ -1,9 +1,17 @@
 import { Module } from '@nestjs/common';
-import { KeyCommands } from '#edge';
 import { AuthController } from './auth.controller.js';
+import { ClaimsModule } from './claims/claims.module.js';
 import { DocsController } from './docs.controller.js';
 import { KeysController } from './keys.controller.js';
+import { AlertsController } from './alerts/alerts.controller.js';
+import { MonitorsController } from './monitors/monitors.controller.js';
+import { PeopleApiModule } from './people/people-api.module.js';
+import { ServicesModule } from './services.module.js';
+import { TargetsController } from './targets/targets.controller.js';
 
-/** The app host: keys, and what there is to read about the API. */
-@Module({ controllers: [KeysController, AuthController, DocsController], providers: [KeyCommands] })
+/** The app host: keys and how they are claimed, people, monitors, targets of alerts, and what there is to read about the API. */
+@Module({
+  imports: [ClaimsModule, PeopleApiModule, ServicesModule],
+  controllers: [KeysController, MonitorsController, AlertsController, TargetsController, AuthController, DocsController],
+})
 export class ControlModule {}

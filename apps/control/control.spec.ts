@@ -3,17 +3,18 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, createHttpApp, KeyDecider, Keyring } from '#edge';
+import { CLOCK, createHttpApp, deciders, KeyUses } from '#edge';
 import { readLog, RECORD_LOG, Runner, VIEWS } from '#log';
 import { errorCases } from '#model';
+import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
-import { makeKey, makeOrganization } from '#testing';
-import { apiKeys, keyCommands } from '#topics';
+import { makeKey, makeOrganization, noOutbound, NoStoresModule } from '#testing';
+import { apiKeys, keyCommands, keyUses } from '#topics';
 import { ControlModule } from './control.module.js';
 
 let folder: string;
 let storage: Storage;
-let decider: Runner;
+let running: readonly Runner[];
 const keys = { admin: '', writer: '', other: '', unpaid: '' };
 let orgId = '';
 let app: NestFastifyApplication;
@@ -23,14 +24,15 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'headwater-control-'));
   storage = await openStorage(folder);
   const clock = (): number => 1_700_000_000_000;
-  const values: [symbol, unknown][] = [
+  const values: [symbol | typeof Outbound, unknown][] = [
     [RECORD_LOG, storage.log],
     [VIEWS, storage.views],
     [CLOCK, clock],
+    [Outbound, noOutbound],
   ];
   const providers = values.map(([provide, useValue]) => ({ provide, useValue }));
   const ports = { module: class Ports {}, global: true, providers, exports: providers };
-  app = await createHttpApp({ module: class Role {}, imports: [ports, ControlModule] });
+  app = await createHttpApp({ module: class Role {}, imports: [ports, NoStoresModule, ControlModule] });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   orgId = await makeOrganization(storage.log, true);
@@ -38,13 +40,15 @@ beforeAll(async () => {
   keys.writer = (await makeKey(storage.log, orgId, ['write'])).secret;
   keys.other = (await makeKey(storage.log, await makeOrganization(storage.log, true), ['admin'])).secret;
   keys.unpaid = (await makeKey(storage.log, await makeOrganization(storage.log, false), ['admin'])).secret;
-  decider = new Runner(storage.log, new KeyDecider(storage.log, app.get(Keyring), clock), { checkpointMs: 1e6, report: () => {} });
-  await decider.start();
+  running = deciders(storage.log, storage.views, clock).map(
+    (decider) => new Runner(storage.log, decider, { checkpointMs: 1e6, report: () => {} }),
+  );
+  await Promise.all(running.map((runner) => runner.start()));
 });
 
 afterAll(async () => {
   await app.close();
-  await decider.stop();
+  await Promise.all(running.map((runner) => runner.stop()));
   await storage.close();
   await rm(folder, { recursive: true });
 });
@@ -80,7 +84,11 @@ describe('keys', () => {
       prefix: created.api_key.slice(0, 8),
       suffix: created.api_key.slice(-4),
       scopes: ['write', 'read'],
+      sources: ['*'],
       created_ms: 1_700_000_000_000,
+      created_by: expect.stringMatching(/^key_/),
+      last_used_ms: null,
+      last_used_from: null,
       api_key: expect.stringMatching(/^hw_[0-9A-Za-z]{38}$/),
     });
     const verified = await call('GET', '/api/auth/verify-key', created.api_key);
@@ -97,6 +105,15 @@ describe('keys', () => {
     expect([gone.status, gone.text]).toEqual([204, '']);
     expect((await call('GET', '/api/auth/verify-key', secret)).status).toBe(401);
     expect((await call('DELETE', `/api/api-keys/${created.id}`, keys.admin)).status).toBe(404);
+  });
+
+  it('its last use is listed, to the minute, with the address', async () => {
+    const { id, api_key: secret } = await made({ name: 'used' });
+    expect((await call('GET', '/api/auth/verify-key', secret)).status).toBe(200);
+    await app.get(KeyUses).write();
+    await storage.views.open(keyUses).caughtUp();
+    const listed = JSON.parse((await call('GET', '/api/api-keys', keys.admin)).text) as Made[];
+    expect(listed.find((key) => key.id === id)).toMatchObject({ last_used_ms: 1_700_000_000_000, last_used_from: '127.0.0.1' });
   });
 
   it('without scopes it may write', async () => {

@@ -1,37 +1,48 @@
-import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, JsonBody, KeyCommands, Keyring, RequireScope, WithoutPayment } from '#edge';
-import { TelemetryError, type Caller } from '#model';
+import { CallerParam, JsonBody, KeyCommands, Keyring, May, WithoutPayment } from '#edge';
+import { VIEWS, type View, type Views } from '#log';
+import { TelemetryError, type Caller, type KeyUse } from '#model';
+import { keyUses } from '#topics';
 import { newKey, toListed, type createdKey, type listedKey } from './keys.js';
 
 /** Keys of the caller's organization. Whoever has not paid yet may still manage them. */
 @Controller('api/api-keys')
-@RequireScope('admin')
+@May('keys')
 @WithoutPayment()
 export class KeysController {
+  readonly #uses: View<KeyUse>;
+
   constructor(
+    @Inject(VIEWS) views: Views,
     private readonly keyring: Keyring,
     private readonly commands: KeyCommands,
-  ) {}
+  ) {
+    this.#uses = views.open(keyUses);
+  }
 
   @Get()
   list(@CallerParam() { orgId }: Caller): z.output<typeof listedKey>[] {
-    return this.keyring.list(orgId).map(toListed);
+    return this.keyring.list(orgId).map((key) => toListed(key, this.#uses.get(key.keyId)));
   }
 
   @Post()
   async create(
-    @CallerParam() { orgId }: Caller,
-    @JsonBody(newKey) { name, scopes = ['write'] }: z.output<typeof newKey>,
+    @CallerParam() caller: Caller,
+    @JsonBody(newKey) { name, scopes, sources }: z.output<typeof newKey>,
   ): Promise<z.output<typeof createdKey>> {
-    const { key, secret } = await this.commands.create(orgId, name, [...new Set(scopes)]);
+    const { key, secret } = await this.commands.create(
+      caller.orgId,
+      { name, scopes: [...new Set(scopes)], sources },
+      this.keyring.actor(caller),
+    );
     return { ...toListed(key), api_key: secret };
   }
 
   @Delete(':id')
   @HttpCode(204)
-  async delete(@CallerParam() { orgId }: Caller, @Param('id') keyId: string): Promise<void> {
-    if (await this.commands.delete(orgId, keyId)) return;
+  async delete(@CallerParam() caller: Caller, @Param('id') keyId: string): Promise<void> {
+    if (await this.commands.delete(caller.orgId, keyId, this.keyring.actor(caller))) return;
     throw new TelemetryError('unknown_api_key', 'List the keys with GET /api/api-keys: your organization has none with this id.');
   }
 }

@@ -1,27 +1,45 @@
 import { z } from 'zod';
-import { scopes, type ApiKey } from '#model';
+import { boundSourcePattern, allSources, flawOfRights, maxBoundSources, scopes, type ApiKey, type KeyUse } from '#model';
 
 const scopeList = z.array(z.enum(scopes)).meta({
   description: '`write`: send points. `read`: nothing more than any key may, which is to read. `admin`: manage keys.',
   examples: [['read', 'write']],
 });
 
+export const sourcePatterns = z
+  .array(z.string().regex(boundSourcePattern, 'must be a source id, the beginning of one and `*`, or `*`'))
+  .meta({
+    description:
+      'The sources that the key is for: ids, or beginnings of ids that end with `*`. All others are to it as if nobody had them, and points of others are refused. `["*"]`: every source.',
+    examples: [['press-7', 'line-a.*']],
+  });
+
+export const keyName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((name) => /^\P{Cc}*$/u.test(name), 'must have no control characters')
+  // As every dialect of regular expressions reads it: Python has no `\P`.
+  .meta({
+    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
+    description: 'What the key is for, so that people know it in the list. 1 to 100 characters.',
+    examples: ['pump-7'],
+  });
+
 /** The body that asks for a key. */
 export const newKey = z
   .object({
-    name: z
-      .string()
-      .trim()
+    name: keyName,
+    scopes: scopeList.min(1).default(['write']),
+    sources: sourcePatterns
       .min(1)
-      .max(100)
-      .refine((name) => /^\P{Cc}*$/u.test(name), 'must have no control characters')
-      // As every dialect of regular expressions reads it: Python has no `\P`.
-      .meta({
-        pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
-        description: 'What the key is for, so that people know it in the list. 1 to 100 characters.',
-        examples: ['pump-7'],
-      }),
-    scopes: scopeList.min(1).optional().meta({ description: 'What the key may do. Without it: `write`.' }),
+      .max(maxBoundSources)
+      .default([...allSources]),
+  })
+  .superRefine(({ scopes: granted, sources }, context) => {
+    const flaw = flawOfRights(granted, sources);
+    if (flaw) context.addIssue({ code: 'custom', path: ['scopes'], message: flaw });
   })
   .meta({ id: 'NewApiKey' });
 
@@ -33,7 +51,16 @@ export const listedKey = z
     prefix: z.string().meta({ description: 'The first 8 characters of the key.' }),
     suffix: z.string().meta({ description: 'The last 4 characters of the key.' }),
     scopes: scopeList,
+    sources: sourcePatterns,
     created_ms: z.int().meta({ description: 'Unix milliseconds.' }),
+    created_by: z.string().nullable().meta({
+      description:
+        'The id of the key or the account that made it, or `operator` for the command line and the first start; null where nobody knows.',
+    }),
+    last_used_ms: z.int().nullable().meta({
+      description: 'Start of the minute in which it was last used, Unix milliseconds. Known a minute later; null when it was not used.',
+    }),
+    last_used_from: z.string().nullable().meta({ description: 'The address from which it was last used.' }),
   })
   .meta({ id: 'ApiKey' });
 
@@ -42,6 +69,10 @@ export const createdKey = listedKey
   .extend({ api_key: z.string().meta({ description: 'The key. It is shown here and never again: store it now.' }) })
   .meta({ id: 'CreatedApiKey' });
 
-export function toListed({ keyId, name, prefix, suffix, scopes: granted, createdMs }: ApiKey): z.output<typeof listedKey> {
-  return { id: keyId, name, prefix, suffix, scopes: [...granted], created_ms: createdMs };
+/** @param use the last one. */
+export function toListed(key: ApiKey, use?: KeyUse): z.output<typeof listedKey> {
+  const { keyId: id, name, prefix, suffix } = key;
+  const made = { created_ms: key.createdMs, created_by: key.createdBy || null };
+  const used = { last_used_ms: use?.usedMs ?? null, last_used_from: use?.address || null };
+  return { id, name, prefix, suffix, scopes: [...key.scopes], sources: [...key.sources], ...made, ...used };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { Answer, Operation } from '#edge';
+import type { Access, Answer, Operation } from '#edge';
+import { permissions, scopeFor, type Permission } from '#model';
 import { Components, type Json } from './components.js';
 import { problemsOf } from './problem-responses.js';
 
@@ -24,7 +25,12 @@ const tags: Readonly<Record<string, string>> = {
   Logs: 'Events of one device.',
   'Live streams': 'What devices send, as it is accepted.',
   Fleet: 'All devices of the organization together.',
+  Monitors: 'What is watched, and when it fires.',
+  'Alert targets': 'Where alerts are told, and what was tried.',
   Keys: 'Keys of the organization.',
+  People: 'Organizations, the people of one, invitations, and what they have changed.',
+  'Signing in': 'Sessions of people, for browsers: a cookie in place of a key.',
+  'Claiming a key': 'Keys for devices and commands: a person approves in a browser.',
   About: 'What a client, its author or a probe asks about the server itself.',
 };
 
@@ -33,6 +39,15 @@ const apiKey = {
   in: 'header',
   name: 'x-api-key',
   description: 'A key of an organization. Its scopes are read, write and admin; an operation that needs one names it.',
+};
+
+const session = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: 'headwater_session',
+  description:
+    'The session of a person, from `POST /api/auth/sign-in`. Where HEADWATER_PUBLIC_URL begins with https:// the name is `__Host-headwater_session`. ' +
+    'Whoever belongs to several organizations names one in the header `x-organization-id`.',
 };
 
 /** The OpenAPI 3.1 document of these operations. @throws Error when two of them have one id, or one method and path. */
@@ -52,14 +67,14 @@ export function openApi(operations: readonly Operation[], version: string): Json
     servers: [{ url: '/', description: 'This server.' }],
     tags: Array.from(new Set(operations.map(({ tag }) => tag)), (name) => ({ name, description: tags[name] })),
     paths,
-    components: { ...components.toJSON(), securitySchemes: { apiKey } },
+    components: { ...components.toJSON(), securitySchemes: { apiKey, session } },
   };
 }
 
 function describeOperation(operation: Operation, components: Components): Json {
   const { access } = operation;
   const parameters = [...parametersOf(operation.params, 'path', components), ...parametersOf(operation.query, 'query', components)];
-  const scope = access.scope && `Needs a key with the scope \`${access.scope}\`.`;
+  const scope = access.may ? needs(access.may) : access.scope && `Needs a key with the scope \`${access.scope}\`.`;
   const origin = access.cors === false && 'Browsers keep pages of other origins away.';
   const description = [operation.description, scope, origin].filter(Boolean).join('\n\n');
   return {
@@ -68,13 +83,27 @@ function describeOperation(operation: Operation, components: Components): Json {
     summary: operation.summary,
     ...(description && { description }),
     ...(operation.deprecated && { deprecated: true }),
-    security: access.key === false ? [] : [{ apiKey: [] }],
+    security: securityOf(access),
     ...(parameters.length > 0 && { parameters }),
     ...(operation.body && {
       requestBody: { required: true, content: content('application/json', components.schema(operation.body, 'input')) },
     }),
     responses: { ...answersOf(operation, components), ...problemsOf(operation, components) },
   };
+}
+
+function securityOf({ key, may, person }: Access): readonly Json[] {
+  if (person) return [{ session: [] }];
+  if (key === false) return [];
+  if (!may) return [{ apiKey: [] }];
+  return scopeFor(may) === 'none' ? [{ session: [] }] : [{ apiKey: [] }, { session: [] }];
+}
+
+function needs(may: Permission): string {
+  const bySession = `the session of an organization's ${permissions[may].roles.join(' or ')}`;
+  const scope = scopeFor(may);
+  if (scope === 'none') return `Needs ${bySession}.`;
+  return `Needs ${scope === null ? 'a key' : `a key with the scope \`${scope}\``}, or ${bySession}.`;
 }
 
 function parametersOf(object: z.ZodObject | undefined, place: 'path' | 'query', components: Components): readonly Json[] {

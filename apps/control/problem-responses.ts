@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { problemContentType, statusOf, type Operation } from '#edge';
-import { errorCases, flawCases, type ErrorCode, type FlawCode } from '#model';
+import { errorCases, flawCases, scopeFor, type ErrorCode, type FlawCode } from '#model';
 import type { Components, Json } from './components.js';
 
 const flawCodes: readonly (FlawCode | 'invalid_body')[] = [...(Object.keys(flawCases) as FlawCode[]), 'invalid_body'];
@@ -29,6 +29,8 @@ const problemSchema = z
 /** `not_ready` too: what stands before a role that is away answers for it. */
 const anyRequest: readonly ErrorCode[] = ['invalid_request', 'uri_too_long', 'headers_too_large', 'slow_body', 'not_ready', 'internal'];
 const withKey: readonly ErrorCode[] = ['invalid_key', 'too_many_failed_keys', 'over_rate', 'log_unavailable'];
+/** What changes nothing may be asked for by any page. */
+const fromBrowser = (method: Operation['method']): readonly ErrorCode[] => (method === 'get' ? [] : ['cross_site']);
 /** A body is looked at wherever one is sent, with a GET as well. */
 const anyBody: readonly ErrorCode[] = [
   'unsupported_content_type',
@@ -40,7 +42,7 @@ const anyBody: readonly ErrorCode[] = [
 const withBody: readonly ErrorCode[] = ['invalid_json', 'json_too_deep'];
 
 const retryAfter = { description: 'Seconds to wait before the same request may succeed.', schema: { type: 'integer', minimum: 1 } };
-const challenge = { description: 'Always `ApiKey`.', schema: { type: 'string' } };
+const challenge = { description: '`ApiKey`, or `Session` where a person has to sign in.', schema: { type: 'string' } };
 const accepted = { description: 'The one encoding that is understood: gzip.', schema: { type: 'string' } };
 
 /** The errors of an operation, by status: what any request may get, what follows from its access and body, and its own. */
@@ -57,7 +59,10 @@ function codesOf({ method, access, body, errors = [] }: Operation): readonly Err
     for (const code of more) codes.add(code);
   };
   if (access.key !== false) add(access.payment === false ? withKey : [...withKey, 'payment_required']);
-  if (access.scope) add(['missing_scope']);
+  if (access.scope || (access.may && scopeFor(access.may) !== null)) add(['missing_scope']);
+  if (access.may) add(['no_organization', 'missing_role', ...fromBrowser(method)]);
+  if (access.person) add(['not_signed_in', 'log_unavailable']);
+  if (access.cors === false) add(fromBrowser(method));
   if (access.body !== false) add(method === 'get' ? anyBody : [...anyBody, 'invalid_gzip']);
   if (body) add(withBody);
   return [...codes].toSorted();

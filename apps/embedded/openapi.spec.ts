@@ -51,8 +51,8 @@ async function servedRoutes(): Promise<readonly Route[]> {
     .getHttpAdapter()
     .getInstance()
     .addHook('onRoute', ({ method, url, config }) => {
-      // The document describes no WebSockets.
-      if (config?.upgrade) return;
+      // The document describes no WebSockets and no pages for people.
+      if (config?.upgrade || config?.access?.page) return;
       const path = url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}');
       for (const name of [method].flat()) routes.push([name, path, config?.access ?? {}]);
     });

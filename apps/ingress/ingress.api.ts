@@ -34,7 +34,7 @@ export const ingressOperations: readonly Operation[] = [
     access: { scope: 'write' },
     body: ingestBody,
     answers: { 200: { description: 'Every point is durable.', schema: receipt } },
-    errors: ['invalid_body', 'invalid_points', 'too_many_points', 'too_many_series'],
+    errors: ['invalid_body', 'invalid_points', 'too_many_points', 'foreign_source', 'too_many_series'],
   },
   {
     id: 'preflightIngest',

@@ -1,8 +1,27 @@
 import { Module } from '@nestjs/common';
-import { KeyDecider } from '#edge';
-import { Processors } from './processors.js';
+import { CLOCK, Connections, deciders } from '#edge';
+import { RECORD_LOG, VIEWS } from '#log';
+import { AlertTracker } from './alert-tracker.js';
+import { DeliveryDesk } from './delivery-desk.js';
+import { MonitorDefinitions } from './monitor-definitions.js';
+import { MonitorWatch } from './monitor-watch.js';
+import { NoticeMaker } from './notice-maker.js';
+import { DECIDERS, Processors } from './processors.js';
 import { SourceTracker } from './source-tracker.js';
 
 /** Topics in, projections and decisions out. */
-@Module({ providers: [Processors, SourceTracker, KeyDecider], exports: [Processors] })
+@Module({
+  providers: [
+    Processors,
+    SourceTracker,
+    AlertTracker,
+    { provide: DECIDERS, useFactory: deciders, inject: [RECORD_LOG, VIEWS, CLOCK] },
+    MonitorWatch,
+    MonitorDefinitions,
+    Connections,
+    NoticeMaker,
+    DeliveryDesk,
+  ],
+  exports: [Processors],
+})
 export class ProcessorsModule {}

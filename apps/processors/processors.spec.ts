@@ -1,3 +1,4 @@
+import { Outbound } from '#outbound';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry, type RecordLog } f
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { GENERATIONS, onlyGeneration, type SeriesStore } from '#stores';
-import { eventually, withMethods } from '#testing';
+import { noOutbound, eventually, withMethods } from '#testing';
 import { events, groups, points, sources } from '#topics';
 import { ProcessorsModule } from './processors.module.js';
 
@@ -43,6 +44,7 @@ describe('the processors of a process', () => {
       { provide: VIEWS, useValue: storage.views },
       { provide: GENERATIONS, useValue: onlyGeneration(storage) },
       { provide: CLOCK, useValue: Date.now },
+      { provide: Outbound, useValue: noOutbound },
       Keyring,
       Readiness,
       Metrics,
@@ -117,7 +119,8 @@ describe('the processors of a process', () => {
     storage = { ...storage, log: withMethods(log, { consume }) };
     app = await start();
     await ready();
-    expect(asked).toBe(3 + groups.length);
+    // Groups that tick ask again and again.
+    expect(asked).toBeGreaterThanOrEqual(3 + groups.length);
   });
 
   it('end while a group still waits to join', async () => {
@@ -155,8 +158,28 @@ describe('the processors of a process', () => {
     await ready();
     await eventually(() => expect(storage.views.open(sources).get('o/a')).toBeDefined());
     await expect(projected('a')).resolves.toEqual(everything('a'));
-    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 0, events: 0, sources: 0, keys: 0 });
-    await expect(figure('headwater_group_lag_records')).resolves.toEqual({ series: 0, events: 0, sources: 0, keys: 0 });
+    await expect(figure('headwater_group_processed_records')).resolves.toEqual({
+      series: 0,
+      events: 0,
+      sources: 0,
+      keys: 0,
+      decisions: 0,
+      monitors: 0,
+      'source-alerts': 0,
+      notices: 0,
+      deliveries: 0,
+    });
+    await expect(figure('headwater_group_lag_records')).resolves.toEqual({
+      series: 0,
+      events: 0,
+      sources: 0,
+      keys: 0,
+      decisions: 0,
+      monitors: 0,
+      'source-alerts': 0,
+      notices: 0,
+      deliveries: 0,
+    });
   });
 
   it('begin again from the last checkpoint after a crash', async () => {
@@ -167,6 +190,16 @@ describe('the processors of a process', () => {
     app = await start();
     await ready();
     await eventually(async () => expect(await projected('a')).toEqual(everything('a')));
-    await expect(figure('headwater_group_processed_records')).resolves.toEqual({ series: 1, events: 1, sources: 2, keys: 0 });
+    await expect(figure('headwater_group_processed_records')).resolves.toEqual({
+      series: 1,
+      events: 1,
+      sources: 2,
+      keys: 0,
+      decisions: 0,
+      monitors: 0,
+      'source-alerts': 0,
+      notices: 0,
+      deliveries: 0,
+    });
   });
 });

@@ -1,12 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { KeyDecider, Metrics, Readiness } from '#edge';
+import { Metrics, Readiness } from '#edge';
 import { CHECKPOINT_MS, RECORD_LOG, Runner, type Processor, type RecordLog } from '#log';
 import { causes, TelemetryError } from '#model';
 import { GENERATIONS, type Generations } from '#stores';
+import { AlertTracker } from './alert-tracker.js';
+import { DeliveryDesk } from './delivery-desk.js';
+import { MonitorWatch } from './monitor-watch.js';
+import { NoticeMaker } from './notice-maker.js';
 import { projectorsOf } from './projectors-of.js';
 import { runnerMetrics } from './runner-metrics.js';
 import { SourceTracker } from './source-tracker.js';
+
+/** The processors that decide what people change; see `deciders`. */
+export const DECIDERS = Symbol('Deciders');
 
 const againMs = 1000;
 /** How often the log says how much is still to be read. */
@@ -33,7 +40,11 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly readiness: Readiness,
     metrics: Metrics,
     private readonly sources: SourceTracker,
-    private readonly keys: KeyDecider,
+    @Inject(DECIDERS) private readonly deciders: readonly Processor[],
+    private readonly monitors: MonitorWatch,
+    private readonly alerts: AlertTracker,
+    private readonly notices: NoticeMaker,
+    private readonly deliveries: DeliveryDesk,
   ) {
     readiness.add(() => this.generations.whyNotWritten());
     readiness.add(() => this.#whyNot());
@@ -87,7 +98,8 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   /** The processors by group: those of the first so many generations, and those that belong to no generation. */
   #wanted(generations = Infinity): ReadonlyMap<string, Processor> {
     const projectors = this.generations.wanted().slice(0, generations).flatMap(projectorsOf);
-    return new Map([...projectors, this.sources, this.keys].map((processor) => [processor.group.name, processor]));
+    const reactors = [this.sources, ...this.deciders, this.monitors, this.alerts, this.notices, this.deliveries];
+    return new Map([...projectors, ...reactors].map((processor) => [processor.group.name, processor]));
   }
 
   async #start(group: string, processor: Processor): Promise<void> {

@@ -1,4 +1,4 @@
-import type { FleetMember } from './fleet.js';
+import type { FleetMember } from '#edge';
 import { JsonText } from './json-text.js';
 import type { Pieces } from './series-json.js';
 

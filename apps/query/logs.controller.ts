@@ -1,9 +1,8 @@
 import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { Answers, CLOCK, HeldParam, QueryParameters, SourceId, type Clock, type Held } from '#edge';
+import { Answers, CLOCK, HeldParam, QueryParameters, Questions, SourceId, type Clock, type Held } from '#edge';
 import { parseWindow, type LogEntry } from '#model';
 import { logsQuery } from './parameters.js';
-import { Questions } from './questions.js';
 import { arrayJson } from './series-json.js';
 
 const defaultLimit = 1000;

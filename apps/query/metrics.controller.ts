@@ -1,10 +1,9 @@
 import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
 import type { z } from 'zod';
-import { Answers, CLOCK, HeldParam, QueryParameters, SourceId, type Clock, type Held } from '#edge';
+import { Answers, CLOCK, HeldParam, QueryParameters, Questions, rowsIn, seriesOfSource, SourceId, type Clock, type Held } from '#edge';
 import { automaticInterval, compareUtf8, maxRows, parseWindow } from '#model';
 import type { BucketAnswer, RawAnswer } from '#stores';
 import { namesQuery, seriesQuery } from './parameters.js';
-import { Questions, rowsIn, seriesOfSource } from './questions.js';
 import { arrayJson, latestJson, seriesJson } from './series-json.js';
 
 const latestBackMs = 3_600_000;

@@ -1,6 +1,7 @@
 import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
 import { channelFigure } from './channel-figure.js';
+import { deliveryFigure } from './delivery-figure.js';
 import { fanOutFigure } from './fan-out-figure.js';
 import { hostileFigure } from './hostile-figure.js';
 import { idleFigure } from './idle-figure.js';
@@ -20,6 +21,7 @@ const figures: readonly Figure[] = [
   channelFigure,
   fanOutFigure,
   idleFigure,
+  deliveryFigure,
   ingressFigure,
   pipelineFigures,
   visibilityFigure,

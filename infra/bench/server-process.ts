@@ -78,6 +78,7 @@ export class ServerProcess implements Target {
       HEADWATER_PORT: String(this.port),
       HEADWATER_ADMIN_PORT: '0',
       HEADWATER_LOG_LEVEL: 'warn',
+      HEADWATER_ALERT_NETWORKS: '127.0.0.1',
       // The same on every machine, and above what any figure sends.
       HEADWATER_MAX_SOURCES: '10000000',
       HEADWATER_MAX_SERIES: '10000000',

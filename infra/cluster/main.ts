@@ -36,6 +36,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
     ...servers.environment,
     HEADWATER_CACHE: join(folder, 'cache'),
     HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
+    HEADWATER_PUBLIC_URL: process.env['HEADWATER_PUBLIC_URL'] || url,
     HEADWATER_CHECKPOINT_SECONDS: process.env['HEADWATER_CHECKPOINT_SECONDS'] ?? '2',
     HEADWATER_LOG_LEVEL: process.env['HEADWATER_LOG_LEVEL'] ?? 'warn',
   };

@@ -18,7 +18,13 @@ events {
 }
 
 http {
-  access_log /var/log/nginx/access.log;
+  # These addresses are secrets: whoever reads one in a log may use it.
+  map $uri $is_logged {
+    ~^/api/auth/claim/ 0;
+    ~^/(?:join|reset)/ 0;
+    default 1;
+  }
+  access_log /var/log/nginx/access.log combined if=$is_logged;
 
   # The first that fits, as in the table.
   map $uri $role {

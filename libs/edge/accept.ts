@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { entry, RECORD_LOG, type Entry, type Headers, type RecordLog } from '#log';
 import {
   type Accepted,
+  type BoundSources,
   type Caller,
   counter,
   cutEvents,
@@ -68,6 +69,7 @@ export class Accept {
     if (!bytes?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
     const accepted = await this.#parse(caller, bytes, undefined);
     release(bytes);
+    if (caller.bound) checkSources(caller.bound, accepted);
     this.#letIn(caller, accepted);
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
     const { count, sourceId } = accepted;
@@ -127,6 +129,14 @@ export class Accept {
     }
     return appends;
   }
+}
+
+/** @throws TelemetryError `foreign_source`. */
+function checkSources(bound: BoundSources, { points, events, sourceId }: Accepted): void {
+  const named = sourceId === undefined ? [] : [{ sourceId }];
+  const foreign = [...named, ...points, ...events].find((one) => !bound.has(one.sourceId));
+  if (foreign)
+    throw new TelemetryError('foreign_source', `Send without ${foreign.sourceId}, or with another key: this one is for other sources.`);
 }
 
 function entries(points: readonly PointBatch[], events: readonly EventBatch[], headers: Headers): Entry[] {

@@ -1,19 +1,25 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '#model';
+import type { Caller, Permission, Person } from '#model';
 
 /** Who may call a route. Without any mark: whoever has a valid key of an organization with a payment method on file, from any page. */
 export interface Access {
   readonly key?: false;
   readonly payment?: false;
   readonly scope?: 'write' | 'admin';
+  /** What the caller does there. Somebody who has signed in may come without a key, where the role is not too small. */
+  readonly may?: Permission;
+  /** The route is for somebody who has signed in, whatever the organization, and takes no key. */
+  readonly person?: true;
   /** The route answers without a look at the body, whatever it is. */
   readonly body?: false;
   /** The answer is a stream without an end, which has limits of its own: it is no read that is open. */
   readonly stream?: true;
-  /** Browsers let only pages of this server's own origin send requests that need a preflight, and read answers. */
+  /** For pages of this server's own origin only: browsers let no others send requests that need a preflight, nor read answers, and what others make them send is refused. */
   readonly cors?: false;
+  /** The route answers pages for people, and is no part of the API. */
+  readonly page?: true;
 }
 
 declare module 'fastify' {
@@ -23,6 +29,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before the handler of every route that needs a key. */
     caller: Caller | undefined;
+    /** Set before the handler of every route that is for somebody who has signed in. */
+    person: Person | undefined;
   }
 }
 
@@ -59,18 +67,32 @@ export const AsStream = (): Mark => mark({ stream: true });
 /** Browsers keep pages of other origins away from the route. */
 export const WithoutCors = (): Mark => mark({ cors: false });
 
+/** The route answers pages for people, whoever asks. */
+export const AsPage = (): Mark => mark({ key: false, cors: false, page: true });
+
 /** The route needs a valid key, but no payment method on file. */
 export const WithoutPayment = (): Mark => mark({ payment: false });
 
 /** The route needs a key with this scope. */
 export const RequireScope = (scope: 'write' | 'admin'): Mark => mark({ scope });
 
+/** The route needs a key or a session that may do this. */
+export const May = (may: Permission): Mark => mark({ may });
+
+/** The route needs a session, of a person in any organization or in none; pages of other origins are kept away from it. */
+export const ForPerson = (): Mark => mark({ key: false, person: true, cors: false });
+
 /** What the request holds in memory, in a handler of a route that needs a key. */
 export const HeldParam = createParamDecorator(
   (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().held,
 );
 
-/** Who calls, in a handler of a route that needs a key. */
+/** Who has signed in, in a handler of a route that is for somebody who has. */
+export const PersonParam = createParamDecorator(
+  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().person,
+);
+
+/** Who calls, in a handler of a route that needs a key, or a key or a session. */
 export const CallerParam = createParamDecorator(
   (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>().caller,
 );

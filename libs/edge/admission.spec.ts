@@ -7,6 +7,7 @@ import { RequireScope, WithoutPayment } from './access.js';
 import { Admission } from './admission.js';
 import { FailedKeys } from './failed-keys.js';
 import { createHttpApp } from './http-app.js';
+import { KeyUses } from './key-uses.js';
 import { Keyring } from './keyring.js';
 import { Organizations } from './organizations.js';
 import { Readiness } from './readiness.js';
@@ -16,7 +17,8 @@ const never = new Promise<never>(() => {});
 describe('Admission', () => {
   admissionContract(async (log, clock) => {
     const readiness = new Readiness();
-    const admission = new Admission(new Keyring(log), new Organizations(log, log, clock), new FailedKeys(clock), readiness);
+    const uses = new KeyUses(log, log, clock);
+    const admission = new Admission(new Keyring(log), new Organizations(log, log, clock), new FailedKeys(clock), readiness, uses);
     const enter = async (apiKey: string | undefined, access: keyof typeof accesses, address: string): Promise<'in' | ErrorCode> => {
       try {
         admission.admit({ apiKey, place: 'a test' }, address, accesses[access]);

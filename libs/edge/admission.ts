@@ -1,9 +1,12 @@
-import { Injectable } from '@nestjs/common';
-import { TelemetryError, type Caller } from '#model';
+import { Injectable, Optional } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { scopeFor, TelemetryError, type Caller, type Permission, type Person } from '#model';
 import type { Access } from './access.js';
 import { FailedKeys } from './failed-keys.js';
+import { KeyUses } from './key-uses.js';
 import { Keyring } from './keyring.js';
 import { Organizations } from './organizations.js';
+import { Visitors } from './people/visitors.js';
 import { Readiness } from './readiness.js';
 
 /** What somebody shows to be let in. */
@@ -25,6 +28,9 @@ export class Admission {
     private readonly organizations: Organizations,
     private readonly failedKeys: FailedKeys,
     private readonly readiness: Readiness,
+    private readonly uses: KeyUses,
+    /** Undefined in a role that people do not come to. */
+    @Optional() readonly visitors?: Visitors,
   ) {}
 
   /**
@@ -33,14 +39,57 @@ export class Admission {
    * `too_many_failed_keys`), `payment_required`, `missing_scope`.
    */
   admit(credential: Credential, address: string | undefined, access: Pick<Access, 'payment' | 'scope'>): Caller {
-    if (!this.readiness.isOpen)
-      throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
+    this.#checkReady();
     const caller = this.#callerOf(credential, address);
-    if (access.payment !== false && !this.organizations.hasPaymentMethod(caller.orgId))
-      throw new TelemetryError('payment_required', 'Put a payment method on file for the organization of this key.');
+    this.uses.note(caller, address);
+    this.#checkPayment(caller, access);
     if (access.scope && !caller.scopes.includes(access.scope))
       throw new TelemetryError('missing_scope', `Use a key with the scope ${access.scope}.`);
+    if (!access.scope && access.payment !== false) this.#checkRead(caller);
     return caller;
+  }
+
+  /**
+   * Lets in a key or a session that may do this. Where there is a key, the session does not count.
+   *
+   * @throws TelemetryError as `admit` does, and `cross_site`, `no_organization` or `missing_role` for who has signed in.
+   */
+  admitTo(may: Permission, request: FastifyRequest, credential: Credential, access: Pick<Access, 'payment'>): Caller {
+    this.#checkReady();
+    const person = credential.apiKey === undefined ? this.visitors?.personOf(request) : undefined;
+    const organization = request.headers['x-organization-id'] as string | undefined;
+    const caller = person
+      ? this.visitors!.callerOf(person, organization, may)
+      : this.#callerOf({ ...credential, place: `${credential.place}, or sign in` }, request.ip);
+    if (!person) this.uses.note(caller, request.ip);
+    this.#checkPayment(caller, access);
+    if (!person) checkScope(caller, may);
+    if (!person && may === 'read') this.#checkRead(caller);
+    return caller;
+  }
+
+  /** Lets in somebody who has signed in. @throws TelemetryError `not_ready`, `not_signed_in`, `cross_site`, or `log_unavailable`. */
+  admitPerson(request: FastifyRequest): Person {
+    this.#checkReady();
+    const person = this.visitors?.personOf(request);
+    if (!person) throw new TelemetryError('not_signed_in', 'Sign in with POST /api/auth/sign-in, and keep its cookie.');
+    return person;
+  }
+
+  #checkReady(): void {
+    if (!this.readiness.isOpen)
+      throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
+  }
+
+  /** Where an organization says so, reading needs the scope for it: otherwise any key reads. */
+  #checkRead({ orgId, scopes }: Caller): void {
+    if (!scopes.includes('read') && this.organizations.enforcesReadScope(orgId))
+      throw new TelemetryError('missing_scope', 'Use a key with the scope read: its organization enforces it.');
+  }
+
+  #checkPayment({ orgId }: Caller, { payment }: Pick<Access, 'payment'>): void {
+    if (payment !== false && !this.organizations.hasPaymentMethod(orgId))
+      throw new TelemetryError('payment_required', 'Put a payment method on file for the organization of this key.');
   }
 
   #callerOf({ apiKey, place }: Credential, address: string | undefined): Caller {
@@ -49,4 +98,10 @@ export class Admission {
     if (apiKey) this.failedKeys.add(address, apiKey);
     throw new TelemetryError('invalid_key', `Send a valid API key in ${place}.`);
   }
+}
+
+function checkScope({ scopes }: Caller, may: Permission): void {
+  const scope = scopeFor(may);
+  if (scope === 'none') throw new TelemetryError('missing_scope', 'Sign in as a person: no key may do this.');
+  if (scope !== null && !scopes.includes(scope)) throw new TelemetryError('missing_scope', `Use a key with the scope ${scope}.`);
 }

@@ -7,8 +7,10 @@ import { noteAnswer, noteRequest } from './broken-request.js';
 import type { Held, InFlight } from './in-flight.js';
 import { drainBody, type DrainLimits } from './drain.js';
 import { statusOf } from './problem.js';
-import { checkBodyHeaders, hasBody } from './read-body.js';
+import { checkBodyHeaders, formType, hasBody, jsonType } from './read-body.js';
 import type { Rates } from './rates.js';
+import type { PublicUrl } from './people/public-url.js';
+import { checkSameSite } from './people/same-site.js';
 import type { Routes } from './routes.js';
 import type { Traffic } from './traffic.js';
 
@@ -55,7 +57,7 @@ function statusOfAnswer({ sent, statusCode, request: { failure } }: FastifyReply
   return failure ? statusOf[failure.kind] : 499;
 }
 
-/** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 401, 402, 403, 429 (rate), 415, 413, 429 or 503. */
+/** What happens to every request before its body is read: in this order 404 or 405, 503 at the start, 403 for a page of another origin, 401, 402, 403, 429 (rate), 415, 413, 429 or 503. */
 export class Arrival {
   constructor(
     private readonly admission: Admission,
@@ -65,6 +67,7 @@ export class Arrival {
     private readonly routes: Routes,
     private readonly observer: Observer,
     private readonly drain: DrainLimits,
+    private readonly publicUrl: PublicUrl,
   ) {}
 
   take(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -150,14 +153,22 @@ export class Arrival {
 
   #admit(request: FastifyRequest, reply: FastifyReply): void {
     const { access = {} } = request.routeOptions.config;
-    if (access.key !== false) {
+    if (access.cors === false) checkSameSite(request, this.publicUrl);
+    if (access.person) {
       reply.header('cache-control', 'no-store');
-      request.caller = this.admission.admit(credentialOf(request), request.ip, access);
+      request.person = this.admission.admitPerson(request);
+    } else if (access.key !== false) {
+      reply.header('cache-control', 'no-store');
+      request.caller = access.may
+        ? this.admission.admitTo(access.may, request, credentialOf(request), access)
+        : this.admission.admit(credentialOf(request), request.ip, access);
       if (access.scope === 'write') this.rates.admit(request.caller);
     }
+    const person = request.person ?? request.caller?.person;
+    if (person) this.admission.visitors!.note(person, request, reply);
     const { headers } = request;
     if (access.body !== false && hasBody(headers)) {
-      checkBodyHeaders(headers);
+      checkBodyHeaders(headers, access.page ? formType : jsonType);
       request.held = this.inFlight.hold(request.caller?.orgId ?? '');
       if (waitsForContinue(request.raw)) reply.raw.writeContinue();
     } else if (request.caller && !access.stream) {

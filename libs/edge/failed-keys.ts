@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
-import { TelemetryError } from '#model';
+import { networkOf, TelemetryError } from '#model';
 import { CLOCK, type Clock } from './clock.js';
 
 const windowMs = 60_000;
@@ -29,7 +29,7 @@ export class FailedKeys {
    */
   add(address: string | undefined, key: string): void {
     const nowMs = this.clock();
-    const { keys, untilMs } = this.#of(network(address ?? ''), nowMs);
+    const { keys, untilMs } = this.#of(networkOf(address ?? ''), nowMs);
     const digest = hash('sha256', key, 'base64').slice(0, 16);
     if (keys.has(digest)) return;
     if (keys.size < maxKeys) {
@@ -49,13 +49,4 @@ export class FailedKeys {
     this.#guesses.set(address, fresh);
     return fresh;
   }
-}
-
-/** Whom an address belongs to: one IPv4 address, or the /64 of an IPv6 address, of which every host has 2^64. */
-function network(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
-  return [...groups, ...Array.from({ length: missing }, () => '0')].slice(0, 4).join(':');
 }

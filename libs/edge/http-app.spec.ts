@@ -570,8 +570,8 @@ describe('pages of other origins', () => {
       [404, '*'],
       [401, '*'],
       [405, '*'],
-      [200, undefined],
-      [401, undefined],
+      [403, undefined],
+      [403, undefined],
       [200, undefined],
       [405, undefined],
     ]);

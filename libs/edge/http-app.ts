@@ -14,7 +14,8 @@ import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.js';
 import { isWebSocket, UpgradeAdapter, upgradeConstraint } from './live/upgrade-adapter.js';
-import { readBody } from './read-body.js';
+import { PublicUrl } from './people/public-url.js';
+import { formType, jsonType, readBody } from './read-body.js';
 import { Rates } from './rates.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
@@ -35,6 +36,8 @@ export interface HttpAppOptions {
   readonly drain?: DrainLimits;
   /** Addresses or networks of proxies that say who the client is. */
   readonly trustedProxies?: readonly string[];
+  /** Where people reach the application, as `PublicUrl` has it. */
+  readonly publicUrl?: string;
 }
 
 /** A role as an HTTP application that does not listen yet: keys, bodies, limits and errors are the same in all of them. */
@@ -49,6 +52,7 @@ export async function createHttpApp(
     names = { sources: Infinity, series: Infinity, tag_sets: Infinity },
     drain = drainLimits,
     trustedProxies = [],
+    publicUrl = '',
   }: HttpAppOptions = {},
 ): Promise<NestFastifyApplication> {
   const options: FastifyServerOptions & { http: ServerOptions } = {
@@ -81,15 +85,24 @@ export async function createHttpApp(
   const routes = new Routes();
   routes.watch(instance);
 
-  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names), role] };
+  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names, publicUrl), role] };
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
   app.useWebSocketAdapter(new UpgradeAdapter(instance, app.get(Traffic)));
 
   const readers = new StalledReaders(writeStallMs);
   instance.server.on('connection', (connection) => readers.watch(connection));
-  const arrival = new Arrival(app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic), routes, observer, drain);
-  for (const name of ['caller', 'held', 'failure']) instance.decorateRequest(name, undefined);
+  const arrival = new Arrival(
+    app.get(Admission),
+    app.get(Rates),
+    app.get(InFlight),
+    app.get(Traffic),
+    routes,
+    observer,
+    drain,
+    app.get(PublicUrl),
+  );
+  for (const name of ['caller', 'person', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));
   instance.addHook('onClose', (_, done) => {
@@ -98,7 +111,7 @@ export async function createHttpApp(
   });
   instance.addHook('onSend', (request, reply, _payload, done) => arrival.leave(request, reply, done));
   instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) =>
+  instance.addContentTypeParser([jsonType, formType], (request: FastifyRequest, payload: IncomingMessage, done) =>
     readBody(payload, (bytes) => request.held?.addBody(bytes), done),
   );
   return app;

@@ -12,7 +12,12 @@ export const JsonBody = (schema: z.ZodType): ParameterDecorator =>
 /** @throws TelemetryError `invalid_json`, `json_too_deep`, or `invalid_body` with its flaws. */
 export function readJson<T>(schema: z.ZodType<T>, body: Buffer | undefined): T {
   if (!body?.length) throw new TelemetryError('invalid_json', 'Send a JSON body: there was none.');
-  const result = schema.safeParse(parseJson(body));
+  return checkJson(schema, parseJson(body));
+}
+
+/** @throws TelemetryError `invalid_body` with its flaws. */
+export function checkJson<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
   if (result.success) return result.data;
   const flaws = result.error.issues.map(flawOf);
   const { pointer, detail } = flaws[0]!;

@@ -62,6 +62,7 @@ describe('the bearer of a key that is revoked', () => {
   it.each([
     ['without the key', undefined, 1],
     ['with a key of fewer rights', { scopes: [] }, 1],
+    ['with a key of fewer sources', { sources: ['a*'] }, 1],
     ['with a key of another organization', { orgId: 'b' }, 1],
     ['as it was', {}, 0],
   ])('hears of it when the log is read again after a gap, %s', async (_, change, times) => {

@@ -1,9 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { VIEWS, type View, type Views } from '#log';
-import { formatKey, isWellFormedKey, keyDisplay, keyRandomBytes, TelemetryError, type ApiKey, type Caller, type Scope } from '#model';
+import {
+  boundSources,
+  allSources,
+  formatKey,
+  isWellFormedKey,
+  keyDisplay,
+  keyRandomBytes,
+  TelemetryError,
+  type Actor,
+  type ApiKey,
+  type Caller,
+} from '#model';
 import { apiKeys } from '#topics';
-import { KeysByOrganization } from './keys-by-organization.js';
+import { Grouped } from './grouped.js';
 import { isStale } from './organizations.js';
 import { Revocations } from './revocations.js';
 
@@ -15,7 +26,7 @@ const maxVerified = 10_000;
 export class Keyring {
   readonly #keys: View<ApiKey>;
   /** Made at the first list: most roles are never asked for one. */
-  #byOrganization: KeysByOrganization | undefined;
+  #byOrganization: Grouped<ApiKey> | undefined;
   /** Who bears a secret, until any key changes: hashing it for every request costs more than the rest of the check. */
   readonly #verified = new Map<string, Caller>();
   readonly #revocations: Revocations;
@@ -57,7 +68,7 @@ export class Keyring {
     const digest = sha256(key);
     const found = this.#keys.get(keyIdOf(digest));
     if (!found || !timingSafeEqual(Buffer.from(digest), Buffer.from(found.sha256))) return undefined;
-    const caller: Caller = { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes };
+    const caller: Caller = { orgId: found.orgId, keyId: found.keyId, scopes: found.scopes, bound: boundSources(found.sources) };
     if (this.#verified.size >= maxVerified) this.#verified.clear();
     this.#verified.set(key, caller);
     return caller;
@@ -72,9 +83,14 @@ export class Keyring {
     return this.#revocations.add(caller, listener);
   }
 
+  /** Who makes a request, for the audit log. */
+  actor({ keyId, person }: Caller): Actor {
+    return { id: keyId, name: person?.email ?? this.#keys.get(keyId)?.name ?? '' };
+  }
+
   /** Keys of an organization, oldest first. Ask once `ready` has resolved. */
   list(orgId: string): readonly ApiKey[] {
-    this.#byOrganization ??= new KeysByOrganization(this.#keys);
+    this.#byOrganization ??= new Grouped(this.#keys, (key) => key.orgId);
     return Array.from(this.#byOrganization.of(orgId)).toSorted((a, b) => a.createdMs - b.createdMs || (a.keyId < b.keyId ? -1 : 1));
   }
 }
@@ -85,11 +101,18 @@ export interface NewKey {
   readonly secret: string;
 }
 
+/** What is asked of a new key. */
+export interface WantedKey extends Pick<ApiKey, 'name' | 'scopes' | 'createdBy'> {
+  /** Without it: every source. */
+  readonly sources?: readonly string[] | undefined;
+}
+
 /** A key that nobody has. It works once the log has it. */
-export function newKey(orgId: string, name: string, scopes: readonly Scope[], createdMs: number): NewKey {
+export function newKey(orgId: string, { name, scopes, createdBy, sources = allSources }: WantedKey, createdMs: number): NewKey {
   const secret = formatKey(randomBytes(keyRandomBytes));
   const digest = sha256(secret);
-  return { key: { keyId: keyIdOf(digest), orgId, name, sha256: digest, ...keyDisplay(secret), scopes, createdMs }, secret };
+  const key = { keyId: keyIdOf(digest), orgId, name, sha256: digest, ...keyDisplay(secret), scopes, createdMs, sources, createdBy };
+  return { key, secret };
 }
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');

@@ -44,8 +44,16 @@ export class Organizations {
     return isStale(this.#view);
   }
 
+  get(orgId: string): Organization | undefined {
+    return this.#view.get(orgId);
+  }
+
   hasPaymentMethod(orgId: string): boolean {
     return this.#view.get(orgId)?.paymentMethodOnFile ?? false;
+  }
+
+  enforcesReadScope(orgId: string): boolean {
+    return this.#view.get(orgId)?.enforceReadScope ?? false;
   }
 
   /** What limits an organization has of its own. */
@@ -63,20 +71,7 @@ export class Organizations {
     paymentMethodOnFile: boolean,
     { orgId = `org_${randomBytes(8).toString('hex')}`, limits = {} }: Partial<Pick<Organization, 'orgId' | 'limits'>> = {},
   ): Promise<Organization> {
-    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock(), limits };
-    await this.#write(organization);
-    return organization;
-  }
-
-  /**
-   * Changes an organization, and it is so here at once; undefined where there is none. Of two changes at the same time the later one in the log
-   * stands, whole. Rejects `log_unavailable`; it may then be changed all the same.
-   */
-  async set(orgId: string, change: Partial<Omit<Organization, 'orgId'>>): Promise<Organization | undefined> {
-    await this.#view.caughtUp();
-    const known = this.#view.get(orgId);
-    if (!known) return undefined;
-    const organization = { ...known, ...change };
+    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock(), limits, enforceReadScope: false };
     await this.#write(organization);
     return organization;
   }

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { checkSourceId } from '#model';
+import { checkSourceId, visibleSource } from '#model';
 import { readQuery } from './read-query.js';
 
 /** The query parameters of a route, checked and typed by a schema: `@QueryParameters(schema) query: z.output<typeof schema>`. */
@@ -10,10 +10,10 @@ export const QueryParameters = (schema: z.ZodObject): ParameterDecorator =>
     readQuery(schema, context.switchToHttp().getRequest<FastifyRequest>().raw.url ?? ''),
   )();
 
-/** The source that a path names. */
+/** The source that a path names; see `visibleSource`. */
 export const SourceId = createParamDecorator((_: unknown, context: ExecutionContext) => {
-  const { params } = context.switchToHttp().getRequest<FastifyRequest>();
-  return sourceParams.parse(params).source_id;
+  const { params, caller } = context.switchToHttp().getRequest<FastifyRequest>();
+  return visibleSource(caller, sourceParams.parse(params).source_id);
 });
 
 export const sourceParams = z.object({

@@ -29,6 +29,8 @@ async function follow(...beats: readonly (readonly [gatewayId: string, beatMs: n
   return { log, time, connections };
 }
 
+const caller = { orgId: 'o', keyId: 'k', scopes: [] };
+
 describe('connections', () => {
   it('end with their tombstone, the newest first', async () => {
     const { log, connections } = await follow(['g', nowMs]);
@@ -45,25 +47,25 @@ describe('connections', () => {
     const { log, connections } = await follow(['g', nowMs]);
     await log.append([entry(presence, connection('pump-1', 'a', 1)), entry(presence, { ...connection('pump', 'b', 1), orgId: 'o2' })]);
     expect(connections.newest('o', 'pump')).toBeUndefined();
-    expect([...atOnce(connections.online('o'))]).toEqual(['pump-1']);
+    expect([...atOnce(connections.online(caller))]).toEqual(['pump-1']);
   });
 
   it('end with their gateway: when it says so, or 20 s after its last heartbeat arrived, whatever that says of its time', async () => {
     const { log, time, connections } = await follow();
     await log.append([entry(presence, connection('s', 'a', 1)), entry(presence, connection('t', 'b', 1, 'h'))]);
     await log.append([entry(gateways, { gatewayId: 'g', beatMs: 0 }), entry(gateways, { gatewayId: 'h', beatMs: 9e12 })]);
-    expect([...atOnce(connections.online('o'))]).toEqual(['s', 't']);
+    expect([...atOnce(connections.online(caller))]).toEqual(['s', 't']);
     await log.append([tombstone(gateways, 'h')]);
-    expect([...atOnce(connections.online('o'))]).toEqual(['s']);
+    expect([...atOnce(connections.online(caller))]).toEqual(['s']);
     time.monotonicMs += 20_000;
-    expect([...atOnce(connections.online('o'))]).toEqual([]);
+    expect([...atOnce(connections.online(caller))]).toEqual([]);
     await log.append([entry(gateways, { gatewayId: 'g', beatMs: 1 })]);
-    expect([...atOnce(connections.online('o'))]).toEqual(['s']);
+    expect([...atOnce(connections.online(caller))]).toEqual(['s']);
   });
 
   it('of gateways that fell silent long before the start do not count', async () => {
     const { log, connections } = await follow(['fresh', nowMs - 19_999], ['stale', nowMs - 20_000], ['ahead', nowMs + 20_000]);
     await log.append(['fresh', 'stale', 'ahead'].map((gatewayId) => entry(presence, connection(gatewayId, 'c', 1, gatewayId))));
-    expect([...atOnce(connections.online('o'))]).toEqual(['fresh']);
+    expect([...atOnce(connections.online(caller))]).toEqual(['fresh']);
   });
 });

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ONLY_PROCESS, pagesOf, VIEWS, type View, type Views } from '#log';
-import { gatewayQuietMs, newestConnection, type Gateway, type Presence } from '#model';
+import { gatewayQuietMs, mayUse, newestConnection, type Caller, type Gateway, type Presence } from '#model';
 import { gateways, presence, sourceKey } from '#topics';
 import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from './clock.js';
 
@@ -35,11 +35,12 @@ export class Connections {
     return newestConnection(connections, (gatewayId) => this.#quietMs(gatewayId));
   }
 
-  /** Ids of all sources of an organization that are online, found in steps. */
-  *online(orgId: string): Generator<void, ReadonlySet<string>> {
+  /** Ids of all sources of the caller that are online, found in steps. */
+  *online(caller: Caller): Generator<void, ReadonlySet<string>> {
     const ids = new Set<string>();
-    for (const page of pagesOf(this.#connections, `${orgId}/`)) {
-      for (const [, { sourceId, gatewayId }] of page) if (this.#quietMs(gatewayId) < gatewayQuietMs) ids.add(sourceId);
+    for (const page of pagesOf(this.#connections, `${caller.orgId}/`)) {
+      for (const [, { sourceId, gatewayId }] of page)
+        if (this.#quietMs(gatewayId) < gatewayQuietMs && mayUse(caller, sourceId)) ids.add(sourceId);
       yield;
     }
     return ids;

@@ -72,7 +72,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
 
 /** The headers that tell a client how to go on after an error. */
 export function problemHeaders(error: TelemetryError): Readonly<Record<string, string>> {
-  if (error.kind === 'unauthenticated') return { 'www-authenticate': 'ApiKey' };
+  if (error.kind === 'unauthenticated') return { 'www-authenticate': error.code === 'invalid_key' ? 'ApiKey' : 'Session' };
   if (error.code === 'unsupported_content_encoding') return { 'accept-encoding': 'gzip' };
   if (error.kind === 'over_rate' || error.kind === 'unavailable') return { 'retry-after': String(error.retryAfterS ?? 1) };
   return {};

@@ -21,11 +21,15 @@ export const hasBody = (headers: IncomingHttpHeaders): boolean => headers['trans
 
 export const contentLength = (headers: IncomingHttpHeaders): number => Number(headers['content-length'] ?? 0);
 
+export const jsonType = 'application/json';
+/** What forms of HTML send. */
+export const formType = 'application/x-www-form-urlencoded';
+
 /** Checks what the headers say of a body, before the first byte of it is read. @throws TelemetryError: 415, then 413. */
-export function checkBodyHeaders(headers: IncomingHttpHeaders): void {
+export function checkBodyHeaders(headers: IncomingHttpHeaders, expected = jsonType): void {
   const type = headers['content-type'];
-  if (type !== 'application/json' && type?.split(';', 1)[0]!.trim().toLowerCase() !== 'application/json') {
-    throw new TelemetryError('unsupported_content_type', 'Send Content-Type: application/json.');
+  if (type !== expected && type?.split(';', 1)[0]!.trim().toLowerCase() !== expected) {
+    throw new TelemetryError('unsupported_content_type', `Send Content-Type: ${expected}.`);
   }
   const encoding = encodingOf(headers);
   if (encoding !== 'gzip' && encoding !== 'identity') {

@@ -1,5 +1,5 @@
 import type { View } from '#log';
-import type { ApiKey, Caller } from '#model';
+import { boundSources, type ApiKey, type Caller } from '#model';
 
 interface Holder {
   readonly caller: Caller;
@@ -45,5 +45,8 @@ export class Revocations {
 }
 
 /** Whether a key still says of its bearer what it said when it let the caller in. */
-const bears = ({ orgId, scopes }: Caller, key: ApiKey | undefined): boolean =>
-  key?.orgId === orgId && key.scopes.length === scopes.length && scopes.every((scope) => key.scopes.includes(scope));
+const bears = ({ orgId, scopes, bound }: Caller, key: ApiKey | undefined): boolean =>
+  key?.orgId === orgId &&
+  key.scopes.length === scopes.length &&
+  scopes.every((scope) => key.scopes.includes(scope)) &&
+  boundSources(key.sources)?.name === bound?.name;

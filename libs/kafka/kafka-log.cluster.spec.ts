@@ -1,8 +1,22 @@
 import { expect, it } from '@jest/globals';
-import { describeOnKafka, groupsContract, keysContract, recordLogContract, runnerContract, until, viewsContract } from '#testing';
-import { apiKeys, events, keyCommands, keyDecisions, sources } from '#topics';
+import {
+  claimsContract,
+  decisionsContract,
+  describeOnKafka,
+  groupsContract,
+  keysContract,
+  recordLogContract,
+  runnerContract,
+  until,
+  viewsContract,
+} from '#testing';
+import { apiKeys, decisions, decisionsGroup, events, keyDecisions, keysGroup, sessions, sessionUses, sources } from '#topics';
 import { Asker } from './asker.js';
 import { openTestLog, testOptions } from './open-test-log.js';
+
+/** Of what people change, and of keys. */
+const decided = [...decisionsGroup.inputs, ...decisionsGroup.outputs, decisions];
+const keyTopics = [...keysGroup.inputs, ...keysGroup.outputs, keyDecisions];
 
 describeOnKafka('the log in Kafka', () => {
   recordLogContract(() => openTestLog(), 4);
@@ -41,5 +55,14 @@ describeOnKafka('a runner on it', () => {
 });
 
 describeOnKafka('keys in it', () => {
-  keysContract(() => openTestLog({ topics: [apiKeys, keyCommands, keyDecisions] }));
+  keysContract(() => openTestLog({ topics: keyTopics }));
+});
+
+describeOnKafka('claims in it', () => {
+  const topics = [...new Set([...decided, ...keyTopics, sessions, sessionUses])];
+  claimsContract(() => openTestLog({ topics }));
+});
+
+describeOnKafka('what people change in it', () => {
+  decisionsContract(() => openTestLog({ topics: decided }));
 });

@@ -20,6 +20,8 @@ const aKey = (keyId: string, name = 'n'): ApiKey => ({
   suffix: 'x',
   scopes: ['write'],
   createdMs: 1,
+  sources: ['*'],
+  createdBy: '',
 });
 
 describeOnKafka('a view of a compacted topic', () => {

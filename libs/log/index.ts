@@ -15,6 +15,6 @@ export * from './record-log.js';
 export * from './runner.js';
 export * from './table.js';
 export * from './topic.js';
-export { untilShown } from './until-shown.js';
+export { logIsLate, untilShown } from './until-shown.js';
 export * from './view.js';
 export * from './waiting-letters.js';

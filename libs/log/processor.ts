@@ -55,8 +55,10 @@ export interface Processor {
    * held. What it holds of a lost lease it drops.
    *
    * @param nowMs Unix milliseconds.
+   * @param caughtUpMs everything that was in the log at this time, in Unix milliseconds, is processed; undefined until something is known
+   * under this lease. A few seconds ago at most while the group keeps up: who judges that nothing came judges as of this time.
    */
-  tick?(nowMs: number, lease: Lease): Promise<void> | void;
+  tick?(nowMs: number, lease: Lease, caughtUpMs: number | undefined): Promise<void> | void;
   /** Resolves when the effects of everything processed before the call are durable and visible; the table takes care of its own. */
   checkpoint?(): Promise<void>;
 }

@@ -58,6 +58,9 @@ export class Runner {
   #stoppedBy: Error | undefined;
   #current = new UnderLease(forever, []);
   #ticking: Promise<void> | undefined;
+  /** Since when everything is known to be processed under a lease, Unix milliseconds. */
+  #caughtUp: { readonly current: UnderLease; readonly ms: number } | undefined;
+  #isLooking = false;
   readonly #running = new Set<Promise<void>>();
   /** When each partition was last seen without lag, or first looked at. */
   readonly #noneMs = new Map<string, number>();
@@ -171,8 +174,25 @@ export class Runner {
       // The lease may be another one by now: the next tick is for that one.
       if (current !== this.#current || !lease.held() || this.#stopping) return;
       const { clock = Date.now } = this.options;
-      await this.#work.told('a tick', lease, async () => this.processor.tick?.(clock(), lease));
+      const caughtUpMs = this.#caughtUp?.current === current ? this.#caughtUp.ms : undefined;
+      await this.#work.told('a tick', lease, async () => this.processor.tick?.(clock(), lease, caughtUpMs));
+      // Not awaited: batches wait for this tick, and to catch up is to wait for batches.
+      void this.#look(current, clock());
     });
+  }
+
+  /** Notes that all that was in the log now is processed, once it is. What was processed under a lost lease does not count. */
+  async #look(current: UnderLease, nowMs: number): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      await this.caughtUp();
+      if (current === this.#current) this.#caughtUp = { current, ms: nowMs };
+    } catch {
+      // The log cannot be read so far: nothing is known, and the next tick looks again.
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   #open(): Promise<void> {

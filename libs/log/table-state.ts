@@ -20,6 +20,7 @@ export const maxKeys = 1_000_000;
 /** What a table knows and holds under one lease: all of it goes with the lease. */
 export class TableState<V> {
   readonly values = new Map<string, V>();
+  #partitions: ReadonlySet<number> = new Set();
   /** Keys of each partition. */
   readonly #sizes = new Map<number, number>();
   /** Changed keys that are written without delay. */
@@ -47,6 +48,10 @@ export class TableState<V> {
     return this.#urgent.size > 0 || this.#held.size > 0;
   }
 
+  owns(key: string): boolean {
+    return this.#partitions.has(this.#partitionOf(key));
+  }
+
   set(key: string, value: V | null, entries: readonly Entry[]): void {
     const isNew = value !== null && !this.values.has(key);
     if (isNew) this.#checkRoom(key);
@@ -70,6 +75,7 @@ export class TableState<V> {
   }
 
   async read(partitions: readonly number[]): Promise<void> {
+    this.#partitions = new Set(partitions);
     await readLog(this.log, {
       topics: [this.topic],
       partitions,

@@ -32,6 +32,16 @@ export class Table<V> {
     return this.#current.values.get(key);
   }
 
+  /** All keys and their values; what is changed meanwhile may come or not. */
+  entries(): Iterable<readonly [key: string, value: V]> {
+    return this.#current.values;
+  }
+
+  /** Whether the key is in one of the partitions that the table knows. */
+  owns(key: string): boolean {
+    return this.#current.owns(key);
+  }
+
   /**
    * Changes a key; `get` shows it at once. A new key, and one with outputs, is written when the batch or the tick has ended; another change
    * five seconds later or at a checkpoint, whichever comes first, with all changes of the key until then.

@@ -1,13 +1,13 @@
 /**
  * The rules of something that changes by commands, as pure functions of what is known of it, so that they are the same wherever they run.
  * They give uniqueness, and changes that depend on what is there, only to one writer at a time: of two commands the second is decided on
- * what the first has made of the state.
+ * what the first has made of the state. That each command is decided once, and in time, is the business of `once`.
  */
 export interface Decider<State, Command, Event> {
   readonly initial: State;
   /**
-   * What a command makes of this state: nothing when it was decided before, or has waited for too long. A refusal is an event too, so that
-   * a command that comes again is not carried out after its sender was told that it is refused.
+   * What a command makes of this state. A refusal is an event too, so that a command that comes again is not carried out after its sender
+   * was told that it is refused.
    *
    * @param nowMs Unix milliseconds.
    */

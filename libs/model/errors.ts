@@ -41,10 +41,62 @@ export const errorCases = {
   invalid_interval: { kind: 'invalid', title: 'The interval is not valid', remedy: 'Use one of raw, 1m, 10m, 1h, 1d.' },
   invalid_limit: { kind: 'invalid', title: 'The limit is out of range', remedy: 'Use a whole number from 1 to 10000.' },
   invalid_parameter: { kind: 'invalid', title: 'A parameter is not valid', remedy: 'See the parameters of this route in /openapi.json.' },
+  too_many_monitors: {
+    kind: 'invalid',
+    title: 'There are too many monitors',
+    remedy: 'Delete monitors that nobody needs: a source has at most 100 and an organization 10,000.',
+  },
+  email_taken: {
+    kind: 'invalid',
+    title: 'The address has an account',
+    remedy: 'Sign in with it, then use the invitation again.',
+  },
+  already_member: {
+    kind: 'invalid',
+    title: 'The person belongs to the organization',
+    remedy: 'Keep the invitation for somebody else, or change the role with PATCH /api/people/{id}.',
+  },
+  last_owner: {
+    kind: 'invalid',
+    title: 'An organization keeps an owner',
+    remedy: 'Make somebody else an owner first.',
+  },
+  too_many_people: {
+    kind: 'invalid',
+    title: 'There are too many people or invitations',
+    remedy: 'An organization has at most 1,000 people, and 100 invitations that are open: remove some first.',
+  },
+  too_many_alert_notes: {
+    kind: 'invalid',
+    title: 'Too many conditions are silenced',
+    remedy: 'Let some silence end: an organization silences at most 10,000 conditions of devices.',
+  },
+  target_not_allowed: {
+    kind: 'invalid',
+    title: 'Alerts cannot be sent there',
+    remedy:
+      'Use a URL on the public internet, or have the operator allow its network (HEADWATER_ALERT_NETWORKS) or configure mail (HEADWATER_SMTP_URL).',
+  },
+  too_many_alert_targets: {
+    kind: 'invalid',
+    title: 'The organization has too many alert targets',
+    remedy: 'Delete a target that is not needed any more: an organization has at most 20.',
+  },
   invalid_key: {
     kind: 'unauthenticated',
     title: 'The API key is missing or not valid',
     remedy: 'Send a key of this server in the x-api-key header.',
+  },
+  not_signed_in: {
+    kind: 'unauthenticated',
+    title: 'Nobody has signed in',
+    remedy:
+      'Sign in with POST /api/auth/sign-in and send its cookie. A session ends 30 days after its last use, and with another password.',
+  },
+  wrong_password: {
+    kind: 'unauthenticated',
+    title: 'The address and the password do not belong together',
+    remedy: 'Check both. `headwater people reset` of the operator makes a link that sets another password.',
   },
   payment_required: {
     kind: 'payment_required',
@@ -52,13 +104,80 @@ export const errorCases = {
     remedy: 'Put a payment method on file for the organization of this key.',
   },
   missing_scope: { kind: 'forbidden', title: 'The key lacks a scope', remedy: 'Use a key that has the scope which the detail names.' },
+  cross_site: {
+    kind: 'forbidden',
+    title: 'Another site has asked for it',
+    remedy: 'Do it on a page of this server. Behind a proxy, HEADWATER_PUBLIC_URL has to say what address browsers see.',
+  },
+  no_organization: {
+    kind: 'forbidden',
+    title: 'No organization of yours is named',
+    remedy: 'Name one of those that GET /api/auth/session lists in the x-organization-id header.',
+  },
+  missing_role: {
+    kind: 'forbidden',
+    title: 'The role may not do this',
+    remedy:
+      'Ask an owner of the organization: a viewer reads, a member also manages keys, monitors and alert targets, an owner also people.',
+  },
+  foreign_invitation: {
+    kind: 'forbidden',
+    title: 'The invitation is for another address',
+    remedy: 'Sign in or sign up with the address that was invited.',
+  },
+  foreign_source: {
+    kind: 'forbidden',
+    title: 'The key is not for this source',
+    remedy: 'Use a key for the source that the detail names, or leave that source out: nothing of the body was stored.',
+  },
   unknown_route: { kind: 'not_found', title: 'There is no such route', remedy: 'See /openapi.json for the routes of this server.' },
   unknown_source: {
     kind: 'not_found',
     title: 'The source is not known',
     remedy: 'A source exists once it has sent a point or is connected.',
   },
+  unknown_claim: {
+    kind: 'not_found',
+    title: 'There is no such claim',
+    remedy: 'Compare the code. A claim is over after 15 minutes, and once it is approved or denied: start another one.',
+  },
   unknown_api_key: { kind: 'not_found', title: 'The organization has no such key', remedy: 'List the keys with GET /api/api-keys.' },
+  unknown_organization: {
+    kind: 'not_found',
+    title: 'There is no such organization',
+    remedy: 'List the organizations with GET /api/organizations.',
+  },
+  unknown_invitation: {
+    kind: 'not_found',
+    title: 'There is no such invitation',
+    remedy: 'Ask for another one: an invitation is for one person, and over after 7 days.',
+  },
+  unknown_person: {
+    kind: 'not_found',
+    title: 'The organization has no such person',
+    remedy: 'List the people with GET /api/people.',
+  },
+  unknown_reset: {
+    kind: 'not_found',
+    title: 'There is no such link',
+    remedy: 'Ask the operator for another one: a link sets one password, and is over after a day.',
+  },
+  unknown_session: {
+    kind: 'not_found',
+    title: 'The account has no such session',
+    remedy: 'List the sessions with GET /api/auth/sessions.',
+  },
+  unknown_monitor: {
+    kind: 'not_found',
+    title: 'The organization has no such monitor',
+    remedy: 'List the monitors with GET /api/monitors.',
+  },
+  unknown_alert: { kind: 'not_found', title: 'The organization has no such alert', remedy: 'List the alerts with GET /api/alerts.' },
+  unknown_alert_target: {
+    kind: 'not_found',
+    title: 'The organization has no such alert target',
+    remedy: 'List the targets with GET /api/alert-targets.',
+  },
   method_not_allowed: {
     kind: 'method_not_allowed',
     title: 'The route has no such method',
@@ -101,6 +220,21 @@ export const errorCases = {
     kind: 'over_rate',
     title: 'Too many failed keys from this address',
     remedy: 'Wait for as long as Retry-After says and use a valid key.',
+  },
+  too_many_sign_ins: {
+    kind: 'over_rate',
+    title: 'Too many wrong passwords',
+    remedy: 'Wait for as long as Retry-After says, or sign in from an address or a browser that you have used before.',
+  },
+  too_many_claims: {
+    kind: 'over_rate',
+    title: 'Too many claims are open',
+    remedy: 'Approve or deny those that are open, or wait: each is over after 15 minutes.',
+  },
+  too_many_wrong_codes: {
+    kind: 'over_rate',
+    title: 'Too many wrong codes',
+    remedy: 'Wait for as long as Retry-After says, and use the code that the device or the command shows.',
   },
   too_many_series: {
     kind: 'over_rate',

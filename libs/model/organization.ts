@@ -7,7 +7,12 @@ export interface Organization {
   readonly paymentMethodOnFile: boolean;
   readonly createdMs: number;
   readonly limits: OrganizationLimits;
+  /** Whether its keys need the scope `read` for reading. */
+  readonly enforceReadScope: boolean;
 }
+
+/** The organization that the first start makes, always the same: it is the operator's. */
+export const operatorOrgId = 'org_0000000000000001';
 
 export const scopes = ['read', 'write', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
@@ -24,11 +29,8 @@ export interface ApiKey {
   readonly suffix: string;
   readonly scopes: readonly Scope[];
   readonly createdMs: number;
-}
-
-/** Who makes a request: what a valid key says of its bearer. */
-export interface Caller {
-  readonly orgId: string;
-  readonly keyId: string;
-  readonly scopes: readonly Scope[];
+  /** The sources that it is for; see `BoundSources`. */
+  readonly sources: readonly string[];
+  /** Id of the key or the account that made it, or `operator` for the command line and the first start; empty where nobody knows. */
+  readonly createdBy: string;
 }

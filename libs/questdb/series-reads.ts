@@ -115,7 +115,8 @@ export class SeriesReads {
   }
 
   async fleet(query: FleetQuery): Promise<FleetAnswer> {
-    const filter: Filter = { where: 'org = $1 AND metric = $2', values: [query.orgId, query.metric], name: 'source' };
+    if (query.sources?.ranges.length === 0) return { sources: [], columns: columnsOf([]), truncated: false };
+    const filter = fleetFilterOf(query);
     const rows = await this.#rows(filter, query);
     const truncated = rows.length > query.limit;
     const kept = Map.groupBy(rows.slice(0, query.limit), ({ name }) => name);
@@ -261,6 +262,22 @@ function filtersOf({ orgId, sourceId, metrics }: SeriesQuery): Filter[] {
     values: [orgId, sourceId, ...names],
     name: 'metric',
   }));
+}
+
+function fleetFilterOf({ orgId, metric, sources }: FleetQuery): Filter {
+  const where = 'org = $1 AND metric = $2';
+  if (!sources) return { where, values: [orgId, metric], name: 'source' };
+  const ids = sources.ranges.filter(({ isPrefix }) => !isPrefix).map(({ text }) => text);
+  const beginnings = sources.ranges.filter(({ isPrefix }) => isPrefix).map(({ text }) => text);
+  const conditions = [
+    ...(ids.length > 0 ? [oneOf('source::varchar', 3, ids)] : []),
+    ...beginnings.map(({ length }, at) => `left(source::varchar, ${length}) = $${3 + ids.length + at}`),
+  ];
+  return {
+    where: `${where} AND (${conditions.join(' OR ')})`,
+    values: [orgId, metric, ...ids, ...beginnings],
+    name: 'source',
+  };
 }
 
 /** The first rows under any of the filters, when `ask` gives the first ones under each. */

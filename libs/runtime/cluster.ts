@@ -23,7 +23,8 @@ export function cluster(role: Role): Backend {
         { provide: RECORD_LOG, useValue: kafka.log },
         { provide: VIEWS, useValue: kafka.views },
       ];
-      if (!roleTable[role].stores)
+      const { stores: needsStores, storesAreSpare = false } = roleTable[role];
+      if (!needsStores)
         return {
           providers,
           metrics: kafka.metrics,
@@ -41,8 +42,8 @@ export function cluster(role: Role): Backend {
       return {
         providers,
         metrics: [...kafka.metrics, ...stores.metrics],
-        checks: [() => kafka.health(), () => stores.health(), () => generations.whyNot()],
-        dependencies: [...kafka.dependencies, { id: 'questdb', name: 'QuestDB', health: () => stores.health() }],
+        checks: [() => kafka.health(), ...(storesAreSpare ? [] : [() => stores.health(), () => generations.whyNot()])],
+        dependencies: [...kafka.dependencies, { id: 'questdb', name: 'QuestDB', health: () => stores.health(), isSpare: storesAreSpare }],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
           endTelling();

@@ -15,6 +15,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const together: readonly (readonly (keyof Config)[])[] = [
   ['kafkaSasl', 'kafkaUsername', 'kafkaPassword'],
   ['kafkaCert', 'kafkaKey'],
+  ['smtpUrl', 'mailFrom'],
   ['registryUsername', 'registryPassword'],
   ['questDbUsername', 'questDbPassword'],
 ];

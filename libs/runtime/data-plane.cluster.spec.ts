@@ -122,7 +122,7 @@ describeOnServers('the data plane', () => {
     expect((await fetch(`${url}/ingest`, { method: 'POST', headers, body })).status).toBe(200);
     const generation = `g${1000 * number}`;
     await eventually(async () =>
-      expect(await lags()).toEqual({ [`series.${generation}`]: 0, [`events.${generation}`]: 0, sources: 0, keys: 0 }),
+      expect(await lags()).toEqual({ [`series.${generation}`]: 0, [`events.${generation}`]: 0, sources: 0, keys: 0, monitors: 0 }),
     );
   });
 
@@ -164,16 +164,16 @@ describeOnServers('the data plane', () => {
     expect(await initDataPlane(config, (line) => said.push(line))).toBeUndefined();
     expect(said).toEqual([]);
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(next + 1);
-    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(next + 1), sources: 0, keys: 0 }));
+    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(next + 1), sources: 0, keys: 0, monitors: 0 }));
   });
 
   it('leaves no group of a generation that is gone, and gives no number twice', async () => {
     const { live } = (await generations())!;
     await verifyDataPlane(config, false, { told: silent, lags: silent });
-    expect(await lags()).toEqual({ ...groupsOf(live), sources: 0, keys: 0 });
+    expect(await lags()).toEqual({ ...groupsOf(live), sources: 0, keys: 0, monitors: 0 });
     expect(await generations()).toMatchObject({ live, building: null });
     expect(await rebuildDataPlane(config, { told: silent, lags: silent, leaveMs: 10 })).toBe(live + 2);
-    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(live + 2), sources: 0, keys: 0 }));
+    await eventually(async () => expect(await lags()).toEqual({ ...groupsOf(live + 2), sources: 0, keys: 0, monitors: 0 }));
   });
 
   describe('of a log that Kafka has deleted records of', () => {

@@ -1,11 +1,13 @@
-import { KeyCommands, Keyring, Organizations, whileDeciding } from '#edge';
+import { Accounts, Commands, KeyCommands, Keyring, Organizations, Passwords, People, PublicUrl, whileDeciding } from '#edge';
 import { TelemetryError } from '#model';
 import { compare, UnfitStore, type GenerationStore } from '#stores';
-import { openAdapters, type Adapters, type Report } from './adapters.js';
+import { decisionsGroup, keysGroup } from '#topics';
+import { openAdapters, withLog, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
 import { type Config, StartError } from './config.js';
 import { deletedInWords, DeletionWatch, logStart, mayBeDeletion, RecordsDeleted } from './deleted-records.js';
-import { firstKey } from './first-key.js';
+import { again, firstKey } from './first-key.js';
+import { firstOwner } from './first-owner.js';
 import { moveGenerations } from './live-generations.js';
 import {
   beginNext,
@@ -54,11 +56,24 @@ export function initDataPlane(
     const keyring = new Keyring(kafka.views);
     await Promise.all([organizations.ready, keyring.ready]);
     for (const warning of warningsOf(kafka.views)) report(warning);
-    const commands = new KeyCommands(kafka.views, kafka.log, Date.now);
+    const commands = new KeyCommands(new Commands(kafka.views, kafka.log, Date.now), Date.now);
     // The processors may not run yet.
-    return firstKey(organizations, keyring, (key) => whileDeciding(kafka.log, keyring, Date.now, () => commands.createFirst(key)));
+    return firstKey(organizations, keyring, (key) =>
+      whileDeciding(keysGroup, kafka.log, kafka.views, Date.now, () => commands.createFirst(key)),
+    );
   };
   return withAdapters(config, report, work, () => openAdapters(config, report, patienceMs, true));
+}
+
+/** A link that makes the first owner of the first organization, see `firstOwner`. Decides in this process too: the processors may not run yet. */
+export function firstOwnerLink(config: Config, url: string): Promise<string | undefined> {
+  return withLog(config, async ({ log, views }) => {
+    const accounts = new Accounts(views);
+    const commands = new Commands(views, log, Date.now);
+    const people = new People(views, Date.now, commands, accounts, new Passwords(), new PublicUrl(url));
+    await people.ready;
+    return whileDeciding(decisionsGroup, log, views, Date.now, () => again(() => firstOwner(people, accounts)));
+  });
 }
 
 async function ensureStore(stores: GenerationStore, generation: number, report: Report, ms: number): Promise<void> {

@@ -64,15 +64,15 @@ describeOnServers('dead letters', () => {
     await kafka.log.appendBytes(name, 'o/bad', Buffer.from('rubbish'), {});
     await eventually(async () => {
       const { topics } = JSON.parse((await headwater('dlq', 'list', '--json')).stdout) as { topics: readonly object[] };
-      expect(topics).toMatchObject([{ topic: name, letters: 2, newest: [{ offset: 1 }, { offset: 0 }] }]);
+      expect(topics).toMatchObject([{ topic: name, letters: 3, newest: [{ offset: 2 }, { offset: 1 }, { offset: 0 }] }]);
     });
     const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--json')).stdout) as Shown;
     const reason = 'the record does not begin with 0x00 and a schema id';
     const bad = { from: { topic: name, offset: 0 }, reason, key: 'o/bad', bytes: 7, hex: Buffer.from('rubbish').toString('hex') };
-    expect(letters).toMatchObject([bad, bad]);
-    expect(new Set(letters.map(({ group }) => group))).toEqual(new Set([`series.g${1000 * number}`, 'sources']));
+    expect(letters).toMatchObject([bad, bad, bad]);
+    expect(new Set(letters.map(({ group }) => group))).toEqual(new Set([`series.g${1000 * number}`, 'sources', 'monitors']));
     const { stdout } = await headwater('dlq', 'show', `${name}.dlq`, '--limit', '1');
-    expect(stdout).toMatch(/^offset {2}1\nparked .*\n.*\n.*\nreason {2}the record does not begin with 0x00/);
+    expect(stdout).toMatch(/^offset {2}2\nparked .*\n.*\n.*\nreason {2}the record does not begin with 0x00/);
   });
 
   it('are projected once they are sent back to processors that can use them', async () => {
@@ -92,8 +92,8 @@ describeOnServers('dead letters', () => {
 
     const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '1', '--json')).stdout) as Shown;
     const shown = { ...batch, sourceId: 'later', series: batch.series.map((run) => ({ ...run, tags: {} })) };
-    expect(letters).toMatchObject([{ offset: 2, key: 'o/later', value: shown }]);
-    const ran = await headwater('dlq', 'redrive', name, '--offset', '2', '--json');
+    expect(letters).toMatchObject([{ offset: 3, key: 'o/later', value: shown }]);
+    const ran = await headwater('dlq', 'redrive', name, '--offset', '3', '--json');
     expect(ran).toEqual({ code: 0, stdout: '{"redriven":1,"left":0}\n', stderr: 'Appended 1 record again.\n' });
     await seen('later');
     await consumer.has(2);
@@ -107,17 +107,18 @@ describeOnServers('dead letters', () => {
     eventually(async () => expect((await kafka.deadLetters.newest(points, 1)).count).toBe(count));
 
   it('of several groups are one record when all are sent back, each letter once', async () => {
-    const again = await headwater('dlq', 'redrive', name, '--offset', '2');
+    const again = await headwater('dlq', 'redrive', name, '--offset', '3');
     expect([again.code, again.stderr]).toEqual([
       1,
-      expect.stringContaining('The dead letter 2 of telemetry.points.v1 was sent back before.'),
+      expect.stringContaining('The dead letter 3 of telemetry.points.v1 was sent back before.'),
     ]);
     // Nobody can use the bad one yet, so it comes back, one letter of each group; the one that was sent by itself stays where it is.
     for (const times of [2, 3]) {
       expect(await headwater('dlq', 'redrive', name, '--all')).toEqual({ code: 0, stdout: '', stderr: 'Appended 1 record again.\n' });
-      await lettersThere(3 + 2 * (times - 1));
-      const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '2', '--json')).stdout) as Shown;
+      await lettersThere(4 + 3 * (times - 1));
+      const { letters } = JSON.parse((await headwater('dlq', 'show', name, '--limit', '3', '--json')).stdout) as Shown;
       expect(letters).toMatchObject([
+        { key: 'o/bad', attempts: times },
         { key: 'o/bad', attempts: times },
         { key: 'o/bad', attempts: times },
       ]);
@@ -128,7 +129,7 @@ describeOnServers('dead letters', () => {
     const watcher = { told: silent, lags: silent, leaveMs: 10 };
     await verifyDataPlane(readConfig(env), false, watcher);
     await rebuildDataPlane(readConfig(env), watcher);
-    expect((await kafka.deadLetters.newest(points, 1)).count).toBe(7);
+    expect((await kafka.deadLetters.newest(points, 1)).count).toBe(10);
   }, 120_000);
 
   it('are deleted when it is confirmed, those before a time or all', async () => {
@@ -136,20 +137,20 @@ describeOnServers('dead letters', () => {
       const { code, stdout, stderr } = await headwater('dlq', 'purge', name, ...args, '--json');
       return [code, JSON.parse(stdout), stderr];
     };
-    const counted = { letters: 7, waiting: 2 };
+    const counted = { letters: 10, waiting: 3 };
     expect(await purge()).toEqual([
       1,
       { ...counted, purged: 0 },
-      expect.stringContaining('This would delete 7 dead letters of telemetry.p'),
+      expect.stringContaining('This would delete 10 dead letters of telemetry.p'),
     ]);
-    const [, , third] = (await kafka.deadLetters.newest(points, 7)).newest;
-    expect(await purge('--before', new Date(third!.parkedMs).toISOString(), '--yes')).toMatchObject([
+    const [, , , later] = (await kafka.deadLetters.newest(points, 10)).newest;
+    expect(await purge('--before', new Date(later!.parkedMs).toISOString(), '--yes')).toMatchObject([
       0,
-      { letters: 2, waiting: 0, purged: 2 },
-      expect.stringContaining('Deleted 2 dead letters'),
+      { letters: 3, waiting: 0, purged: 3 },
+      expect.stringContaining('Deleted 3 dead letters'),
     ]);
-    await lettersThere(5);
-    expect(await purge('--yes')).toMatchObject([0, { letters: 5, waiting: 2, purged: 5 }, expect.any(String)]);
+    await lettersThere(7);
+    expect(await purge('--yes')).toMatchObject([0, { letters: 7, waiting: 3, purged: 7 }, expect.any(String)]);
     expect(await purge('--yes')).toMatchObject([0, { letters: 0, purged: 0 }, 'There are no such dead letters of telemetry.points.v1.\n']);
     expect(await headwater('dlq', 'redrive', name, '--all')).toMatchObject({ code: 0, stderr: 'Appended 0 records again.\n' });
   });

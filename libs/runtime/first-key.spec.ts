@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KeyCommands, Keyring, Organizations, whileDeciding } from '#edge';
+import { Commands, KeyCommands, Keyring, Organizations, whileDeciding } from '#edge';
 import { TelemetryError, type ApiKey } from '#model';
 import { openStorage, type Storage } from '#sqlite';
+import { keysGroup } from '#topics';
 import { firstKey } from './first-key.js';
 
 let folder: string;
@@ -24,7 +25,9 @@ afterEach(async () => {
 });
 
 const createFirst = (key: ApiKey): Promise<boolean> =>
-  whileDeciding(storage.log, keyring, Date.now, () => new KeyCommands(storage.views, storage.log, Date.now).createFirst(key));
+  whileDeciding(keysGroup, storage.log, storage.views, Date.now, () =>
+    new KeyCommands(new Commands(storage.views, storage.log, Date.now), Date.now).createFirst(key),
+  );
 const make = (show?: (secret: string) => Promise<void>): Promise<string | undefined> => firstKey(organizations, keyring, createFirst, show);
 const keys = (): readonly ApiKey[] => organizations.list().flatMap(({ orgId }) => keyring.list(orgId));
 
@@ -77,8 +80,8 @@ describe('the first key', () => {
   });
 
   it('is one when two make it at the same time', async () => {
-    const made = await whileDeciding(storage.log, keyring, Date.now, () => {
-      const commands = [1, 2].map(() => new KeyCommands(storage.views, storage.log, Date.now));
+    const made = await whileDeciding(keysGroup, storage.log, storage.views, Date.now, () => {
+      const commands = [1, 2].map(() => new KeyCommands(new Commands(storage.views, storage.log, Date.now), Date.now));
       return Promise.all(commands.map((each) => firstKey(organizations, keyring, (key) => each.createFirst(key))));
     });
     const secrets = made.flatMap((secret) => secret ?? []);

@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newKey, type Keyring, type Organizations } from '#edge';
-import { TelemetryError, type ApiKey } from '#model';
+import { operatorOrgId, TelemetryError, type ApiKey } from '#model';
 import { StartError } from './config.js';
 
-/** Always the same, so that two processes that make the first organization at the same time make only one. */
-const firstOrgId = 'org_0000000000000001';
 /** While the group gives its partition to another member, or Kafka is slow, nobody decides in time: how long to ask again. */
 const patienceMs = 30_000;
 const pauseMs = 500;
@@ -27,9 +25,9 @@ export async function firstKey(
   if (organizations.hasUnreadable() || keyring.hasUnreadable()) return undefined;
   const [known, ...others] = organizations.list();
   if (others.length > 0) return undefined;
-  const { orgId } = known ?? (await organizations.create('My organization', true, { orgId: firstOrgId }));
+  const { orgId } = known ?? (await organizations.create('My organization', true, { orgId: operatorOrgId }));
   if (keyring.list(orgId).length > 0) return undefined;
-  const { key, secret } = newKey(orgId, 'First key', ['read', 'write', 'admin'], Date.now());
+  const { key, secret } = newKey(orgId, { name: 'First key', scopes: ['read', 'write', 'admin'], createdBy: 'operator' }, Date.now());
   await show?.(secret);
   try {
     if (await again(() => createFirst(key))) return secret;
@@ -42,7 +40,8 @@ export async function firstKey(
 
 const startAgain = 'Start again: where another key is shown, use that one.';
 
-async function again<T>(work: () => Promise<T>): Promise<T> {
+/** Asks again for a while: at the start nobody may decide in time. */
+export async function again<T>(work: () => Promise<T>): Promise<T> {
   for (const endMs = performance.now() + patienceMs; ; await pause(pauseMs)) {
     try {
       return await work();
@@ -52,15 +51,20 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the first start prints, once. @param now says that it is there, or will be. */
-export function welcome(url: string, key: string, now = `Headwater is ready at ${url}`): string {
+/**
+ * What the first start prints, once.
+ *
+ * @param ownerLink makes the first owner; undefined where it could not be made.
+ * @param now says that it is there, or will be.
+ */
+export function welcome(url: string, key: string, ownerLink?: string, now = `Headwater is ready at ${url}`): string {
   return `
   ${now}
 
   Your API key. It is shown this once, so keep it:
 
     ${key}
-
+${ownerLink ? ownerText(ownerLink) : ''}
   Send a point:
 
     curl -sS ${url}/ingest -H 'x-api-key: ${key}' -H 'content-type: application/json' \\
@@ -72,6 +76,13 @@ export function welcome(url: string, key: string, now = `Headwater is ready at $
 
 `;
 }
+
+/** What a start prints for as long as nobody owns the organization. */
+export const ownerText = (link: string): string => `
+  Make an account for yourself. The link is for one person, and for 7 days:
+
+    ${link}
+`;
 
 /** How to go on without the first key. */
 export const anotherKey = (dataDir: string): string =>

@@ -6,7 +6,7 @@ export * from './data-plane.js';
 export * from './replay-group.js';
 export * from './embedded.js';
 export * from './folder.js';
-export { welcome } from './first-key.js';
+export { ownerText, welcome } from './first-key.js';
 export * from './health.controller.js';
 export * from './logger.js';
 export * from './roles.js';

@@ -1,3 +1,4 @@
+import { Outbound } from '#outbound';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -9,7 +10,7 @@ import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { GENERATIONS } from '#stores';
-import { eventually } from '#testing';
+import { noOutbound, eventually } from '#testing';
 import { events, points, projections } from '#topics';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { LiveGenerations, moveGenerations } from './live-generations.js';
@@ -54,6 +55,7 @@ describe('generations that follow projections.v1', () => {
       { provide: VIEWS, useValue: log.views },
       { provide: GENERATIONS, useValue: generations },
       { provide: CLOCK, useValue: Date.now },
+      { provide: Outbound, useValue: noOutbound },
       Keyring,
       Readiness,
       Metrics,
@@ -82,7 +84,7 @@ describe('generations that follow projections.v1', () => {
 
   it('there is none before the first record: nothing runs but what has no generation, and reads are refused', async () => {
     const app = await start();
-    expect(await groups(app)).toEqual(['keys', 'sources']);
+    expect(await groups(app)).toEqual(['decisions', 'deliveries', 'keys', 'monitors', 'notices', 'source-alerts', 'sources']);
     expect(() => generations.live()).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
@@ -96,14 +98,38 @@ describe('generations that follow projections.v1', () => {
 
     await move(1, 2);
     await eventually(async () =>
-      expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'keys', 'series.g1', 'series.g2', 'sources']),
+      expect(await groups(app)).toEqual([
+        'decisions',
+        'deliveries',
+        'events.g1',
+        'events.g2',
+        'keys',
+        'monitors',
+        'notices',
+        'series.g1',
+        'series.g2',
+        'source-alerts',
+        'sources',
+      ]),
     );
     await log.log.append(records('b'));
     for (const number of [1, 2]) await eventually(async () => expect(await held(number)).toEqual(['ab', 'ab']));
     expect(app.get(Readiness).reasons()).toEqual([]);
 
     await move(2, null);
-    await eventually(async () => expect(await groups(app)).toEqual(['events.g2', 'keys', 'series.g2', 'sources']));
+    await eventually(async () =>
+      expect(await groups(app)).toEqual([
+        'decisions',
+        'deliveries',
+        'events.g2',
+        'keys',
+        'monitors',
+        'notices',
+        'series.g2',
+        'source-alerts',
+        'sources',
+      ]),
+    );
     await log.log.append(records('c'));
     await eventually(async () => expect(await generations.live().series.metricNames('o', 'c')).toEqual(['m']));
     await eventually(async () => expect(await generations.live().events.tail('o', 'c', 1)).toHaveLength(1));
@@ -115,6 +141,18 @@ describe('generations that follow projections.v1', () => {
     await move(1, 2);
     const app = await start();
     for (const number of [1, 2]) await eventually(async () => expect(await held(number)).toEqual(['a', 'a']));
-    expect(await groups(app)).toEqual(['events.g1', 'events.g2', 'keys', 'series.g1', 'series.g2', 'sources']);
+    expect(await groups(app)).toEqual([
+      'decisions',
+      'deliveries',
+      'events.g1',
+      'events.g2',
+      'keys',
+      'monitors',
+      'notices',
+      'series.g1',
+      'series.g2',
+      'source-alerts',
+      'sources',
+    ]);
   });
 });

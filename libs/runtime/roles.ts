@@ -1,5 +1,26 @@
+import { areas } from '#edge';
 import type { AnyTopic } from '#log';
-import { apiKeys, commandStates, gateways, keyDecisions, organizations, presence, sources } from '#topics';
+import {
+  alertNotes,
+  sourceAlerts,
+  accounts,
+  alertTargets,
+  apiKeys,
+  claims,
+  commandStates,
+  deliveries,
+  gateways,
+  invitations,
+  keyUses,
+  memberships,
+  monitors,
+  organizations,
+  outcomes,
+  presence,
+  sessions,
+  sessionUses,
+  sources,
+} from '#topics';
 
 /** One role: what runs as a process of its own in a cluster, as many times as there are replicas. */
 interface RoleRow {
@@ -12,12 +33,18 @@ interface RoleRow {
   readonly views: readonly AnyTopic[];
   /** Whether it opens the stores: series, events, and which generation of them is live. */
   readonly stores: boolean;
+  /** Whether it does much without the stores: while they cannot be used it is ready, and has a warning. */
+  readonly storesAreSpare?: true;
   /** What its container may use; for other roles, the default of the compose file. */
   readonly limits?: { readonly cpus: number; readonly memory: string };
 }
 
 /** Every role needs these to authenticate callers. */
 const callers = [organizations, apiKeys];
+/** What the processors decide about, beside that. */
+const decided = [...new Set(areas.flatMap(({ topics }) => topics))].filter((topic) => !callers.some(({ name }) => name === topic.name));
+/** A role needs these to know who has signed in. */
+const people = [accounts, memberships, invitations, sessions, sessionUses];
 
 /**
  * The roles, one row each. From this table follow the router of `npm run cluster`, what each role opens, the deployments of the tests, and
@@ -26,14 +53,33 @@ const callers = [organizations, apiKeys];
  */
 const table = {
   ingress: { paths: ['/ingest'], views: callers, stores: false },
-  processors: { paths: [], views: callers, stores: true, limits: { cpus: 2, memory: '1G' } },
+  processors: { paths: [], views: [...callers, ...decided, presence, gateways], stores: true, limits: { cpus: 2, memory: '1G' } },
   gateway: {
     paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'],
     views: [...callers, presence, gateways, commandStates],
     stores: false,
   },
   query: { paths: ['/v1/*'], views: [...callers, sources, presence, gateways], stores: true },
-  control: { paths: ['/*'], views: [...callers, keyDecisions], stores: false },
+  control: {
+    paths: ['/*'],
+    views: [
+      ...callers,
+      ...people,
+      claims,
+      outcomes,
+      keyUses,
+      monitors,
+      sourceAlerts,
+      alertNotes,
+      sources,
+      presence,
+      gateways,
+      alertTargets,
+      deliveries,
+    ],
+    stores: true,
+    storesAreSpare: true,
+  },
 } satisfies Readonly<Record<string, RoleRow>>;
 
 export type Role = keyof typeof table;

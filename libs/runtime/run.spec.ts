@@ -68,13 +68,30 @@ describe('a server', () => {
     await eventually(() => expect(first.stderr()).toContain(`"request_id":"${id}"`));
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
+    const ownerLink = new RegExp(`${url}/join/[\\w-]{43}`);
+    const link = ownerLink.exec(first.stdout())![0];
     expect(first.stderr()).not.toContain(key);
+    expect(first.stderr()).not.toContain(link);
 
     const second = launch(env);
-    await listening(second);
+    const secondUrl = await listening(second);
     await eventually(() => expect(second.stderr()).toMatch(/npx headwater keys create .*--data .*first"/));
+    // Nobody owns it yet: another link, in place of the first.
+    const another = /\/join\/([\w-]{43})/.exec(second.stdout())![1]!;
+    const accept = async (token: string): Promise<number> => {
+      const body = JSON.stringify({ token, email: 'ada@example.com', password: 'correct horse battery' });
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+      return (await fetch(`${secondUrl}/api/invitations/accept`, init)).status;
+    };
+    expect([await accept(link.split('/').at(-1)!), await accept(another)]).toEqual([404, 200]);
     second.child.kill('SIGINT');
-    expect([await second.ended, second.stdout()]).toEqual([0, '']);
+    expect(await second.ended).toBe(0);
+
+    const third = launch(env);
+    await listening(third);
+    await eventually(() => expect(third.stderr()).toMatch(/npx headwater keys create .*--data .*first"/));
+    third.child.kill('SIGINT');
+    expect([await third.ended, third.stdout()]).toEqual([0, '']);
   });
 
   it('loses and resets no request when it is stopped under load', async () => {

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { causes, errorCases, TelemetryError } from '#model';
 import type { Backend } from './backend.js';
 import { readConfig, StartError } from './config.js';
-import { anotherKey, welcome } from './first-key.js';
+import { anotherKey, ownerText, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
 
@@ -14,8 +14,10 @@ export async function run(role: Type, backend: Backend): Promise<void> {
   try {
     const config = readConfig(process.env);
     const logger = await createLogger(config.logLevel);
-    const showFirstKey = (url: string, key: string): Promise<void> => print(welcome(url, key));
-    const running = await start(role, backend, config, logger, { showFirstKey });
+    const running = await start(role, backend, config, logger, {
+      showFirstKey: (url, key, ownerLink) => print(welcome(url, key, ownerLink)),
+      showOwnerLink: (link) => print(ownerText(link)),
+    });
     let askedMs: number | undefined;
     const stop = (signal: NodeJS.Signals): void => {
       if (askedMs !== undefined) {

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { normalEmail } from '#model';
 
 /** What the text of a variable must be. */
 export interface Kind<T> {
@@ -34,6 +35,25 @@ export const httpUrl: Kind<string> = {
     return url && ['http:', 'https:'].includes(url.protocol) && !url.username && !url.password ? text.replace(/\/+$/, '') : undefined;
   },
   expected: 'a URL that begins with http:// or https://, without a name or password in it',
+};
+export const smtpUrl: Kind<string> = {
+  parse: (text) => {
+    const url = URL.parse(text);
+    return text === '' || (url?.hostname && ['smtp:', 'smtps:'].includes(url.protocol)) ? text : undefined;
+  },
+  expected: 'a URL that begins with smtp:// or smtps://',
+};
+export const email: Kind<string> = {
+  parse: (text) => (text === '' || normalEmail(text) ? text : undefined),
+  expected: 'an e-mail address',
+};
+/** The root of a host: the cookie of a session is for all of it, and links begin with it. */
+export const publicUrl: Kind<string> = {
+  parse: (text) => {
+    const url = text === '' ? undefined : httpUrl.parse(text);
+    return text === '' || (url !== undefined && new URL(url).pathname === '/' && !/[?#]/.test(url)) ? (url ?? text) : undefined;
+  },
+  expected: 'a URL that begins with http:// or https:// and ends with the host or its port',
 };
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'];
 export const pgUrl: Kind<string> = {

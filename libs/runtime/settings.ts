@@ -25,6 +25,7 @@ const settingOf =
 const setting = settingOf({});
 const ofEmbedded = settingOf({ shape: 'embedded' });
 const ofCluster = settingOf({ shape: 'cluster' });
+const secret = settingOf({ mayBeFile: true });
 const orFile = settingOf({ shape: 'cluster', mayBeFile: true });
 
 /** Every variable there is, by its name in the configuration, in the order of the table in the README. */
@@ -44,6 +45,12 @@ export const settings = {
     '',
     kinds.networks,
     'proxies whose `X-Forwarded-For` is believed: addresses or networks, with commas between',
+  ),
+  publicUrl: setting(
+    'HEADWATER_PUBLIC_URL',
+    '',
+    kinds.publicUrl,
+    'address that people reach the server at, such as `https://telemetry.example.com`: links begin with it, and with `https://` the cookie of a session is sent over TLS only',
   ),
   logLevel: setting(
     'HEADWATER_LOG_LEVEL',
@@ -69,6 +76,19 @@ export const settings = {
     kinds.names,
     'the same for distinct tag sets of points; `auto` is one for each 16 KiB, and 100,000',
   ),
+  alertNetworks: setting(
+    'HEADWATER_ALERT_NETWORKS',
+    '',
+    kinds.networks,
+    'networks beside the public internet that alerts may be sent to, such as that of a chat server of your own: addresses or networks, with commas between',
+  ),
+  smtpUrl: secret(
+    'HEADWATER_SMTP_URL',
+    '',
+    kinds.smtpUrl,
+    'server that sends mail: `smtp://` (with STARTTLS where it can) or `smtps://`, with name and password where it asks for them; no mail without it',
+  ),
+  mailFrom: setting('HEADWATER_MAIL_FROM', '', kinds.email, 'address that mail comes from'),
   brokers: ofCluster('HEADWATER_KAFKA_BROKERS', 'localhost:9092', kinds.addresses, 'some of the Kafka brokers, with commas between'),
   kafkaTls: ofCluster(
     'HEADWATER_KAFKA_TLS',

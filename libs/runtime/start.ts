@@ -1,12 +1,15 @@
 import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
+  Accounts,
   CLOCK,
   createHttpApp,
   KeyCommands,
   Keyring,
   Metrics,
   Organizations,
+  People,
+  PublicUrl,
   Readiness,
   Traffic,
   type Answered,
@@ -14,12 +17,14 @@ import {
   type HttpAppOptions,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
-import { gauge, type NameLimits } from '#model';
+import { causes, gauge, operatorOrgId, type NameLimits } from '#model';
+import { Outbound } from '#outbound';
 import { AdminServer } from './admin-server.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { type Config, StartError } from './config.js';
 import { DependencyWatch } from './dependency-watch.js';
-import { firstKey } from './first-key.js';
+import { again, firstKey } from './first-key.js';
+import { firstOwner } from './first-owner.js';
 import { HealthController } from './health.controller.js';
 import { nestLogger, type Logger } from './logger.js';
 import { processMetrics } from './process-metrics.js';
@@ -27,11 +32,22 @@ import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
 import { UnreadableWatch, warningsOf } from './unreadable-keys.js';
 
-export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'> {
+/** What a start shows to people. */
+interface Shown {
+  /**
+   * Shows the secret of the first key, before the key is made.
+   *
+   * @param url of the API, which listens then.
+   * @param ownerLink see `firstOwner`.
+   */
+  readonly showFirstKey?: ((url: string, secret: string, ownerLink: string | undefined) => Promise<void>) | undefined;
+  /** Shows the link that makes the first owner where there is a key and no owner. Without it no such link is made. */
+  readonly showOwnerLink?: ((link: string) => Promise<void>) | undefined;
+}
+
+export interface StartOptions extends Pick<HttpAppOptions, 'requestTimeoutMs' | 'inFlight'>, Shown {
   readonly clock?: Clock;
   readonly checkpointMs?: number;
-  /** Shows the secret of the first key, before the key is made. @param url of the API, which listens then. */
-  readonly showFirstKey?: (url: string, secret: string) => Promise<void>;
 }
 
 /** A role that listens. */
@@ -56,7 +72,7 @@ export async function start(
   backend: Backend,
   config: Config,
   logger: Logger,
-  { clock = Date.now, checkpointMs = backend.checkpointMs(config), showFirstKey = () => Promise.resolve(), ...limits }: StartOptions = {},
+  { clock = Date.now, checkpointMs = backend.checkpointMs(config), showFirstKey, showOwnerLink, ...limits }: StartOptions = {},
 ): Promise<Running> {
   const report = (message: string): void => logger.warn(message);
   const open = await backend.open(config, clock, report);
@@ -67,14 +83,15 @@ export async function start(
   };
   let app: NestFastifyApplication | undefined;
   try {
-    app = await createHttpApp(root(role, open, clock, checkpointMs), {
+    app = await createHttpApp(root(role, open, clock, checkpointMs, outboundOf(config, clock)), {
       logger: nestLogger(logger),
       observer,
       trustedProxies: config.trustedProxies,
+      publicUrl: config.publicUrl,
       names: namesOf(config, backend.names),
       ...limits,
     });
-    return await listen(app, open, backend, config, logger, requests, showFirstKey);
+    return await listen(app, open, backend, config, logger, requests, { showFirstKey, showOwnerLink });
   } catch (error) {
     await app?.close();
     await open.close();
@@ -87,10 +104,14 @@ function namesOf({ maxSources, maxSeries, maxTagSets }: Config, auto: NameLimits
   return { sources: of(maxSources, auto.sources), series: of(maxSeries, auto.series), tag_sets: of(maxTagSets, auto.tag_sets) };
 }
 
-function root(role: Type, open: OpenBackend, clock: Clock, checkpointMs: number): DynamicModule {
+const outboundOf = ({ alertNetworks: networks, smtpUrl: server, mailFrom: from }: Config, clock: Clock): Outbound =>
+  new Outbound({ networks, server, from, clock });
+
+function root(role: Type, open: OpenBackend, clock: Clock, checkpointMs: number, outbound: Outbound): DynamicModule {
   const providers: Provider[] = [
     { provide: CLOCK, useValue: clock },
     { provide: CHECKPOINT_MS, useValue: checkpointMs },
+    { provide: Outbound, useValue: outbound },
     ...open.providers,
   ];
   const ports: DynamicModule = {
@@ -109,7 +130,7 @@ async function listen(
   config: Config,
   logger: Logger,
   requests: { readonly metrics: RequestMetrics; readonly log: RequestLog },
-  showFirstKey: NonNullable<StartOptions['showFirstKey']>,
+  { showFirstKey, showOwnerLink }: Shown,
 ): Promise<Running> {
   const keyring = app.get(Keyring);
   const organizations = app.get(Organizations);
@@ -149,11 +170,23 @@ async function listen(
     const adminUrl = await bound('HEADWATER_ADMIN', config.adminPort, admin.listen(config.adminPort, config.adminHost));
     await bound('HEADWATER', config.port, app.listen(config.port, config.host));
     const url = reachable(await app.getUrl());
+    app.get(PublicUrl).listensAt(url);
     // Make the key only now: a start that fails because a port is taken would leave a key that nobody has seen.
-    const show = (made: string): Promise<void> => showFirstKey(url, made);
+    const ownerLink = async (): Promise<string | undefined> => {
+      if (!showOwnerLink) return undefined;
+      try {
+        return await again(() => firstOwner(app.get(People, { strict: false }), app.get(Accounts, { strict: false })));
+      } catch (error) {
+        logger.warn(`the link that makes the first owner could not be made: ${causes(error)}`);
+        return undefined;
+      }
+    };
+    const show = async (made: string): Promise<void> => showFirstKey?.(url, made, await ownerLink());
     const secret = backend.makesFirstKey
       ? await firstKey(organizations, keyring, async (key) => app.get(KeyCommands, { strict: false }).createFirst(key), show)
       : undefined;
+    const link = backend.makesFirstKey && secret === undefined && organizations.get(operatorOrgId) ? await ownerLink() : undefined;
+    if (link !== undefined) await showOwnerLink?.(link);
     return {
       url,
       adminUrl: reachable(adminUrl),

@@ -1,4 +1,4 @@
-import type { Lease, PointBatch, RollupInterval, Window } from '#model';
+import type { BoundSources, Lease, PointBatch, RollupInterval, Window } from '#model';
 
 /** A batch with its place in the log; stores drop what they hold already. */
 export interface Placed<V> {
@@ -48,6 +48,8 @@ export interface BucketAnswer {
 export interface FleetQuery {
   readonly orgId: string;
   readonly metric: string;
+  /** Only these; undefined means all. */
+  readonly sources?: BoundSources | undefined;
   readonly window: Window;
   readonly interval: RollupInterval;
   /** Rows over all sources together, ordered by (time, source by UTF-8 bytes): the first `limit` are kept. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Keyring, Organizations, type Access, type Clock } from '#edge';
-import { tombstone } from '#log';
+import { entry, tombstone } from '#log';
 import type { ErrorCode, Scope } from '#model';
-import { apiKeys } from '#topics';
+import { apiKeys, organizations as organizationsTopic } from '#topics';
 import { makeKey } from './make-keys.js';
 import { MemoryLog } from './memory-log.js';
 
@@ -47,6 +47,15 @@ export function admissionContract(open: (log: MemoryLog, clock: Clock) => Promis
   const guess = (at: number, address?: string): Promise<'in' | ErrorCode> => door.enter(`hw_guess${at}`, 'any', address);
   const guesses = (count: number, address?: string): Promise<('in' | ErrorCode)[]> =>
     Promise.all(Array.from({ length: count }, (_, at) => guess(at, address)));
+
+  it('reads with the scope for it only, where the organization enforces that', async () => {
+    const organization = await organizations.create('O', true);
+    await log.append([entry(organizationsTopic, { ...organization, enforceReadScope: true })]);
+    const [reader, writer] = await Promise.all([['read'], ['write']].map((its) => makeKey(log, organization.orgId, its as Scope[])));
+    expect([await door.enter(reader!.secret), await door.enter(writer!.secret)]).toEqual(['in', 'missing_scope']);
+    expect([await door.enter(reader!.secret, 'write'), await door.enter(writer!.secret, 'write')]).toEqual(['missing_scope', 'in']);
+    expect(await door.enter(writer!.secret, 'unpaid')).toBe('in');
+  });
 
   it.each([
     [true, ['read'], { any: 'in', write: 'missing_scope', admin: 'missing_scope', unpaid: 'in', unpaidAdmin: 'missing_scope' }],

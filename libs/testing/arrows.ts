@@ -4,7 +4,7 @@ import { roles } from '#runtime';
 
 /** What the parts of a role may use: no adapter, no composition. */
 const ports = ['model', 'log', 'topics', 'stores'];
-const faces = [...ports, 'edge'];
+const faces = [...ports, 'edge', 'outbound'];
 const adapters = ['kafka', 'questdb', 'sqlite'];
 const apps = [...roles, 'embedded', 'cli'];
 
@@ -23,6 +23,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   questdb: [...ports, 'rollups', 'sockets'],
   sqlite: ports,
   edge: ports,
+  // What goes out to the world, where people say.
+  outbound: ['model'],
   // Nobody else opens adapters: for the command line too it opens data folders and the data plane.
   runtime: [...faces, ...adapters],
   ...Object.fromEntries(roles.map((role) => [role, faces])),
@@ -42,6 +44,9 @@ export const ownersOf: Readonly<Record<string, readonly string[]>> = {
   pg: ['questdb'],
   '@questdb/nodejs-client': ['questdb', 'infra'],
   'node:sqlite': ['sqlite', 'infra'],
+  'ipaddr.js': ['outbound'],
+  standardwebhooks: ['outbound'],
+  nodemailer: ['outbound'],
   avsc: ['topics'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],

@@ -53,6 +53,7 @@ export class ClusterDeployment implements Deployment {
       HEADWATER_KAFKA_PREFIX: `t${number}.`,
       HEADWATER_CACHE: cache,
       HEADWATER_TRUSTED_PROXIES: '127.0.0.1',
+      HEADWATER_ALERT_NETWORKS: '127.0.0.1',
       HEADWATER_CHECKPOINT_SECONDS: '1',
       HEADWATER_LOG_LEVEL: 'warn',
       ...settings,

@@ -15,6 +15,22 @@ export interface Keys {
   readonly unpaid: string | undefined;
 }
 
+/** Somebody who can sign in. */
+export interface Credentials {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** The people that tests need. */
+export interface People {
+  /** Owns the first organization. */
+  readonly owner: Credentials;
+  /** Owns the second one. */
+  readonly otherOwner: Credentials;
+  /** Belongs to none. */
+  readonly stranger: Credentials;
+}
+
 /** A whole service that a test may break and mend. Nothing here says which shape it has. */
 export interface Deployment {
   /** Changes with a restart. */

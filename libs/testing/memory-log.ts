@@ -1,6 +1,8 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from '#edge';
 import { compareUtf8 } from '#model';
+import { Outbound } from '#outbound';
+import { noOutbound } from './no-outbound.js';
 import {
   RECORD_LOG,
   untilShown,
@@ -17,6 +19,7 @@ import {
   type View,
   type Views,
 } from '#log';
+import { GENERATIONS, onlyGeneration, type Stores } from '#stores';
 
 /** A log in memory that keeps what was appended: enough for the faces, which only append and look at views. */
 export class MemoryLog implements RecordLog, Views {
@@ -151,13 +154,19 @@ class MemoryView implements View<unknown> {
   }
 }
 
+/** Stores that nobody asks, for roles that open them. */
+@Global()
+@Module({ providers: [{ provide: GENERATIONS, useValue: onlyGeneration({} as Stores) }], exports: [GENERATIONS] })
+export class NoStoresModule {}
+
 @Module({})
 export class MemoryModule {
   static of(log: MemoryLog, clock: Clock = Date.now, monotonic: MonotonicClock = () => performance.now()): DynamicModule {
-    const values: [symbol, unknown][] = [
+    const values: [symbol | typeof Outbound, unknown][] = [
       [RECORD_LOG, log],
       [VIEWS, log],
       [CLOCK, clock],
+      [Outbound, noOutbound],
       [MONOTONIC_CLOCK, monotonic],
     ];
     const providers = values.map(([provide, useValue]) => ({ provide, useValue }));

@@ -66,7 +66,8 @@ export class SeriesModel {
     const prefix = `${query.orgId}/`;
     const rows = [...this.#series].flatMap(([key, metrics]) => {
       const series = metrics.get(query.metric);
-      return series && key.startsWith(prefix) ? fold(key.slice(prefix.length), series, query.window, query.interval) : [];
+      const isWanted = key.startsWith(prefix) && (query.sources?.has(key.slice(prefix.length)) ?? true);
+      return series && isWanted ? fold(key.slice(prefix.length), series, query.window, query.interval) : [];
     });
     const sources = [...new Set(rows.map(({ name }) => name))].toSorted(compareUtf8);
     return { ...keep(rows, query.limit, (row) => row), sources };

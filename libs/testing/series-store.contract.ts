@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  BoundSources,
   bucketStartMs,
   compareUtf8,
   forever,
@@ -287,6 +288,32 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
         const expected = model.fleet(query);
         expect(answer.sources.map(({ sourceId }) => sourceId)).toEqual(expected.sources);
         expectSame(bucketRows({ series: bySource(answer), truncated: answer.truncated }), expected);
+      }
+    });
+
+    it.each([
+      [
+        ['a', 'a.*'],
+        ['a', 'a.b', 'a.c'],
+      ],
+      [
+        ['a*', 'z9'],
+        ['a', 'a.b', 'a.c', 'ab', 'z9'],
+      ],
+      [['nobody', 'x_*'], []],
+      [[], []],
+    ])('of the sources %j is of those alone, whatever rows others have', async (patterns, expected) => {
+      const ids = ['a', 'a.b', 'a.c', 'ab', 'B', 'xy', 'z9'];
+      await store.write(
+        ids.map((id) => placed([aRun('m', [[t, 1]])], id)),
+        forever,
+      );
+      await visible();
+      const query = { orgId: org, metric: 'm', window: everything, interval: '1m', sources: new BoundSources(patterns) } as const;
+      for (const limit of [1, all]) {
+        const { sources, truncated } = await store.fleet({ ...query, limit });
+        expect(sources.map(({ sourceId }) => sourceId)).toEqual(expected);
+        expect(truncated).toBe(expected.length > limit);
       }
     });
 

@@ -6,6 +6,6 @@ export async function startEmbedded({ dataDir, ...rest }: Pick<Config, 'dataDir'
     import('#runtime'),
     import('../../apps/embedded/embedded.module.js'),
   ]);
-  const config: Config = { ...readConfig({}), port: 0, adminPort: 0, logLevel: 'silent', ...rest, dataDir };
+  const config: Config = { ...readConfig({}), port: 0, adminPort: 0, logLevel: 'silent', alertNetworks: ['127.0.0.1'], ...rest, dataDir };
   return start(EmbeddedModule, embedded, config, await createLogger(config.logLevel), rest);
 }

@@ -20,6 +20,8 @@ const aKey: ApiKey = {
   suffix: 'x',
   scopes: ['write'],
   createdMs: 1,
+  sources: ['*'],
+  createdBy: '',
 };
 
 /**

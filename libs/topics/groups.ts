@@ -1,5 +1,31 @@
 import type { Group } from '#log';
-import { apiKeys, events, keyCommands, points, sources } from './topics.js';
+import {
+  accounts,
+  alertCommands,
+  alertNotes,
+  alertTargets,
+  alerts,
+  apiKeys,
+  audit,
+  claimCommands,
+  claims,
+  events,
+  keyCommands,
+  keyUses,
+  invitations,
+  memberships,
+  monitorCommands,
+  monitors,
+  notices,
+  organizationCommands,
+  organizations,
+  outcomes,
+  peopleCommands,
+  points,
+  sourceAlerts,
+  sources,
+  targetCommands,
+} from './topics.js';
 
 export const seriesGroup: Group = {
   name: 'series',
@@ -26,10 +52,51 @@ export const sourcesGroup: Group = {
 };
 
 /** It may be moved back, and makes nothing of what it reads again: those commands have waited for too long. */
-export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys] };
+export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys, keyUses, audit, outcomes] };
+
+/** Everything else that people change: the topics of commands, and those that their effects go to. */
+export const decisionsGroup: Group = {
+  ...keysGroup,
+  name: 'decisions',
+  inputs: [claimCommands, monitorCommands, alertCommands, peopleCommands, targetCommands, organizationCommands],
+  outputs: [claims, monitors, alertTargets, alertNotes, accounts, memberships, invitations, organizations, audit, outcomes],
+};
+
+/** What came before it first ran is no news to anybody, and people are not told twice. */
+export const monitorsGroup: Group = {
+  ...sourcesGroup,
+  name: 'monitors',
+  outputs: [alerts, events],
+  from: 'end',
+  mayReplay: false,
+};
+
+export const sourceAlertsGroup: Group = { ...sourcesGroup, name: 'source-alerts', inputs: [alerts], outputs: [sourceAlerts] };
+
+/** Says to which targets each transition goes. */
+export const noticesGroup: Group = { ...monitorsGroup, name: 'notices', inputs: [alerts], outputs: [notices] };
+
+/** Tells targets. What waits for them from the first one on is told. */
+export const deliveriesGroup: Group = {
+  ...monitorsGroup,
+  name: 'deliveries',
+  inputs: [notices],
+  outputs: [targetCommands],
+  from: 'beginning',
+};
 
 /** Every consumer group that processes records, each once however many generations there are. */
-export const groups: readonly Group[] = [seriesGroup, eventsGroup, sourcesGroup, keysGroup];
+export const groups: readonly Group[] = [
+  seriesGroup,
+  eventsGroup,
+  sourcesGroup,
+  keysGroup,
+  decisionsGroup,
+  monitorsGroup,
+  sourceAlertsGroup,
+  noticesGroup,
+  deliveriesGroup,
+];
 
 /** Those that each generation of the stores has. */
 export const groupsPerGeneration = groups.filter(({ perGeneration }) => perGeneration);

@@ -3,35 +3,84 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { AnyTopic } from '#log';
 import { tagsKey } from '#model';
 import type {
+  Account,
+  AlertBatch,
+  AlertCommand,
+  AlertNote,
+  AlertTarget,
   ApiKey,
+  AuditEntry,
+  Claim,
+  ClaimCommand,
   Command,
   CommandState,
+  Decisions,
   EventBatch,
   Gateway,
+  Invitation,
   KeyCommand,
-  KeyDecisions,
+  KeyUse,
+  Membership,
+  Monitor,
+  MonitorCommand,
+  Notice,
+  NoticedSource,
   Organization,
+  OrganizationCommand,
+  Outcomes,
+  PeopleCommand,
   PointBatch,
   Presence,
   Projection,
+  Session,
+  SessionUse,
   Source,
+  SourceAlerts,
+  TargetCommand,
+  TargetDeliveries,
+  WatchedSource,
 } from '#model';
 import { avroType, whyUnreadable } from './avro.js';
 import { AvroCodec, UnknownSchema } from './codec.js';
 import type { SchemaRegistry } from './schema-registry.js';
 import {
+  accounts,
+  alertCommands,
+  alertNotes,
+  alerts,
+  alertTargets,
   apiKeys,
+  audit,
+  claimCommands,
+  claims,
   commands,
   commandStates,
+  decisions,
+  deliveries,
   events,
   gateways,
+  invitations,
   keyCommands,
   keyDecisions,
+  keyUses,
+  memberships,
+  monitorCommands,
+  monitors,
+  monitorStates,
+  noticedSources,
+  notices,
+  organizationCommands,
   organizations,
+  outcomes,
+  peopleCommands,
   points,
   presence,
   projections,
+  sessions,
+  sessionUses,
+  sourceAlerts,
   sources,
+  targetCommands,
   topics,
 } from './topics.js';
 
@@ -56,6 +105,7 @@ const eventBatch: Required<EventBatch> = {
   origin: 'service',
   events: [{ metric: 'm', timestampMs: t, value: '{"a":1}', isJson: true, tags: tagsKey({ k: 'v' }), place: 3, ordinal: 1 }],
 };
+/** `sources` and `createdBy` are what an older writer's record is read with. */
 const apiKey: Required<ApiKey> = {
   keyId: 'k',
   orgId: 'o',
@@ -65,11 +115,109 @@ const apiKey: Required<ApiKey> = {
   suffix: 'z',
   scopes: ['read', 'admin'],
   createdMs: t,
+  sources: ['*'],
+  createdBy: '',
 };
-const keyCommand: Required<KeyCommand> = { orgId: 'o', id: 'c', askedMs: t, keyId: 'k', does: 'create_first', key: apiKey };
-const decisions: Required<KeyDecisions> = { orgId: 'o', decided: [{ id: 'c', askedMs: t, outcome: 'has_keys' }], atMs: t + 1 };
-/** `limits` is what an older writer's record is read with. */
-const organization: Required<Organization> = { orgId: 'o', name: 'n', paymentMethodOnFile: true, createdMs: t, limits: {} };
+/** `by` is what an older writer's record is read with. */
+const keyCommand: Required<KeyCommand> = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: t,
+  by: { id: '', name: '' },
+  keyId: 'k',
+  does: 'create_first',
+  key: apiKey,
+};
+const decided = [{ id: 'c', askedMs: t, outcome: 'has_keys' }];
+/** `area` is what an older writer's record is read with. */
+const ofKeys: Required<Decisions> = { area: 'keys', orgId: 'o', decided, atMs: t + 1 };
+const decision: Required<Decisions> = { ...ofKeys, area: 'monitors' };
+const by = { id: 'k', name: 'press' };
+const outcome: Required<Outcomes> = { area: 'monitors', orgId: 'o', told: [{ id: 'c', outcome: 'defined', about: 'n' }] };
+const auditEntry: Required<AuditEntry> = { orgId: 'o', id: 'c/0', atMs: t, by, did: 'monitor.created', about: 'n', text: 'heat' };
+const claim: Required<Claim> = {
+  claimId: 'ab',
+  userCode: 'B-C',
+  name: 'n',
+  address: '::1',
+  scopes: ['write'],
+  sources: ['*'],
+  startedMs: t,
+  status: 'approved',
+  orgId: 'o',
+  decidedBy: 'a',
+};
+const claimCommand: Required<ClaimCommand> = {
+  orgId: '',
+  id: 'c',
+  askedMs: t,
+  by,
+  claimId: 'ab',
+  does: 'start',
+  claim: { userCode: 'B-C', name: 'n', address: '::1', scopes: ['write'], sources: ['*'] },
+  grant: null,
+};
+const keyUse: Required<KeyUse> = { keyId: 'k', usedMs: t, address: '::1' };
+const account: Required<Account> = {
+  accountId: 'a',
+  email: 'e@x',
+  passwordDigest: '$argon2id$',
+  createdMs: t,
+  reset: { sha256: 'ab', expiresMs: t + 1 },
+};
+const membership: Required<Membership> = { orgId: 'o', accountId: 'a', role: 'viewer', sinceMs: t };
+const invitation: Required<Invitation> = {
+  invitationId: 'i',
+  orgId: 'o',
+  role: 'member',
+  email: 'e@x',
+  invitedBy: 'a',
+  expiresMs: t,
+};
+const peopleCommand = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: t,
+  by,
+  does: 'reset_password',
+  invitation: null,
+  invitationId: null,
+  account: null,
+  accountId: null,
+  role: null,
+  passwordDigest: 'd',
+  reset: account.reset!,
+} as const satisfies PeopleCommand;
+const session: Required<Session> = {
+  sessionId: 's',
+  accountId: 'a',
+  sha256: 'ab',
+  credential: 'c',
+  createdMs: t,
+  address: '::1',
+  agent: 'b',
+};
+const sessionUse: Required<SessionUse> = { sessionId: 's', usedMs: t, address: '::1' };
+/** `limits` and `enforceReadScope` are what an older writer's record is read with. */
+const organization: Required<Organization> = {
+  orgId: 'o',
+  name: 'n',
+  paymentMethodOnFile: true,
+  createdMs: t,
+  limits: {},
+  enforceReadScope: false,
+};
+const organizationCommand: Required<OrganizationCommand> = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: t,
+  by,
+  does: 'change',
+  name: 'n',
+  paymentMethodOnFile: true,
+  enforceReadScope: null,
+  limits: { points_per_s: 5 },
+};
 const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
 const command: Required<Command> = {
@@ -87,6 +235,90 @@ const gateway: Required<Gateway> = { gatewayId: 'g', beatMs: t };
 /** `highest` is what an older writer's record is read with. */
 const projection: Required<Projection> = { projection: 'p', live: 2, building: 3, highest: 0 };
 
+const threshold = { min: -1, max: 80, clearMin: null, clearMax: 75, forMs: 5000, severity: 'warning', message: 'hot' } as const;
+const offline = { timeoutMs: 60_000, severity: 'critical', message: 'gone' } as const;
+const monitor: Required<Monitor> = {
+  orgId: 'o',
+  monitorId: 'n',
+  name: 'heat',
+  sourceId: 's',
+  metric: 'm',
+  threshold,
+  offline,
+  createdMs: t,
+  definedMs: t + 1,
+};
+const monitorCommand: Required<MonitorCommand> = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: t,
+  by,
+  monitorId: 'n',
+  does: 'change',
+  definition: { name: 'heat', sourceId: 's', metric: 'm', threshold, offline },
+  basedOnMs: t,
+};
+const about = { alertId: 'a', monitorId: 'n', sourceId: 's', triggeredMs: t };
+const open = { ...about, metric: 'm', value: 81, threshold, offline: null, resolvedMs: null, resolution: null };
+const ended = { ...about, metric: null, value: null, threshold: null, offline, resolvedMs: t + 1, resolution: 'heard' } as const;
+const watched: Required<WatchedSource> = {
+  orgId: 'o',
+  sourceId: 's',
+  heardMs: t,
+  isConnected: true,
+  monitors: [{ monitorId: 'n', definedMs: t, evaluatedMs: t, outsideSinceMs: t - 1, alert: open, offlineAlert: null }],
+};
+const alertBatch: Required<AlertBatch> = { orgId: 'o', sourceId: 's', alerts: [open, ended] };
+const ofSource: Required<SourceAlerts> = alertBatch;
+const subject = { orgId: 'o', sourceId: 's', monitorId: 'n', condition: 'offline' } as const;
+const alertCommand: Required<AlertCommand> = { ...subject, id: 'c', askedMs: t, by, alertId: 'a', does: 'silence', untilMs: t + 1 };
+const alertNote: Required<AlertNote> = {
+  ...subject,
+  acknowledgedId: 'a',
+  acknowledgedMs: t,
+  acknowledgedBy: 'press',
+  silencedUntilMs: t + 1,
+  silencedBy: 'ann',
+};
+const alertTarget: Required<AlertTarget> = {
+  orgId: 'o',
+  targetId: 'g',
+  name: 'ops',
+  kind: 'webhook',
+  to: 'https://a.example/',
+  minSeverity: 'warning',
+  secret: 'whsec_YQ==',
+  createdMs: t,
+  changedMs: t + 1,
+  paused: 'failing',
+};
+const targetCommand: Required<TargetCommand> = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: t,
+  by,
+  targetId: 'g',
+  does: 'change',
+  target: null,
+  change: { name: 'ops', to: null, minSeverity: 'critical', isPaused: false },
+  changedMs: null,
+};
+const noticedSource: Required<NoticedSource> = { orgId: 'o', sourceId: 's', digest: 'd' };
+const notice: Required<Notice> = { orgId: 'o', targetId: 'g', place: { partition: 3, offset: 7 }, testId: null, alerts: [open] };
+const told = { alerts: [ended], triggered: 1, resolved: 2, severity: 'critical', names: 'tAAAAAAAAAAAAAAAA' } as const;
+const targetDeliveries: Required<TargetDeliveries> = {
+  orgId: 'o',
+  targetId: 'g',
+  nextOffsets: Float64Array.of(0, 8),
+  waiting: told,
+  open: { id: 'm', told, isTest: false, madeMs: t, failed: 2, nextMs: t + 9 },
+  dueMs: t,
+  failingSinceMs: t - 9,
+  attempts: [
+    { deliveryId: 'm', atMs: t, tookMs: 5, transitions: 3, isTest: true, outcome: 'failed', status: 503, error: 'no', againMs: t + 9 },
+  ],
+};
+
 /** A value of each topic with all that its type has. */
 const full: readonly (readonly [AnyTopic, object])[] = [
   [points, pointBatch],
@@ -96,30 +328,92 @@ const full: readonly (readonly [AnyTopic, object])[] = [
   [gateways, gateway],
   [commands, command],
   [commandStates, commandState],
+  [monitors, monitor],
+  [monitorStates, watched],
+  [alerts, alertBatch],
+  [sourceAlerts, ofSource],
+  [alertCommands, alertCommand],
+  [alertNotes, alertNote],
+  [alertTargets, alertTarget],
+  [targetCommands, targetCommand],
+  [noticedSources, noticedSource],
+  [notices, notice],
+  [deliveries, targetDeliveries],
   [organizations, organization],
+  [organizationCommands, organizationCommand],
   [apiKeys, apiKey],
   [keyCommands, keyCommand],
-  [keyDecisions, decisions],
+  [keyDecisions, ofKeys],
+  [keyUses, keyUse],
+  [monitorCommands, monitorCommand],
+  [claims, claim],
+  [claimCommands, claimCommand],
+  [decisions, decision],
+  [outcomes, outcome],
+  [audit, auditEntry],
+  [accounts, account],
+  [memberships, membership],
+  [invitations, invitation],
+  [peopleCommands, peopleCommand],
+  [sessions, session],
+  [sessionUses, sessionUse],
   [projections, projection],
 ];
 
 /** What a writer of each committed version made of the full value: a file that changes does not fit its own bytes any more. */
 const written: Readonly<Record<string, string>> = {
+  'account.v1.avsc': '02610665407814246172676f6e32696424f6a1abfef96202046162f8a1abfef962',
+  'alert-batch.v1.avsc':
+    '026f0273040261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef962020200',
+  'alert-command.v1.avsc': '026f0263f6a1abfef962026b0a70726573730273026e0202610202f8a1abfef962',
+  'alert-note.v1.avsc': '026f0273026e020261f6a1abfef9620a7072657373f8a1abfef96206616e6e',
   'api-key.v1.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
+  'api-key.v2.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a0000',
+  'audit-entry.v1.avsc': '026f06632f30f6a1abfef962026b0a70726573731e6d6f6e69746f722e63726561746564026e0868656174',
+  'claim-command.v1.avsc': '000263f6a1abfef962026b0a7072657373046162000206422d43026e063a3a31020a77726974650002022a0000',
+  'claim.v1.avsc': '04616206422d43026e063a3a31020a77726974650002022a00f6a1abfef96202026f0261',
   'command-state.v1.avsc': '026f02730263026df6a1abfef96201',
   'command.v1.avsc': '026f02730263026e0267026d0e7b2261223a317df6a1abfef962',
+  'decisions.v1.avsc': '106d6f6e69746f7273026f020263f6a1abfef962106861735f6b65797300f8a1abfef962',
   'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
   'gateway.v1.avsc': '0267f6a1abfef962',
+  'invitation.v1.avsc': '0269026f02066540780261f6a1abfef962',
   'key-command.v1.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
+  'key-command.v2.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a0000',
+  'key-command.v3.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a00000000',
   'key-decisions.v1.avsc': '026f020263f6a1abfef9620400f8a1abfef962',
+  'key-decisions.v2.avsc': '026f020263f6a1abfef9620400f8a1abfef962086b657973',
+  'key-use.v1.avsc': '026bf6a1abfef962063a3a31',
+  'membership.v1.avsc': '026f026104f6a1abfef962',
+  'monitor-command.v1.avsc':
+    '026f0263f6a1abfef962026b0a7072657373026e02020868656174027302026d0202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7402c0a9070408676f6e6502f6a1abfef962',
+  'monitor.v1.avsc':
+    '026f026e0868656174027302026d0202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7402c0a9070408676f6e65f6a1abfef962f8a1abfef962',
   'organization.v1.avsc': '026f026e01f6a1abfef962',
+  'organization-command.v1.avsc': '026f0263f6a1abfef962026b0a70726573730202026e020100020218706f696e74735f7065725f730a00',
   'organization.v2.avsc': '026f026e01f6a1abfef96200',
+  'organization.v3.avsc': '026f026e01f6a1abfef9620000',
+  'outcomes.v1.avsc': '106d6f6e69746f7273026f0202630e646566696e6564026e00',
+  'people-command.v1.avsc': '026f0263f6a1abfef962026b0a70726573730e000000000002026402046162f8a1abfef962',
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
   'projection.v1.avsc': '0270040206',
   'projection.v2.avsc': '027004020600',
+  'session-use.v1.avsc': '0273f6a1abfef962063a3a31',
+  'session.v1.avsc': '027302610461620263f6a1abfef962063a3a310262',
+  'source-alerts.v1.avsc':
+    '026f0273040261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef962020200',
   'source.v1.avsc': '026f0273f6a1abfef962f8a1abfef962',
+  'watched-source.v1.avsc':
+    '026f0273f6a1abfef9620102026ef6a1abfef962f6a1abfef96202f4a1abfef962020261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000000',
+  'alert-target.v1.avsc': '026f0267066f70730a2468747470733a2f2f612e6578616d706c652f021477687365635f59513d3df6a1abfef962f8a1abfef9620202',
+  'target-command.v1.avsc': '026f0263f6a1abfef962026b0a7072657373026702000202066f7073000204020000',
+  'noticed-source.v1.avsc': '026f02730264',
+  'notice.v1.avsc':
+    '026f026702060e00020261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef962000000',
+  'target-deliveries.v1.avsc':
+    '026f02670400100002020261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef96202020002040422744141414141414141414141414141414102026d020261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef96202020002040422744141414141414141414141414141414100f6a1abfef9620488a2abfef962f6a1abfef96202e4a1abfef96202026df6a1abfef9620a06010202ee07046e6f0288a2abfef96200',
 };
 
 /** Ids in the order of registration, from 1. */

@@ -1,5 +1,5 @@
 import { closeCodes, type LiveSocket, type Talk } from '#edge';
-import { TelemetryError } from '#model';
+import { mayUse, TelemetryError } from '#model';
 import { readLogin } from './device-login.js';
 import type { DeviceServices } from './device-services.js';
 import { DeviceTalk } from './device-talk.js';
@@ -47,6 +47,7 @@ export class DeviceEntrance implements Talk {
       if (!login) throw new TelemetryError('invalid_key', loginRefusal);
       const { sockets, admission, life } = this.services;
       const caller = admission.admit({ apiKey: login.apiKey, place: 'device_auth' }, this.socket.address, { scope: 'write' });
+      if (!mayUse(caller, login.sourceId)) throw new TelemetryError('foreign_source', `Connect with a key for ${login.sourceId}.`);
       life.check();
       sockets.admit(this.socket, caller);
       this.#talk = new DeviceTalk(this.socket, caller, login, this.requestId, this.services);

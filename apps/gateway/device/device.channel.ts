@@ -16,7 +16,7 @@ const takes: Channel['takes'] = {
     summary: 'The first frame, within 10 seconds and of at most 64 KiB',
     schema: z.looseObject({
       type: type('device_auth'),
-      api_key: z.string().meta({ description: 'A key with the scope `write`.' }),
+      api_key: z.string().meta({ description: 'A key with the scope `write` that is for this source.' }),
       source_id: sourceIdSchema,
       acks: z.boolean().optional().meta({ description: '`true`: the device numbers its frames and is told which are durable.' }),
       protocol: z.int().optional().meta({ description: '1: commands of the manifest come as `command_run`.' }),

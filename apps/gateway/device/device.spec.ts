@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, InFlight, Organizations } from '#edge';
 import { entry, type Entry } from '#log';
 import { TelemetryError } from '#model';
-import { eventually, makeKey, MemoryLog, MemoryModule, SocketClient, until, type Frame } from '#testing';
+import { eventually, makeKey, makeOrganization, MemoryLog, MemoryModule, SocketClient, until, type Frame } from '#testing';
 import { gateways, points, presence } from '#topics';
 import { GatewayModule } from '../gateway.module.js';
 import { Leftovers } from './leftovers.js';
@@ -185,7 +185,7 @@ describe('a device over a rate', () => {
 
 it('a device whose organization has no payment method any more is told so', async () => {
   const client = await connect('unpaid', keys.paying);
-  await app.get(Organizations).set(keys.payingOrg, { paymentMethodOnFile: false });
+  await makeOrganization(log, false, keys.payingOrg);
   client.send(telemetry(1));
   expect(await client.json()).toEqual({ type: 'error', message: expect.stringContaining('payment') });
   expect(await client.end()).toBe(1008);

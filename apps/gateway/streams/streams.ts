@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, Metrics, type Clock } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
-import { type Caller, gauge, TelemetryError } from '#model';
+import { type Caller, gauge, TelemetryError, visibleSource } from '#model';
 import { sourceKey } from '#topics';
 import { CatchUps } from './catch-ups.js';
 import { parseCursor, type Cursor } from './cursor.js';
@@ -84,7 +84,7 @@ export class Streams {
     this.checkLimits(caller);
     add(this.#ofKey, caller.keyId, 1);
     add(this.#ofOrganization, caller.orgId, 1);
-    const key = sourceKey({ orgId: caller.orgId, sourceId });
+    const key = sourceKey({ orgId: caller.orgId, sourceId: visibleSource(caller, sourceId) });
     const partition = this.#partition(kind, key);
     const reader = new StreamReader(kind, key, filter, caller, outlet);
     partition.readers.add(reader);

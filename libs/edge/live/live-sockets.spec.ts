@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
@@ -10,6 +10,7 @@ import { WebSocket } from 'ws';
 import type { Caller } from '#model';
 import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { createHttpApp } from '../http-app.js';
+import { KeyUses } from '../key-uses.js';
 import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
 import { LiveSockets } from './live-sockets.js';
 
@@ -122,6 +123,18 @@ describe('a WebSocket', () => {
     lively.send('still there');
     expect(String(((await once(lively, 'message')) as [Buffer])[0])).toBe('blue: still there');
     lively.close();
+  });
+
+  it('that stays open uses its key again every 30 s', async () => {
+    const socket = await open('/rooms/blue/echo');
+    socket.send('let me in');
+    await once(socket, 'message');
+    const note = jest.spyOn(app.get(KeyUses), 'note');
+    aheadMs += 30_000;
+    await once(socket, 'ping');
+    expect(note).toHaveBeenCalledWith(caller, '127.0.0.1');
+    socket.close();
+    await closed(socket);
   });
 
   it('on which nobody is let in for 10 s is closed', async () => {

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import { type Caller, gauge, TelemetryError } from '#model';
 import { MONOTONIC_CLOCK, type MonotonicClock } from '../clock.js';
+import { KeyUses } from '../key-uses.js';
 import { Keyring } from '../keyring.js';
 import { Metrics } from '../metrics.js';
 import { Traffic } from '../traffic.js';
@@ -52,6 +53,7 @@ export class LiveSockets implements OnModuleDestroy {
   constructor(
     private readonly keyring: Keyring,
     private readonly traffic: Traffic,
+    private readonly uses: KeyUses,
     metrics: Metrics,
     @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
   ) {
@@ -159,6 +161,7 @@ export class LiveSockets implements OnModuleDestroy {
       this.#admitted.delete(socket);
       one.dueMs = nowMs + pingMs;
       this.#admitted.set(socket, one);
+      this.uses.note(socket.caller!, socket.address);
       if (!socket.isPaused && socket.missed++ >= maxMissed) socket.terminate();
       else socket.ping();
     }

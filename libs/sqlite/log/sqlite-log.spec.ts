@@ -3,7 +3,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, readLog, type Entry, type StreamRecord } from '#log';
 import type { EventBatch } from '#model';
-import { groupsContract, keysContract, LogConsumer, recordLogContract, runnerContract, until, viewsContract } from '#testing';
+import {
+  claimsContract,
+  decisionsContract,
+  groupsContract,
+  keysContract,
+  LogConsumer,
+  recordLogContract,
+  runnerContract,
+  until,
+  viewsContract,
+} from '#testing';
 import { events, sources } from '#topics';
 import { LogFile } from './log-file.js';
 import { openTestLog, type TestLog } from '../open-test-log.js';
@@ -26,6 +36,14 @@ describe('a runner on it', () => {
 
 describe('keys in it', () => {
   keysContract(() => openTestLog());
+});
+
+describe('claims in it', () => {
+  claimsContract(() => openTestLog(), true);
+});
+
+describe('what people change in it', () => {
+  decisionsContract(() => openTestLog());
 });
 
 describe('of a log in the same process', () => {

@@ -55,8 +55,8 @@ export class KnownSource {
   }
 }
 
-/** One metric of all sources of an organization, as parallel columns ordered by source id; never changed. */
-interface Fleet {
+/** One metric of sources of an organization, as parallel columns ordered by source id; never changed. */
+export interface Fleet {
   readonly sourceIds: readonly string[];
   readonly series: Uint32Array;
 }

@@ -1,4 +1,5 @@
 import {
+  type BoundSources,
   eachInSteps,
   oneAtATime,
   type PointBatch,
@@ -24,7 +25,7 @@ import {
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize, OpenedStore } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
-import { Directory, type KnownSource } from './directory.js';
+import { Directory, type Fleet, type KnownSource } from './directory.js';
 import type { ReadRequest } from './reads.js';
 
 const readMs = 10_000;
@@ -103,8 +104,9 @@ export class SqliteSeriesStore implements SeriesStore {
     return { series: await inTurns(series), truncated: rows.truncated };
   }
 
-  async fleet({ orgId, metric, ...asked }: FleetQuery): Promise<FleetAnswer> {
-    const { sourceIds, series } = await inTurns(this.directory.fleet(orgId, metric));
+  async fleet({ orgId, metric, sources: wanted, ...asked }: FleetQuery): Promise<FleetAnswer> {
+    const all = await inTurns(this.directory.fleet(orgId, metric));
+    const { sourceIds, series } = wanted ? await inTurns(only(wanted, all)) : all;
     const metrics = new Uint32Array(series.length).fill(this.directory.metric(metric) ?? 0);
     const { columns, counts, present, truncated } = await this.#read<BucketRows>('series.buckets', { series, metrics, fleet: true }, asked);
     const sources = eachInSteps(present, (isPresent, at) => (isPresent ? { sourceId: sourceIds[at]!, rows: counts[at]! } : undefined));
@@ -179,6 +181,12 @@ export class SqliteSeriesStore implements SeriesStore {
       giveBack();
     }
   }
+}
+
+/** The sources that are wanted. */
+function* only(wanted: BoundSources, { sourceIds, series }: Fleet): Steps<Fleet> {
+  const places = yield* eachInSteps(sourceIds, (sourceId, at) => (wanted.has(sourceId) ? at : undefined));
+  return { sourceIds: places.map((at) => sourceIds[at]!), series: Uint32Array.from(places, (at) => series[at]!) };
 }
 
 function* sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): Steps<readonly string[]> {

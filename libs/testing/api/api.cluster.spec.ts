@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { run } from '../../../apps/cli/test-run.js';
 import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
 import { eventually } from '../eventually.js';
+import { people } from '../make-people.js';
 import { describeOnServers } from '../servers.js';
 import { apiSuite } from './suite.js';
 
@@ -9,7 +10,7 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
   let deployment: ClusterDeployment;
   apiSuite(async () => {
     deployment = await ClusterDeployment.start({ replicas: twoOfEach });
-    return { urls: deployment.urls, keys: deployment.keys, close: () => deployment.stop() };
+    return { urls: deployment.urls, keys: deployment.keys, people, close: () => deployment.stop() };
   });
 
   it('go by what `headwater org` says of organizations', async () => {

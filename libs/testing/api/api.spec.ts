@@ -1,4 +1,5 @@
 import { EmbeddedDeployment } from '../embedded-deployment.js';
+import { people } from '../make-people.js';
 import type { Target } from './stage.js';
 import { apiSuite } from './suite.js';
 
@@ -15,12 +16,12 @@ import { apiSuite } from './suite.js';
 function fromEnvironment(api: string): Target {
   const { INGEST_URL: ingest = api, APP_URL: app = api, API_KEY: own, OTHER_API_KEY: other, UNPAID_API_KEY: unpaid } = process.env;
   if (!own) throw new Error('With API_URL the suite needs API_KEY, a key with the scopes read, write and admin.');
-  return { urls: { api, ingest, app }, keys: { own, other, unpaid }, close: () => Promise.resolve() };
+  return { urls: { api, ingest, app }, keys: { own, other, unpaid }, people: undefined, close: () => Promise.resolve() };
 }
 
 async function embedded(): Promise<Target> {
   const deployment = await EmbeddedDeployment.start();
-  return { urls: deployment.urls, keys: deployment.keys, close: () => deployment.stop() };
+  return { urls: deployment.urls, keys: deployment.keys, people, close: () => deployment.stop() };
 }
 
 const { API_URL: api } = process.env;

@@ -1,15 +1,18 @@
 import { expect, it } from '@jest/globals';
-import type { Urls } from '../deployment.js';
+import type { People, Urls } from '../deployment.js';
 import { eventually } from '../eventually.js';
 import { ApiClient, type DeviceJson, type EntryJson, type KeyJson, type ProblemJson } from '../http/client.js';
 import { patiently, send, type Answer, type Ask } from '../http/send.js';
 import { Contract, type OpenApi } from './contract.js';
+import { Visitor } from './visitor.js';
 import { LiveContract, type AsyncApi } from './live-contract.js';
 
 /** A running service to be asked. */
 export interface Target {
   readonly urls: Urls;
   readonly keys: { readonly own: string; readonly other: string | undefined; readonly unpaid: string | undefined };
+  /** Undefined where the rows about people do not run. */
+  readonly people: People | undefined;
   close(): Promise<void>;
 }
 
@@ -19,6 +22,12 @@ export class Stage {
   readonly #target: Target;
   readonly #contract: Contract;
   readonly own: ApiClient;
+  /** Owns the first organization; for rows about people. */
+  readonly owner: Visitor;
+  /** Owns the second organization. */
+  readonly otherOwner: Visitor;
+  /** Belongs to no organization. */
+  readonly stranger: Visitor;
   readonly document: OpenApi;
   /** What the frames of all WebSockets of the suite are held against. */
   readonly live: LiveContract;
@@ -29,6 +38,10 @@ export class Stage {
     this.live = new LiveContract(live);
     this.#contract = new Contract(document);
     this.own = this.client(target.keys.own);
+    const ask = (what: Ask): Promise<Answer> => this.bare(what, this.urls.app);
+    this.owner = new Visitor(ask, target.people?.owner);
+    this.otherOwner = new Visitor(ask, target.people?.otherOwner);
+    this.stranger = new Visitor(ask, target.people?.stranger);
   }
 
   static async on(target: Target): Promise<Stage> {
@@ -87,12 +100,12 @@ export class Stage {
   }
 
   /** A new key of the first organization, once every role has heard of it. */
-  async newKey(scopes: readonly string[], owner = this.own): Promise<KeyJson> {
+  async newKey(scopes: readonly string[], owner = this.own, sources?: readonly string[]): Promise<KeyJson> {
     const answer = await owner.askApp({
       method: 'POST',
       path: '/api/api-keys',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: `test ${this.run}`, scopes }),
+      body: JSON.stringify({ name: `test ${this.run}`, scopes, sources }),
     });
     expect(answer).toMatchObject({ status: 201 });
     const made = JSON.parse(answer.text) as KeyJson;
@@ -170,6 +183,12 @@ export const itIf = (there: boolean): typeof it => (there ? it : (it.skip as typ
 /** Rows that need a key which the environment has to give when it gives the deployment. */
 export const itWith = (variable: 'OTHER_API_KEY' | 'UNPAID_API_KEY'): typeof it =>
   itIf(process.env['API_URL'] === undefined || process.env[variable] !== undefined);
+
+/** Whether there are people who can sign in: only where the suite has made the deployment. */
+export const hasPeople = process.env['API_URL'] === undefined;
+
+/** Rows that need them. */
+export const itPeople = itIf(hasPeople);
 
 /** All of an answer but what differs between two equal questions. */
 export function bytesOf({ status, headers, text }: Answer): unknown {

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import { alerts } from './alerts.js';
+import { alertTargets } from './alert-targets.js';
 import { authentication } from './authentication.js';
+import { boundKeys } from './bound-keys.js';
+import { claims } from './claims.js';
 import { commands } from './commands.js';
 import { deviceChannel } from './device-channel.js';
 import { devicesAlias } from './devices-alias.js';
@@ -7,8 +11,10 @@ import { errors } from './errors.js';
 import { health } from './health.js';
 import { identifiers } from './identifiers.js';
 import { ingest } from './ingest.js';
+import { members } from './members.js';
 import { liveDocument } from './live-document.js';
 import { logs } from './logs.js';
+import { monitors } from './monitors.js';
 import { historicalQuery } from './query.js';
 import { rowCaps } from './row-cap.js';
 import { sources } from './sources.js';
@@ -49,6 +55,12 @@ export function apiSuite(open: () => Promise<Target>): void {
     streams,
     liveDocument,
     tenancy,
+    boundKeys,
+    monitors,
+    alerts,
+    claims,
+    members,
+    alertTargets,
     transport,
   ];
   for (const section of sections) section(() => stage);

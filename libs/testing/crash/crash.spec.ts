@@ -3,14 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Keys } from '../deployment.js';
-import { makeKeys } from '../embedded-deployment.js';
+import type { RecordLog } from '#log';
+import { onFolder } from '#runtime';
 import { eventually } from '../eventually.js';
 import { verifySource, verifySources } from '../exactness/verify.js';
 import { ApiClient } from '../http/client.js';
 import { LoadProcess } from '../load/load-process.js';
 import { missingPoints } from '../load/missing-points.js';
 import type { Load } from '../load/load.js';
+import { ToldLedger } from '../load/told-ledger.js';
+import { transitionsIn, transitionsInLogs, transitionsOf, watch, watchedLoad } from '../load/watched-load.js';
+import { makeKey, makeOrganization } from '../make-keys.js';
 import { Random } from '../random.js';
 import { ServerProcess } from './server-process.js';
 
@@ -25,27 +28,48 @@ const shape: Load = {
   everyMs: 1000,
   rewritten: 0,
 };
+const watched = watchedLoad(seed + 1, shape.beginMs);
 
 describe(`a server that is killed ${kills} times under load: CRASH_SEED=${seed} CRASH_KILLS=${kills} npm run jest -- crash.spec`, () => {
   let dataDir: string;
-  let keys: Keys;
   let server: ServerProcess;
   let load: LoadProcess;
+  let watchedDevices: LoadProcess;
   let client: ApiClient;
+  let told: ToldLedger;
+  /** While the server is stopped. */
+  const onLog = <T>(work: (log: RecordLog) => Promise<T>): Promise<T> =>
+    onFolder(async ({ openStorage }) => {
+      const storage = await openStorage(join(dataDir, 'data'));
+      try {
+        return await work(storage.log);
+      } finally {
+        await storage.close();
+      }
+    });
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'headwater-crash-'));
-    keys = await makeKeys(join(dataDir, 'data'));
+    told = await ToldLedger.open(seed);
+    const key = await onLog(async (log) => {
+      const orgId = await makeOrganization(log, true);
+      await watch(log, orgId, watched);
+      await log.append(told.targets(orgId));
+      return (await makeKey(log, orgId)).secret;
+    });
     server = await ServerProcess.on(join(dataDir, 'data'));
-    client = new ApiClient(() => ({ api: server.url, ingest: server.url, app: server.url }), keys.own);
+    client = new ApiClient(() => ({ api: server.url, ingest: server.url, app: server.url }), key);
     await server.start();
-    load = new LoadProcess(shape, server.url, keys.own, join(dataDir, 'ledger'));
+    load = new LoadProcess(shape, server.url, key, join(dataDir, 'ledger'));
+    watchedDevices = new LoadProcess(watched, server.url, key, join(dataDir, 'watched-ledger'));
     await eventually(() => expect(load.acknowledged().length).toBeGreaterThan(0));
   });
 
   afterAll(async () => {
     load.kill();
+    watchedDevices.kill();
     await server.stop();
+    await told.close();
     await rm(dataDir, { recursive: true });
   });
 
@@ -78,5 +102,22 @@ describe(`a server that is killed ${kills} times under load: CRASH_SEED=${seed} 
     await eventually(() => verifySources(client, 'device-', world));
     const points = acknowledged.length * shape.pointsPerBody;
     process.stderr.write(`${points} points and events of ${world.sources.size} devices, each there once\n`);
+  }, 600_000);
+
+  it('in the end 1,000 monitors have told each transition once, and nothing else', async () => {
+    await watchedDevices.stop();
+    const expected = transitionsOf(watched, watchedDevices.acknowledged());
+    expect(expected.length).toBeGreaterThan(watched.devices);
+    await eventually(async () => expect(await transitionsInLogs(client, watched)).toEqual(expected));
+    // Whoever was in the middle of a delivery makes it again, and what waits is told within seconds.
+    const countOfTold = (): number[] => Array.from(told.told().names.values(), ({ length }) => length);
+    await eventually(() => expect(countOfTold()).toEqual(countOfTold().map(() => expected.length)), 120_000);
+    await server.stop();
+    const { lines, again, names } = await onLog((log) => transitionsIn(log, watched));
+    expect(lines).toEqual(expected);
+    const ledger = told.told();
+    for (const [target, its] of ledger.names) expect([target, its]).toEqual([target, names]);
+    process.stderr.write(`${ledger.names.size} targets told, ${ledger.again} requests came again with the same webhook-id and body\n`);
+    process.stderr.write(`${lines.length} transitions, of which ${again} came again with the same alert_id\n`);
   }, 600_000);
 });

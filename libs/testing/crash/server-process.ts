@@ -27,6 +27,7 @@ export class ServerProcess {
       HEADWATER_DATA: dataDir,
       HEADWATER_PORT: `${port}`,
       HEADWATER_ADMIN_PORT: '0',
+      HEADWATER_ALERT_NETWORKS: '127.0.0.1',
       HEADWATER_LOG_LEVEL: 'warn',
     };
     return new ServerProcess(`http://127.0.0.1:${port}`, env);

@@ -10,6 +10,7 @@ import { describeOnOwnServers } from '../servers.js';
 import { durations, isLong, rowMs } from './durations.js';
 import { freezeGateway, killGateway } from './gateways.js';
 import { importDays } from './import-days.js';
+import { underMonitors } from './monitors.js';
 import { makeAgainBesideNewSources } from './new-sources.js';
 import { appendPoison, poisonsBeside } from './poison.js';
 import { refusedInVain, type FaultRow } from './rows.js';
@@ -21,11 +22,11 @@ const random = new Random(seed);
 const gone = (replica: RoleProcess): Promise<void> =>
   eventually(async () => expect(await fetch(replica.url).catch(() => 'gone')).toBe('gone'));
 
-/** So many replicas at once, which a supervisor starts again. */
-const killed = (count: number, role: Role): FaultRow['fault'] =>
+/** So many replicas of each role at once, which a supervisor starts again. */
+const killed = (count: number, ...roles: readonly Role[]): FaultRow['fault'] =>
   async function kill({ cluster }) {
     for (let time = 0; time < durations.kills; time++) {
-      const replicas = random.shuffled(cluster.processes(role)).slice(0, count);
+      const replicas = roles.flatMap((role) => random.shuffled(cluster.processes(role)).slice(0, count));
       for (const replica of replicas) process.kill(replica.pid!, 'SIGKILL');
       await Promise.all(replicas.map(gone));
       await Promise.all(replicas.map((replica) => replica.ready()));
@@ -50,10 +51,15 @@ const stopped = (role: Role): FaultRow['fault'] =>
 
 const rows: Readonly<Record<string, FaultRow>> = {
   'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
-  'kill -9 of one of two processors': { mayRefuse: [], fault: killed(1, 'processors') },
   'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
-  'kill -9 of all control': { mayRefuse: ['control'], fault: killed(2, 'control') },
-
+  'kill -9 of one of two processors, then of all with all control, under 1,000 monitors': {
+    mayRefuse: ['control'],
+    fault: (stage, load, live) =>
+      underMonitors(stage, async () => {
+        await killed(1, 'processors')(stage, load, live);
+        await killed(2, 'processors', 'control')(stage, load, live);
+      }),
+  },
   'kill -9 of one of two gateways': {
     mayRefuse: [],
     live: 4,
@@ -92,8 +98,8 @@ const rows: Readonly<Record<string, FaultRow>> = {
       const kafka = await openLog(readConfig(stage.cluster.environment), () => undefined);
       try {
         for (const poison of poisons) await appendPoison(kafka.log, poison);
-        // Points are read by the group of the series and by that of the sources.
-        const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources'].map((group) => ({ key, reason, group })));
+        // The groups that read points.
+        const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources', 'monitors'].map((group) => ({ key, reason, group })));
         await eventually(async () => {
           const { newest: letters } = await kafka.deadLetters.newest(points, 100);
           const found = letters.map(({ key, headers }) => ({

@@ -13,6 +13,7 @@ export const chromium = [process.env['CHROMIUM'], 'chromium', 'chromium-browser'
 interface Reply {
   readonly id?: number;
   readonly method?: string;
+  readonly params?: { readonly entry?: { readonly text: string }; readonly request?: { readonly url: string } };
   readonly result?: unknown;
   readonly error?: { readonly message: string };
 }
@@ -21,8 +22,19 @@ interface Evaluated {
   readonly exceptionDetails?: { readonly exception?: { readonly description?: string } };
 }
 
+/** How a page is looked at. */
+export interface Look {
+  readonly width: number;
+  readonly height: number;
+  readonly isDark: boolean;
+}
+
 /** A page in a browser without a window, driven over the DevTools protocol. */
 export class Page {
+  /** What the browser has complained of, such as something that a policy of the page forbids. */
+  readonly complaints: string[] = [];
+  /** Addresses that it has asked for. */
+  readonly requests: string[] = [];
   #calls = 0;
 
   private constructor(
@@ -51,15 +63,40 @@ export class Page {
       const { targetId } = (await blank.#call('Target.createTarget', { url: 'about:blank' })) as { targetId: string };
       const { sessionId } = (await blank.#call('Target.attachToTarget', { targetId, flatten: true })) as { sessionId: string };
       const page = new Page(browser, folder, socket, sessionId);
-      await page.#call('Page.enable');
-      const loaded = page.#next(({ method }) => method === 'Page.loadEventFired');
-      await page.#call('Page.navigate', { url });
-      await loaded;
+      for (const domain of ['Page', 'Log', 'Network']) await page.#call(`${domain}.enable`);
+      page.#listen();
+      await page.go(url);
       return page;
     } catch (error) {
       browser.kill('SIGKILL');
       throw error;
     }
+  }
+
+  async go(url: string): Promise<void> {
+    await this.leads(() => this.#call('Page.navigate', { url }));
+  }
+
+  /** Does what makes the browser load another page, and waits for that. */
+  async leads(action: () => Promise<unknown>): Promise<void> {
+    const loaded = this.#next(({ method }) => method === 'Page.loadEventFired');
+    await Promise.all([loaded, action()]);
+  }
+
+  /** Ends what the browser keeps of the pages, such as that somebody has signed in. */
+  async forget(): Promise<void> {
+    await this.#call('Network.clearBrowserCookies');
+  }
+
+  async look({ width, height, isDark }: Look): Promise<void> {
+    await this.#call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+    await this.#call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }] });
+  }
+
+  /** All of the page, as PNG. */
+  async screenshot(): Promise<Buffer> {
+    const { data } = (await this.#call('Page.captureScreenshot', { captureBeyondViewport: true })) as { data: string };
+    return Buffer.from(data, 'base64');
   }
 
   /** What a function, given as its text, resolves to in the page. */
@@ -89,6 +126,14 @@ export class Page {
     const { result, error } = await reply;
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
+  }
+
+  #listen(): void {
+    this.socket.on('message', (data: Buffer) => {
+      const { method, params } = JSON.parse(data.toString()) as Reply;
+      if (method === 'Log.entryAdded') this.complaints.push(params!.entry!.text);
+      if (method === 'Network.requestWillBeSent') this.requests.push(params!.request!.url);
+    });
   }
 
   #next(isIt: (reply: Reply) => boolean): Promise<Reply> {

@@ -77,6 +77,6 @@ export class GatewayMachine {
   }
 
   online(): string[] {
-    return [...atOnce(this.connections.online(orgId))].toSorted();
+    return [...atOnce(this.connections.online(caller))].toSorted();
   }
 }

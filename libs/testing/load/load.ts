@@ -16,8 +16,10 @@ export interface Load {
   readonly rewritten: number;
 }
 
-const metrics = 10;
 const lateMs = 300_000;
+
+/** The metrics of each device. */
+export const loadMetrics = Array.from({ length: 10 }, (_, n) => `m${n}`);
 
 export const deviceId = ({ prefix }: Pick<Load, 'prefix'>, device: number): string => `${prefix}${String(device).padStart(3, '0')}`;
 
@@ -34,7 +36,7 @@ export function loadBody(load: Load, device: number, at: number): SentBody {
       return { metric: 'event', class: 'event', value: { at, n, word: random.whole(0, 1e6).toString(36) }, timestamp };
     const again = rewritten > 0 && at > 0 && random.chance(rewritten);
     return {
-      metric: `m${n % metrics}`,
+      metric: loadMetrics[n % loadMetrics.length]!,
       value: Math.round(random.fraction() * 1e6) / 1e4,
       timestamp: again ? onTimeMs - everyMs : timestamp,
     };

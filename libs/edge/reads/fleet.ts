@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Connections, Readiness } from '#edge';
 import { pagesOf, VIEWS, type View, type Views } from '#log';
-import type { Source } from '#model';
+import { rangesOf, type Caller, type Source, type SourceRange } from '#model';
 import { sourceKey, sources } from '#topics';
+import { Connections } from '../presence.js';
+import { Readiness } from '../readiness.js';
 
 /** A source as readers see it; `lastSeenMs` is null when it is connected and has never sent anything. */
 export interface FleetMember {
@@ -14,7 +15,7 @@ export interface FleetMember {
 /** So many lookups are one step. */
 const stepLookups = 1024;
 
-/** The sources of each organization: those with history and those with a connection. What looks at all of them does so in steps. */
+/** The sources of a caller: those with history and those with a connection. What looks at all of them does so in steps. */
 @Injectable()
 export class Fleet {
   readonly #sources: View<Source>;
@@ -34,12 +35,12 @@ export class Fleet {
    * @param online as `online` finds them.
    * @param after only sources behind this id.
    */
-  *members(orgId: string, online: ReadonlySet<string>, after = ''): Generator<readonly FleetMember[]> {
-    const silent = yield* this.#silent(orgId, online, after);
+  *members(caller: Caller, online: ReadonlySet<string>, after = ''): Generator<readonly FleetMember[]> {
+    const silent = yield* this.#silent(caller.orgId, online, after);
     let next = 0;
-    for (const page of pagesOf(this.#sources, `${orgId}/`, sourceKey({ orgId, sourceId: after }))) {
+    for (const page of this.#pages(caller, after)) {
       const members: FleetMember[] = [];
-      for (const [, { sourceId, lastReceivedMs }] of page) {
+      for (const { sourceId, lastReceivedMs } of page) {
         while (next < silent.length && silent[next]! < sourceId) members.push(silentMember(silent[next++]!));
         // It has sent something since.
         if (silent[next] === sourceId) next++;
@@ -51,20 +52,36 @@ export class Fleet {
   }
 
   /** Undefined for a source that has neither history nor a connection. */
-  member(orgId: string, sourceId: string): FleetMember | undefined {
+  member({ orgId }: Caller, sourceId: string): FleetMember | undefined {
     const source = this.#sources.get(sourceKey({ orgId, sourceId }));
     const online = this.connections.newest(orgId, sourceId) !== undefined;
     return source || online ? { sourceId, online, lastSeenMs: source?.lastReceivedMs ?? null } : undefined;
   }
 
-  online(orgId: string): Generator<void, ReadonlySet<string>> {
-    return this.connections.online(orgId);
+  online(caller: Caller): Generator<void, ReadonlySet<string>> {
+    return this.connections.online(caller);
   }
 
   /** How many there are. One of thousands of connected sources that sends its very first point meanwhile may count twice. */
-  *count(orgId: string, online: ReadonlySet<string>): Generator<unknown, number> {
-    const silent = yield* this.#silent(orgId, online, '');
-    return this.#sources.count(`${orgId}/`) + silent.length;
+  *count(caller: Caller, online: ReadonlySet<string>): Generator<unknown, number> {
+    const silent = yield* this.#silent(caller.orgId, online, '');
+    return rangesOf(caller).reduce((sum, range) => sum + this.#countIn(caller.orgId, range), silent.length);
+  }
+
+  *#pages(caller: Caller, after: string): Generator<readonly Source[]> {
+    const { orgId } = caller;
+    for (const { text: sourceId, isPrefix } of rangesOf(caller)) {
+      const key = sourceKey({ orgId, sourceId });
+      const source = isPrefix || sourceId <= after ? undefined : this.#sources.get(key);
+      if (source) yield [source];
+      if (!isPrefix) continue;
+      for (const page of pagesOf(this.#sources, key, sourceKey({ orgId, sourceId: after }))) yield page.map(([, one]) => one);
+    }
+  }
+
+  #countIn(orgId: string, { text: sourceId, isPrefix }: SourceRange): number {
+    const key = sourceKey({ orgId, sourceId });
+    return isPrefix ? this.#sources.count(key) : Number(this.#sources.get(key) !== undefined);
   }
 
   /** Ids of sources behind `after` that are online and have no history, in order. */

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { boundSourcePattern } from '#model';
+import { Api, ApiFailure } from './api.js';
+import { ask } from './ask.js';
+import { openInBrowser } from './browser.js';
+import { command } from './command.js';
+import { connectionFile, defaultUrl, headerValue, serverUrl, storedUrl, writeConnection } from './connection.js';
+import { Failure, usage } from './failure.js';
+import type { Io } from './io.js';
+
+const startedClaim = z.object({
+  device_code: z.string().min(1),
+  user_code: z.string(),
+  verification_url: z.string(),
+  expires_in: z.number().positive(),
+  interval: z.number().positive(),
+});
+type StartedClaim = z.output<typeof startedClaim>;
+
+const polledClaim = z.object({
+  status: z.enum(['pending', 'approved', 'denied', 'expired']),
+  api_key: z.string().optional(),
+  org_id: z.string().optional(),
+});
+
+const again = 'Run `headwater login` again for a new code.';
+
+export const body = command({
+  about:
+    'Asks the server for a key, which a person who is signed in there approves in a browser, and writes it to the file that `headwater init` ' +
+    'writes. Opens the browser where there is one, and prints the address and the code to compare. Ends after 15 minutes without an approval.',
+  flags: {
+    url: { value: 'URL', about: `address of the server (else HEADWATER_URL, the file of \`init\`, ${defaultUrl})` },
+    name: { value: 'NAME', about: 'what asks for the key, so that who approves knows it', default: hostname() },
+    source: {
+      value: 'ID',
+      about: 'a source that the key is to be for, or the beginning of ids and `*`; may be repeated. Without it: every source',
+      many: true,
+    },
+  },
+  interactive: true,
+  examples: ['headwater login', 'headwater login --url https://telemetry.example.com', 'headwater login --name press-7 --source press-7'],
+  async run({ url: given, name, source: sources }, io) {
+    const wrong = sources.find((pattern) => !boundSourcePattern.test(pattern));
+    if (wrong !== undefined) throw usage(`"${wrong}" is neither a source id nor the beginning of one and *.`);
+    const url = serverUrl(given || process.env['HEADWATER_URL'] || (await ask('Address of the server', (await storedUrl()) ?? defaultUrl)));
+    const api = new Api({ url });
+    const asked = JSON.stringify({ name, scopes: ['read', 'write'], ...(sources.length > 0 && { sources }) });
+    const claim = checked(startedClaim, await api.request('/api/auth/claim', { method: 'POST', body: asked, signal: io.interrupted }), url);
+    io.note(`Sign in and compare this code before you approve: ${claim.user_code}`);
+    io.note(
+      openInBrowser(claim.verification_url) ? 'A browser opens at this address; else open it yourself:' : 'Open this address in a browser:',
+    );
+    io.note(`  ${claim.verification_url}`);
+    const { apiKey, orgId } = await approval(api, url, claim, io);
+    await writeConnection({ url, apiKey: headerValue(apiKey) });
+    io.note(`Approved for the organization ${orgId}. Wrote ${connectionFile()}.`);
+  },
+});
+
+/** Waits for the person. Rejects `Failure` when there will be no key. */
+async function approval(
+  api: Api,
+  url: string,
+  { device_code: code, interval, expires_in: expiresS }: StartedClaim,
+  io: Io,
+): Promise<{ readonly apiKey: string; readonly orgId: string }> {
+  const endMs = performance.now() + expiresS * 1000;
+  let waitMs = interval * 1000;
+  while (performance.now() < endMs) {
+    await sleep(waitMs, undefined, { signal: io.interrupted }).catch(() => io.interrupted.throwIfAborted());
+    const polled = await poll(api, code, io);
+    waitMs = Math.max(interval * 1000, typeof polled === 'number' ? polled : 0);
+    if (typeof polled === 'number') continue;
+    const { status, api_key: apiKey, org_id: orgId = '' } = checked(polledClaim, polled, url);
+    if (status === 'approved' && apiKey) return { apiKey, orgId };
+    if (status === 'approved')
+      throw new Failure(`The key was handed out already, and not to this command. ${again} If nobody else ran it, delete that key.`);
+    if (status === 'denied') throw new Failure(`The request was denied. ${again}`);
+    if (status === 'expired') break;
+  }
+  throw new Failure(`Nobody has approved within ${Math.round(expiresS / 60)} minutes. ${again}`);
+}
+
+/** The answer, or how many milliseconds to wait longer than usual: the server is busy, or away for a moment. */
+async function poll(api: Api, code: string, io: Io): Promise<unknown> {
+  try {
+    return await api.request(`/api/auth/claim/${encodeURIComponent(code)}`, { signal: io.interrupted });
+  } catch (error) {
+    const mayPass = error instanceof ApiFailure && (error.status === undefined || error.status === 429 || error.status >= 500);
+    if (!mayPass) throw error;
+    return error.retryAfterMs ?? 0;
+  }
+}
+
+function checked<T>(schema: z.ZodType<T>, answer: unknown, url: string): T {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  throw new Failure(`${url} does not answer as a Headwater server does: is it one, and not an older one?`);
+}

@@ -1,0 +1,222 @@
+import { hash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Accounts, claimsArea, CLOCK, Commands, KeyCommands, PublicUrl, Readiness, Visitors, type Clock } from '#edge';
+import { VIEWS, type View, type Views } from '#log';
+import {
+  claimEndMs,
+  claimStatusAt,
+  formatUserCode,
+  isForgottenClaim,
+  isOpenClaim,
+  maxClaims,
+  maxClaimsOfAddress,
+  mayAs,
+  networkOf,
+  normalUserCode,
+  TelemetryError,
+  userCodeRandomBytes,
+  type Actor,
+  type Claim,
+  type ClaimedKey,
+  type ClaimOutcome,
+  type NewClaim,
+  type Person,
+} from '#model';
+import { claims } from '#topics';
+import { PollPace } from './poll-pace.js';
+import { WrongCodes } from './wrong-codes.js';
+
+/** 256 bits: nobody guesses one. */
+const deviceCodeBytes = 32;
+/** Of 20^8 codes two are the same so seldom that a third try is never needed. */
+const maxTries = 3;
+/** A claim that is over makes room after a minute at the soonest. */
+const fullRetryS = 60;
+const nobody: Actor = { id: '', name: '' };
+
+export interface StartedClaim {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly verificationUrl: string;
+}
+
+/** What an asker is told. `apiKey` is there once. */
+export type PolledClaim =
+  | { readonly status: 'pending' | 'denied' | 'expired' }
+  | { readonly status: 'approved'; readonly orgId: string; readonly apiKey?: string };
+
+/** Who approves or denies. */
+export interface Approver {
+  readonly person: Person;
+  /** Undefined when the connection has just been reset. */
+  readonly address: string | undefined;
+}
+
+/** What is given in place of what was asked for. */
+export type Given = { readonly [Part in keyof ClaimedKey]?: ClaimedKey[Part] | undefined };
+
+/** A claim as a person sees it who has its code. */
+export interface ShownClaim extends Pick<Claim, 'userCode' | 'name' | 'address' | 'startedMs' | 'scopes' | 'sources'> {
+  readonly status: ReturnType<typeof claimStatusAt>;
+  readonly expiresMs: number;
+}
+
+/**
+ * Keys for those who cannot sign in: a device or a command asks, a person approves in a browser, and the first poll after that gets the
+ * key. Any replica answers for any claim. Every method that changes something rejects as `Commands.carryOut` does.
+ */
+@Injectable()
+export class Claims {
+  readonly #claims: View<Claim>;
+  readonly #pace = new PollPace();
+
+  constructor(
+    @Inject(VIEWS) views: Views,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly commands: Commands,
+    private readonly keys: KeyCommands,
+    private readonly accounts: Accounts,
+    private readonly visitors: Visitors,
+    private readonly wrongCodes: WrongCodes,
+    private readonly publicUrl: PublicUrl,
+    private readonly readiness: Readiness,
+  ) {
+    this.#claims = views.open(claims);
+    readiness.need(this.#claims.ready);
+  }
+
+  /** Rejects `too_many_claims`. */
+  async start(asked: Omit<NewClaim, 'userCode'>): Promise<StartedClaim> {
+    this.#checkReady();
+    this.#checkRoom(asked.address);
+    const deviceCode = randomBytes(deviceCodeBytes).toString('base64url');
+    for (let tries = 0; tries < maxTries; tries++) {
+      const userCode = formatUserCode(randomBytes(userCodeRandomBytes));
+      const command = { does: 'start', claimId: idOf(deviceCode), claim: { ...asked, userCode }, grant: null } as const;
+      const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: nobody, ...command });
+      if (word === 'started') return { deviceCode, userCode, verificationUrl: this.publicUrl.link(`/claim?code=${userCode}`) };
+      if (word !== 'code_taken') throw tooMany(word);
+    }
+    throw new TelemetryError('internal', 'No code was free: try again.');
+  }
+
+  /** Rejects `unknown_claim`, or `over_rate` for who does not keep to the interval. */
+  async poll(deviceCode: string): Promise<PolledClaim> {
+    this.#checkReady();
+    const claimId = idOf(deviceCode);
+    const claim = this.#claims.get(claimId);
+    const nowMs = this.clock();
+    if (!claim || isForgottenClaim(claim, nowMs)) throw unknown('The device code is not known: start another claim.');
+    this.#pace.check(claimId, performance.now());
+    const status = claimStatusAt(claim, nowMs);
+    if (status === 'delivered') return { status: 'approved', orgId: claim.orgId };
+    if (status !== 'approved') return { status };
+    // Whoever may not make keys any more has not approved one.
+    return this.#mayGive(claim) ? this.#deliver(claim) : { status: 'denied' };
+  }
+
+  /** The claim with this code, whatever became of it. Rejects `unknown_claim`, or `too_many_wrong_codes`. */
+  async find(typed: string, { person: { accountId }, address }: Approver): Promise<ShownClaim> {
+    return this.#shown(await this.#byCode(typed, accountId, address));
+  }
+
+  /**
+   * Approves: the key will be of this organization, and as it was asked for where nothing else is given. Rejects `no_organization` or
+   * `missing_role` for who may not make keys there, and as `find` does, also for a claim that is no longer open.
+   *
+   * @param orgId undefined for the only organization that the person has.
+   */
+  async approve(typed: string, { person, address }: Approver, orgId: string | undefined, given: Given = {}): Promise<void> {
+    const { orgId: its } = this.visitors.callerOf(person, orgId, 'keys');
+    const { claimId, scopes, sources } = await this.#byCode(typed, person.accountId, address);
+    const grant = { orgId: its, scopes: given.scopes ?? scopes, sources: given.sources ?? sources };
+    const command = { does: 'approve', claimId, claim: null, grant } as const;
+    const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: actorOf(person), ...command });
+    if (word !== 'approved') this.#checkSame(word, claimId, { decidedBy: person.accountId, orgId: its });
+  }
+
+  /** Rejects as `find` does, also for a claim that is no longer open. */
+  async deny(typed: string, { person, address }: Approver): Promise<void> {
+    const { claimId } = await this.#byCode(typed, person.accountId, address);
+    const command = { does: 'deny', claimId, claim: null, grant: null } as const;
+    const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: actorOf(person), ...command });
+    if (word !== 'denied') this.#checkSame(word, claimId, { decidedBy: person.accountId, orgId: '' });
+  }
+
+  /** Hands out the key. Only one poll is let through, and only then is the key made: where that fails nobody ever gets it. */
+  async #deliver({ claimId, orgId, name, scopes, sources, decidedBy }: Claim): Promise<PolledClaim> {
+    const command = { does: 'deliver', claimId, claim: null, grant: null } as const;
+    const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: nobody, ...command });
+    if (word === 'expired') return { status: 'expired' };
+    if (word !== 'delivered') return { status: 'approved', orgId };
+    const by = { id: decidedBy, name: this.accounts.get(decidedBy)?.email ?? '' };
+    const { secret } = await this.keys.create(orgId, { name, scopes, sources }, by);
+    return { status: 'approved', orgId, apiKey: secret };
+  }
+
+  #mayGive({ orgId, decidedBy }: Claim): boolean {
+    const membership = this.accounts.membership(orgId, decidedBy);
+    return membership !== undefined && mayAs(membership.role, 'keys');
+  }
+
+  /** Claims that are not read yet would be unknown. */
+  #checkReady(): void {
+    if (!this.readiness.isOpen)
+      throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
+  }
+
+  /** So that who is refused costs no record of the log. The one who decides checks it again. */
+  #checkRoom(address: string): void {
+    const known = this.#known();
+    if (known.length >= maxClaims) throw tooMany('too_many_claims');
+    const [network, nowMs] = [networkOf(address), this.clock()];
+    const open = known.filter((claim) => isOpenClaim(claim, nowMs) && networkOf(claim.address) === network).length;
+    if (open >= maxClaimsOfAddress) throw tooMany('too_many_of_address');
+  }
+
+  /** Another replica may have started it a moment ago: before a code is wrong, all that was started is known. */
+  async #byCode(typed: string, accountId: string, address: string | undefined): Promise<Claim> {
+    this.wrongCodes.check(accountId, address);
+    const code = normalUserCode(typed);
+    const find = (): Claim | undefined => this.#known().find(({ userCode }) => userCode === code);
+    let claim = find();
+    if (!claim && code !== undefined) {
+      await this.#claims.caughtUp();
+      claim = find();
+    }
+    if (claim) return claim;
+    this.wrongCodes.add(accountId, address);
+    throw unknown('Nobody waits for this code: compare it with the one that the device or the command shows.');
+  }
+
+  #known(): Claim[] {
+    const nowMs = this.clock();
+    return Array.from(this.#claims.scan(''), ([, claim]) => claim).filter((claim) => !isForgottenClaim(claim, nowMs));
+  }
+
+  /** A form that is sent twice is no error. */
+  #checkSame(word: ClaimOutcome, claimId: string, its: Pick<Claim, 'decidedBy' | 'orgId'>): void {
+    const claim = this.#claims.get(claimId);
+    if (word === 'already_decided' && claim?.decidedBy === its.decidedBy && claim.orgId === its.orgId) return;
+    const how = word === 'expired' ? 'has expired' : 'was approved or denied before';
+    throw unknown(`This code ${how}: the device or the command has to ask for another one.`);
+  }
+
+  #shown(claim: Claim): ShownClaim {
+    const { userCode, name, address, startedMs, scopes, sources } = claim;
+    const status = claimStatusAt(claim, this.clock());
+    return { userCode, name, address, startedMs, scopes, sources, status, expiresMs: claimEndMs(claim) };
+  }
+}
+
+const idOf = (deviceCode: string): string => hash('sha256', deviceCode, 'hex');
+const actorOf = ({ accountId: id, email: name }: Person): Actor => ({ id, name });
+const unknown = (detail: string): TelemetryError => new TelemetryError('unknown_claim', detail);
+
+function tooMany(word: ClaimOutcome): TelemetryError {
+  const detail =
+    word === 'too_many_of_address'
+      ? `${maxClaimsOfAddress} claims of this address are open: approve or deny one, or wait until one expires.`
+      : 'Too many claims are open: try again later.';
+  return new TelemetryError('too_many_claims', detail, { retryAfterS: fullRetryS });
+}

@@ -1,0 +1,417 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CLOCK, createHttpApp, deciders, operator, People } from '#edge';
+import { readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
+import { invitationMs, operatorOrgId, resetMs, type AuditEntry, type PersonRole } from '#model';
+import { Outbound } from '#outbound';
+import { openStorage, type Storage } from '#sqlite';
+import { makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
+import {
+  accounts,
+  apiKeys,
+  audit,
+  decisions,
+  decisionsGroup,
+  invitations,
+  memberships,
+  organizations,
+  outcomes,
+  peopleCommands,
+  sessions,
+} from '#topics';
+import { ControlModule } from '../control.module.js';
+import { AuditBook } from './audit-book.js';
+
+const password = 'correct horse battery';
+let nowMs = 1_700_000_000_000;
+let folder: string;
+let storage: Storage;
+let runner: Runner;
+let app: NestFastifyApplication;
+let url: string;
+let org = '';
+let other = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headwater-members-'));
+  storage = await openStorage(folder);
+  const clock = (): number => nowMs;
+  const values: [symbol | typeof Outbound, unknown][] = [
+    [RECORD_LOG, storage.log],
+    [VIEWS, storage.views],
+    [CLOCK, clock],
+    [Outbound, noOutbound],
+  ];
+  const providers = values.map(([provide, useValue]) => ({ provide, useValue }));
+  const ports = { module: class Ports {}, global: true, providers, exports: providers };
+  app = await createHttpApp(
+    { module: class Role {}, imports: [ports, NoStoresModule, ControlModule] },
+    { publicUrl: 'http://telemetry.example.com' },
+  );
+  await app.listen(0, '127.0.0.1');
+  url = await app.getUrl();
+  org = await makeOrganization(storage.log, true);
+  other = await makeOrganization(storage.log, false);
+  const decider = deciders(storage.log, storage.views, clock).find(({ group }) => group === decisionsGroup)!;
+  runner = new Runner(storage.log, decider, { checkpointMs: 1e6, report: () => {} });
+  await runner.start();
+});
+afterAll(async () => {
+  await app.close();
+  await runner.stop();
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+type Cookie = string | undefined;
+const ask = (method: string, path: string, cookie?: Cookie, body?: object): Promise<Answer> =>
+  send(url, {
+    method,
+    path: `/api/${path}`,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...(cookie !== undefined && { cookie }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+interface Seen {
+  readonly id: string;
+  readonly link: string;
+  readonly code: string;
+  readonly account_id: string;
+  readonly organizations: readonly object[];
+}
+const jsonOf = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
+const codeOf = (answer: Answer): unknown => [answer.status, answer.status < 400 ? '' : jsonOf(answer).code];
+const bytes = ({ status, text }: Answer): unknown => [status, text.replace(/"request_id":"\w+"/, '')];
+const cookieOf = ({ headers }: Answer): string => headers['set-cookie']!.split(';', 1)[0]!;
+const tokenOf = (link: string): string => link.split('/').at(-1)!;
+
+const invited = async (orgId: string, role: PersonRole, email = ''): Promise<string> =>
+  tokenOf((await app.get(People).invite(orgId, role, email, operator)).link);
+const accept = (token: string, email: string, text = password): Promise<Answer> =>
+  ask('POST', 'invitations/accept', undefined, { token, email, password: text });
+let made = 0;
+interface Somebody {
+  readonly id: string;
+  readonly email: string;
+  readonly cookie: string;
+}
+async function somebody(orgId: string, role: PersonRole): Promise<Somebody> {
+  const email = `p${++made}@example.com`;
+  const answer = await accept(await invited(orgId, role), email);
+  return { id: jsonOf(answer).account_id, email, cookie: cookieOf(answer) };
+}
+const all = async (): Promise<unknown[]> => {
+  const found: unknown[] = [];
+  const topics: readonly AnyTopic[] = [accounts, audit, decisions, invitations, memberships, outcomes, peopleCommands, sessions];
+  await readLog(storage.log, { topics, from: 'beginning', take: (records) => void found.push(...records) });
+  return found;
+};
+const audited = async (orgId: string): Promise<AuditEntry[]> => {
+  const found: AuditEntry[] = [];
+  await readLog(storage.log, {
+    topics: [audit],
+    from: 'beginning',
+    take: (records) => {
+      for (const { value } of records) if ((value as AuditEntry).orgId === orgId) found.push(value as AuditEntry);
+    },
+  });
+  return found;
+};
+
+describe('an invitation', () => {
+  it('is a link of the public address, for one person, and makes an account that is signed in', async () => {
+    const { link } = await app.get(People).invite(org, 'owner', '', operator);
+    expect(link).toMatch(/^http:\/\/telemetry\.example\.com\/join\/[\w-]{43}$/);
+    const answer = await accept(tokenOf(link), ' First@Example.com ');
+    expect([answer.status, jsonOf(answer)]).toEqual([
+      200,
+      expect.objectContaining({ email: 'first@example.com', organizations: [expect.objectContaining({ id: org, role: 'owner' })] }),
+    ]);
+    expect((await ask('GET', 'people', cookieOf(answer))).status).toBe(200);
+    expect(codeOf(await accept(tokenOf(link), 'second@example.com'))).toEqual([404, 'unknown_invitation']);
+    expect((await ask('POST', 'auth/sign-in', undefined, { email: 'first@example.com', password })).status).toBe(200);
+    const written = JSON.stringify(await all());
+    expect([written.includes(tokenOf(link)), written.includes(password)]).toEqual([false, false]);
+  });
+
+  it('is made, listed and withdrawn by an owner, and is nothing to another organization', async () => {
+    const [owner, stranger] = [await somebody(org, 'owner'), await somebody(other, 'owner')];
+    const answer = await ask('POST', 'invitations', owner.cookie, { role: 'member', email: 'New@Example.com' });
+    const { link, ...invitation } = jsonOf(answer);
+    expect([answer.status, invitation]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(/^inv_/),
+        role: 'member',
+        email: 'new@example.com',
+        invited_by: owner.email,
+        expires_ms: nowMs + invitationMs,
+      },
+    ]);
+    expect(jsonOf(await ask('GET', 'invitations', owner.cookie))).toContainEqual(invitation);
+    expect((await ask('GET', 'invitations', stranger.cookie)).text).not.toContain(invitation.id);
+    const foreign = await ask('DELETE', `invitations/${invitation.id}`, stranger.cookie);
+    expect([codeOf(foreign), bytes(foreign)]).toEqual([
+      [404, 'unknown_invitation'],
+      bytes(await ask('DELETE', 'invitations/inv_nobody', stranger.cookie)),
+    ]);
+    expect(codeOf(await accept(tokenOf(link), 'else@example.com'))).toEqual([403, 'foreign_invitation']);
+    expect((await ask('DELETE', `invitations/${invitation.id}`, owner.cookie)).status).toBe(204);
+    expect(codeOf(await accept(tokenOf(link), 'new@example.com'))).toEqual([404, 'unknown_invitation']);
+  });
+
+  it('brings somebody who has an account into another organization, once signed in', async () => {
+    const { cookie, email } = await somebody(org, 'viewer');
+    const token = await invited(other, 'member');
+    expect(codeOf(await accept(token, email))).toEqual([400, 'email_taken']);
+    expect(codeOf(await ask('POST', 'invitations/accept', undefined, { token }))).toEqual([401, 'not_signed_in']);
+    const answer = await ask('POST', 'invitations/accept', cookie, { token });
+    expect(jsonOf(answer).organizations).toEqual([
+      expect.objectContaining({ id: org, role: 'viewer' }),
+      expect.objectContaining({ id: other, role: 'member' }),
+    ]);
+    expect(codeOf(await ask('POST', 'invitations/accept', cookie, { token: await invited(org, 'owner') }))).toEqual([
+      400,
+      'already_member',
+    ]);
+  });
+
+  it('that two use at once lets one in', async () => {
+    const token = await invited(org, 'viewer');
+    const answers = await Promise.all(['x', 'y', 'z'].map((name) => accept(token, `${name}@example.com`)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404]);
+  });
+
+  it('for one address that two use at once makes one account', async () => {
+    const tokens = [await invited(org, 'viewer'), await invited(other, 'viewer')];
+    const answers = await Promise.all(tokens.map((token) => accept(token, 'twin@example.com')));
+    expect(answers.map(codeOf)).toEqual(
+      expect.arrayContaining([
+        [200, ''],
+        [400, 'email_taken'],
+      ]),
+    );
+  });
+
+  it('is over after 7 days', async () => {
+    const token = await invited(org, 'viewer');
+    nowMs += invitationMs;
+    expect(codeOf(await accept(token, 'late@example.com'))).toEqual([404, 'unknown_invitation']);
+  });
+
+  it.each([
+    ['no address', { email: 'nobody', password }, '/email'],
+    ['a short password', { email: 'short@example.com', password: 'eleven char' }, '/password'],
+    ['a common password', { email: 'common@example.com', password: 'password1234' }, '/password'],
+    ['an address without a password', { email: 'half@example.com' }, ''],
+  ])('is not accepted with %s', async (_, body, pointer) => {
+    const answer = await ask('POST', 'invitations/accept', undefined, { token: await invited(org, 'viewer'), ...body });
+    expect([codeOf(answer), jsonOf(answer)]).toEqual([
+      [400, 'invalid_body'],
+      expect.objectContaining({ errors: [expect.objectContaining({ pointer })] }),
+    ]);
+  });
+});
+
+describe('people', () => {
+  it('are listed, given roles and removed by an owner, and never seen by another organization', async () => {
+    const [owner, member, stranger] = [await somebody(org, 'owner'), await somebody(org, 'member'), await somebody(other, 'owner')];
+    expect(jsonOf(await ask('GET', 'people', owner.cookie))).toContainEqual({
+      id: member.id,
+      email: member.email,
+      role: 'member',
+      since_ms: nowMs,
+    });
+    expect((await ask('GET', 'people', stranger.cookie)).text).not.toContain(member.id);
+    for (const [method, body] of [
+      ['PATCH', { role: 'viewer' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const foreign = await ask(method, `people/${member.id}`, stranger.cookie, body);
+      expect([codeOf(foreign), bytes(foreign)]).toEqual([
+        [404, 'unknown_person'],
+        bytes(await ask(method, 'people/acc_nobody', stranger.cookie, body)),
+      ]);
+      expect(codeOf(await ask(method, `people/${owner.id}`, member.cookie, body))).toEqual([403, 'missing_role']);
+    }
+    expect((await ask('GET', 'api-keys', member.cookie)).status).toBe(200);
+    expect(jsonOf(await ask('PATCH', `people/${member.id}`, owner.cookie, { role: 'viewer' }))).toMatchObject({ role: 'viewer' });
+    expect(codeOf(await ask('GET', 'api-keys', member.cookie))).toEqual([403, 'missing_role']);
+    expect((await ask('DELETE', `people/${member.id}`, owner.cookie)).status).toBe(204);
+    expect(codeOf(await ask('GET', 'api-keys', member.cookie))).toEqual([403, 'no_organization']);
+    expect((await ask('GET', 'auth/session', member.cookie)).status).toBe(200);
+  });
+
+  it('keep an owner', async () => {
+    const lone = await makeOrganization(storage.log, true);
+    const owner = await somebody(lone, 'owner');
+    expect(codeOf(await ask('DELETE', `people/${owner.id}`, owner.cookie))).toEqual([400, 'last_owner']);
+    expect(codeOf(await ask('PATCH', `people/${owner.id}`, owner.cookie, { role: 'member' }))).toEqual([400, 'last_owner']);
+  });
+
+  it('are no business of a key, whatever its scopes', async () => {
+    const { secret } = await makeKey(storage.log, org);
+    await storage.views.open(accounts).caughtUp();
+    const answer = await send(url, { path: '/api/people', headers: { 'x-api-key': secret } });
+    expect(codeOf(answer)).toEqual([403, 'missing_scope']);
+  });
+});
+
+describe('a password', () => {
+  it('is changed by who knows it, and ends all other sessions', async () => {
+    const { cookie, email } = await somebody(org, 'viewer');
+    const change = (text: string, next: string): Promise<Answer> =>
+      ask('POST', 'auth/password', cookie, { current_password: text, password: next });
+    expect(codeOf(await change('wrong', 'another long one'))).toEqual([401, 'wrong_password']);
+    expect(codeOf(await change(password, 'short'))).toEqual([400, 'invalid_body']);
+    const answer = await change(password, 'another long one');
+    expect([
+      answer.status,
+      (await ask('GET', 'auth/session', cookie)).status,
+      (await ask('GET', 'auth/session', cookieOf(answer))).status,
+    ]).toEqual([200, 401, 200]);
+    expect((await ask('POST', 'auth/sign-in', undefined, { email, password })).status).toBe(401);
+    expect((await ask('POST', 'auth/sign-in', undefined, { email, password: 'another long one' })).status).toBe(200);
+  });
+
+  it('is reset by a link, once, within a day, and by the newest link only', async () => {
+    const { id, cookie } = await somebody(org, 'viewer');
+    const link = async (): Promise<string> => tokenOf(await app.get(People).offerReset(storage.views.open(accounts).get(id)!, operator));
+    const reset = (token: string, text = 'another long one'): Promise<Answer> =>
+      ask('POST', 'auth/password/reset', undefined, { token, password: text });
+    const [older, newer] = [await link(), await link()];
+    expect((await ask('GET', 'auth/session', cookie)).status).toBe(200);
+    expect(codeOf(await reset(older))).toEqual([404, 'unknown_reset']);
+    expect(codeOf(await reset(newer, 'short'))).toEqual([400, 'invalid_body']);
+    const answer = await reset(newer);
+    expect([
+      answer.status,
+      (await ask('GET', 'auth/session', cookie)).status,
+      (await ask('GET', 'auth/session', cookieOf(answer))).status,
+    ]).toEqual([200, 401, 200]);
+    expect(codeOf(await reset(newer))).toEqual([404, 'unknown_reset']);
+    const late = await link();
+    nowMs += resetMs;
+    expect(codeOf(await reset(late))).toEqual([404, 'unknown_reset']);
+    expect(JSON.stringify(await all())).not.toContain(newer);
+  });
+});
+
+describe('an organization', () => {
+  interface Actors {
+    readonly operator: string;
+    readonly admin: string;
+    readonly owner: Somebody;
+  }
+  let actors: Actors;
+  let mine = '';
+  const by = (key: string, method: string, path: string, body?: object): Promise<Answer> =>
+    send(url, {
+      method,
+      path: `/api/${path}`,
+      headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  beforeAll(async () => {
+    await makeOrganization(storage.log, true, operatorOrgId);
+    mine = await makeOrganization(storage.log, false);
+    const [first, admin] = [await makeKey(storage.log, operatorOrgId), await makeKey(storage.log, mine)];
+    actors = { operator: first.secret, admin: admin.secret, owner: await somebody(mine, 'owner') };
+    await Promise.all([organizations, apiKeys].map((topic) => storage.views.open<unknown>(topic).caughtUp()));
+  });
+
+  it('without a payment method has keys that get 402, until a key of the operator says otherwise', async () => {
+    const { operator: key, admin, owner } = actors;
+    expect(codeOf(await by(admin, 'GET', 'monitors'))).toEqual([402, 'payment_required']);
+    const pays = { payment_method_on_file: true };
+    expect(codeOf(await by(admin, 'PATCH', `organizations/${mine}`, pays))).toEqual([403, 'missing_scope']);
+    expect(codeOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, pays))).toEqual([403, 'missing_scope']);
+    expect(jsonOf(await by(key, 'PATCH', `organizations/${mine}`, pays))).toMatchObject({ id: mine, ...pays });
+    expect((await by(admin, 'GET', 'monitors')).status).toBe(200);
+    await by(key, 'PATCH', `organizations/${mine}`, { payment_method_on_file: false });
+    expect(codeOf(await by(admin, 'GET', 'monitors'))).toEqual([402, 'payment_required']);
+    await by(key, 'PATCH', `organizations/${mine}`, pays);
+    expect(codeOf(await by(key, 'PATCH', 'organizations/org_nobody', pays))).toEqual([404, 'unknown_organization']);
+  });
+
+  it('is renamed by an owner, and never by one of another', async () => {
+    const { operator: key, owner } = actors;
+    const member = await somebody(mine, 'member');
+    const rename = (cookie: string, id: string): Promise<Answer> => ask('PATCH', `organizations/${id}`, cookie, { name: ' Plant 7 ' });
+    expect(codeOf(await rename(member.cookie, mine))).toEqual([403, 'missing_role']);
+    expect(jsonOf(await rename(owner.cookie, mine))).toMatchObject({ id: mine, name: 'Plant 7' });
+    const foreign = await rename(owner.cookie, org);
+    expect([codeOf(foreign), bytes(foreign)]).toEqual([[404, 'unknown_organization'], bytes(await rename(owner.cookie, 'org_nobody'))]);
+    expect(jsonOf(await ask('GET', 'organizations', owner.cookie))).toMatchObject([{ id: mine, name: 'Plant 7' }]);
+    const every = (await by(key, 'GET', 'organizations')).text;
+    expect([every.includes(mine), every.includes(org)]).toEqual([true, true]);
+    expect(codeOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, { name: '' }))).toEqual([400, 'invalid_body']);
+  });
+
+  it('can enforce the scope read', async () => {
+    const { operator: key, owner } = actors;
+    await by(key, 'PATCH', `organizations/${mine}`, { payment_method_on_file: true });
+    const [reader, writer] = [await makeKey(storage.log, mine, ['read']), await makeKey(storage.log, mine, ['write'])];
+    await storage.views.open(apiKeys).caughtUp();
+    expect((await by(writer.secret, 'GET', 'alerts')).status).toBe(200);
+    expect(jsonOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, { enforce_read_scope: true }))).toMatchObject({
+      enforce_read_scope: true,
+    });
+    expect(codeOf(await by(writer.secret, 'GET', 'alerts'))).toEqual([403, 'missing_scope']);
+    expect((await by(reader.secret, 'GET', 'alerts')).status).toBe(200);
+    expect((await ask('GET', 'alerts', owner.cookie)).status).toBe(200);
+  });
+
+  it('shows what was changed in it, newest first and in pages, and nothing of another', async () => {
+    const { admin, owner } = actors;
+    const book = app.get(AuditBook, { strict: false });
+    await book.caughtUp();
+    type Page = {
+      readonly entries: readonly { readonly id: string; readonly did: string; readonly text: string }[];
+      readonly next: string | null;
+    };
+    const page = async (query: string): Promise<Page> => JSON.parse((await by(admin, 'GET', `audit${query}`)).text) as Page;
+    const whole = await page('');
+    expect([whole.next, whole.entries.map(({ did }) => did)]).toEqual([
+      null,
+      expect.arrayContaining(['organization.changed', 'invitation.created', 'person.joined']),
+    ]);
+    expect(whole.entries.map(({ text }) => text)).toContain('payment method on file: yes');
+    const pages: unknown[] = [];
+    for (let next: string | null = ''; next !== null;) {
+      const some: Page = await page(`?limit=2${next && `&before=${encodeURIComponent(next)}`}`);
+      pages.push(...some.entries);
+      next = some.next;
+    }
+    expect(pages).toEqual(whole.entries);
+    expect(JSON.parse((await ask('GET', 'audit', owner.cookie)).text)).toEqual(whole);
+    const stranger = await somebody(other, 'owner');
+    const ids = new Set(whole.entries.map(({ id }) => id));
+    const theirs = JSON.parse((await ask('GET', 'audit', stranger.cookie)).text) as Page;
+    expect(theirs.entries.filter(({ id }) => ids.has(id))).toEqual([]);
+    const behindForeign = await ask('GET', `audit?before=${encodeURIComponent(whole.entries[0]!.id)}`, stranger.cookie);
+    expect(behindForeign.text).toBe('{"entries":[],"next":null}');
+    const viewer = await somebody(mine, 'viewer');
+    expect(codeOf(await ask('GET', 'audit', viewer.cookie))).toEqual([403, 'missing_role']);
+    expect(codeOf(await by(admin, 'GET', 'audit?limit=0'))).toEqual([400, 'invalid_limit']);
+  });
+});
+
+it('everything that people change is told, in words, with who has done it', async () => {
+  const org3 = await makeOrganization(storage.log, true);
+  const [owner, member] = [await somebody(org3, 'owner'), await somebody(org3, 'member')];
+  await ask('PATCH', `people/${member.id}`, owner.cookie, { role: 'viewer' });
+  await ask('DELETE', `people/${member.id}`, owner.cookie);
+  const told = (await audited(org3)).map(({ did, text, by, about }) => [did, text, by.name, about.slice(0, 4)]);
+  expect(told).toEqual([
+    ['invitation.created', 'whoever has the link as owner', 'operator', 'inv_'],
+    ['person.joined', `${owner.email} as owner`, owner.email, 'acc_'],
+    ['invitation.created', 'whoever has the link as member', 'operator', 'inv_'],
+    ['person.joined', `${member.email} as member`, member.email, 'acc_'],
+    ['person.changed', `${member.email} from member to viewer`, owner.email, 'acc_'],
+    ['person.removed', `${member.email}, who was viewer`, owner.email, 'acc_'],
+  ]);
+  expect((await audited(org)).some(({ text }) => text.includes(owner.email))).toBe(false);
+});

@@ -1,0 +1,51 @@
+/** Nothing is put further ahead than this, so that there are few seconds to go through; whoever comes too early is put again. */
+const maxAheadMs = 600_000;
+
+const secondOf = (ms: number): number => Math.floor(ms / 1000);
+
+/** What is to be done with keys, and when: each key stands once, in the second of its time. */
+export class Agenda {
+  readonly #secondOf = new Map<string, number>();
+  readonly #keysOf = new Map<number, Set<string>>();
+
+  /** Puts a key at a time, Unix milliseconds, in place of the one that it had; `Infinity` takes it off. */
+  put(key: string, atMs: number, nowMs: number): void {
+    this.#remove(key);
+    if (atMs === Infinity) return;
+    const second = secondOf(Math.min(Math.max(atMs, nowMs), nowMs + maxAheadMs));
+    this.#secondOf.set(key, second);
+    const keys = this.#keysOf.get(second);
+    if (keys) keys.add(key);
+    else this.#keysOf.set(second, new Set([key]));
+  }
+
+  has(key: string): boolean {
+    return this.#secondOf.has(key);
+  }
+
+  /** Takes off the keys whose time has come, or comes within the second; at most so many. */
+  take(nowMs: number, max: number): readonly string[] {
+    const taken: string[] = [];
+    for (const [second, keys] of this.#keysOf) {
+      if (second > secondOf(nowMs)) continue;
+      for (const key of keys) if (taken.push(key) === max) break;
+      if (taken.length === max) break;
+    }
+    for (const key of taken) this.#remove(key);
+    return taken;
+  }
+
+  clear(): void {
+    this.#secondOf.clear();
+    this.#keysOf.clear();
+  }
+
+  #remove(key: string): void {
+    const second = this.#secondOf.get(key);
+    if (second === undefined) return;
+    this.#secondOf.delete(key);
+    const keys = this.#keysOf.get(second)!;
+    keys.delete(key);
+    if (keys.size === 0) this.#keysOf.delete(second);
+  }
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { CLOCK, type Clock } from '#edge';
+import {
+  entry,
+  on,
+  RECORD_LOG,
+  Table,
+  VIEWS,
+  type Entry,
+  type Processor,
+  type RecordLog,
+  type StreamRecord,
+  type View,
+  type Views,
+} from '#log';
+import {
+  afterAnswer,
+  afterBeginning,
+  afterNotice,
+  afterPause,
+  afterTest,
+  causes,
+  hasGivenUp,
+  messageOf,
+  noDeliveries,
+  shownTo,
+  toldTogether,
+  workMs,
+  type AlertTarget,
+  type Lease,
+  type Notice,
+  type TargetCommand,
+  type TargetDeliveries,
+} from '#model';
+import { Outbound } from '#outbound';
+import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, targetKey } from '#topics';
+import { Agenda } from './agenda.js';
+
+/** Attempts that a process makes at a time; other targets wait. */
+const maxAttempts = 64;
+/** Targets that a tick begins with. */
+const maxBegun = 1_000;
+
+const logger = new Logger('deliveries');
+
+/**
+ * Sends alerts to targets. The record of a target in the table holds what waits for it and the delivery that is under way, and is written
+ * before that delivery is sent: after a crash the same delivery is sent again, under the same id. No target waits for another one.
+ */
+@Injectable()
+export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
+  readonly group = deliveriesGroup;
+  readonly table: Table<TargetDeliveries>;
+  readonly inputs = [on(notices, (records, lease) => this.#take(records, lease))];
+  readonly #targets: View<AlertTarget>;
+  /** When which target has work, by its key. */
+  readonly #agenda = new Agenda();
+  /** The lease under which all targets are on the agenda. */
+  #lease: Lease | undefined;
+  /** Targets that have changed since the last tick. */
+  #changed = new Set<string>();
+  /** What is under way, by the key of the target. */
+  readonly #busy = new Map<string, Promise<void>>();
+  readonly #testing = new Map<string, Promise<void>>();
+  #isStopping = false;
+
+  constructor(
+    @Inject(RECORD_LOG) log: RecordLog,
+    @Inject(VIEWS) views: Views,
+    private readonly outbound: Outbound,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.table = new Table(log, deliveries);
+    this.#targets = views.open(alertTargets);
+    this.#targets.ready.then(
+      () => this.#targets.changes(({ key }) => this.#changed.add(key)),
+      () => undefined,
+    );
+  }
+
+  async tick(nowMs: number, lease: Lease): Promise<void> {
+    await this.#targets.ready;
+    if (!lease.held()) return;
+    if (lease !== this.#lease) {
+      this.#lease = lease;
+      this.#agenda.clear();
+      for (const [key] of this.table.entries()) this.#agenda.put(key, nowMs, nowMs);
+    }
+    for (const key of this.#changed) if (this.table.owns(key) && this.table.get(key)) this.#agenda.put(key, nowMs, nowMs);
+    this.#changed = new Set();
+    for (const key of this.#agenda.take(nowMs, maxBegun)) this.#begin(key, lease);
+  }
+
+  /** What is under way is ended in order: its outcome would be unknown otherwise, and the target be told twice. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all([...this.#busy.values(), ...this.#testing.values()]);
+  }
+
+  async #take(records: readonly StreamRecord<Notice>[], lease: Lease): Promise<void> {
+    await this.#targets.caughtUp();
+    if (!lease.held()) return;
+    const told = new Set<string>();
+    for (const { key, value } of records) {
+      const target = this.#targets.get(key);
+      if (!value || !target) continue;
+      if (value.testId !== null) this.#test(key, target, value, lease);
+      else if (value.place && target.paused === null) {
+        this.table.set(key, afterNotice(this.#stateOf(value), value.place, value.alerts));
+        told.add(key);
+      }
+    }
+    for (const key of told) this.#begin(key, lease);
+  }
+
+  /** Does what there is to do for a target, beside everything else. */
+  #begin(key: string, lease: Lease): void {
+    if (this.#isStopping) return;
+    // Perhaps with work of an earlier lease, which will not go on.
+    if (this.#busy.has(key) || this.#busy.size >= maxAttempts) return this.#agenda.put(key, this.clock(), this.clock());
+    const work = this.#work(key, lease)
+      .catch((error: unknown) => {
+        logger.warn(`what was delivered to a target is not written: ${causes(error)}`);
+        this.#agenda.put(key, this.clock() + 1000, this.clock());
+      })
+      .finally(() => this.#busy.delete(key));
+    this.#busy.set(key, work);
+  }
+
+  async #work(key: string, lease: Lease): Promise<void> {
+    while (lease.held() && !this.#isStopping) {
+      const before = this.table.get(key);
+      if (!before) return;
+      const target = this.#targets.get(key);
+      if (!target) return this.table.set(key, null);
+      if (target.paused !== null) return this.#set(key, afterPause(before));
+      const nowMs = this.clock();
+      const dueMs = workMs(before);
+      if (dueMs > nowMs) return this.#agenda.put(key, dueMs, nowMs);
+      await this.#attempt(key, target, before, lease);
+    }
+  }
+
+  /** One attempt. What it tells is in the log before, and what became of it afterwards. */
+  async #attempt(key: string, target: AlertTarget, before: TargetDeliveries, lease: Lease): Promise<void> {
+    const begun = afterBeginning(before, `msg_${randomUUID().replaceAll('-', '')}`, this.clock());
+    this.#set(key, begun);
+    await this.table.write();
+    if (!lease.held()) return;
+    const answer = await this.outbound.send(messageOf(target, begun.open!));
+    const state = lease.held() ? this.table.get(key) : undefined;
+    if (!state) return;
+    const after = afterAnswer(state, answer, this.clock(), Math.random());
+    this.#set(key, after, hasGivenUp(after) ? [this.#givingUp(target)] : []);
+    await this.table.write();
+  }
+
+  /** Has the target paused, for everybody. */
+  #givingUp(target: AlertTarget): Entry<TargetCommand> {
+    const { orgId, targetId, changedMs } = target;
+    logger.warn(`every attempt of a day to tell ${shownTo(target)} of organization ${orgId} has failed: it is paused`);
+    const by = { id: 'service', name: 'service' };
+    const id = randomUUID();
+    return entry(targetCommands, {
+      orgId,
+      id,
+      askedMs: this.clock(),
+      by,
+      targetId,
+      does: 'give_up',
+      target: null,
+      change: null,
+      changedMs,
+    });
+  }
+
+  /** A test is made once, and one at a time for each target. */
+  #test(key: string, target: AlertTarget, notice: Notice, lease: Lease): void {
+    const { testId, alerts } = notice;
+    const isKnown = this.table.get(key)?.attempts.some(({ deliveryId }) => deliveryId === testId);
+    if (isKnown || this.#testing.has(key) || this.#testing.size >= maxAttempts || this.#isStopping) return;
+    const telling = { id: testId!, told: toldTogether(null, alerts)!, isTest: true, madeMs: this.clock() };
+    const test = this.outbound
+      .send(messageOf(target, telling))
+      .then((answer) => {
+        if (!lease.held()) return undefined;
+        this.table.set(key, afterTest(this.#stateOf(notice), telling, answer, this.clock()));
+        return this.table.write();
+      })
+      .catch((error: unknown) => logger.warn(`what became of a test is not written: ${causes(error)}`))
+      .finally(() => this.#testing.delete(key));
+    this.#testing.set(key, test);
+  }
+
+  #set(key: string, state: TargetDeliveries, outputs: readonly Entry[] = []): void {
+    if (state !== this.table.get(key)) this.table.set(key, state, outputs);
+  }
+
+  #stateOf(of: Pick<Notice, 'orgId' | 'targetId'>): TargetDeliveries {
+    return this.table.get(targetKey(of)) ?? noDeliveries(of.orgId, of.targetId);
+  }
+}

@@ -1,0 +1,152 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, Connections, type Clock } from '#edge';
+import { entry, on, RECORD_LOG, Table, type Entry, type Processor, type RecordLog, type StreamRecord } from '#log';
+import {
+  afterLooking,
+  afterPoints,
+  afterSending,
+  alertEvents,
+  lookMs,
+  unwatched,
+  type AlertBatch,
+  type EventBatch,
+  type Lease,
+  type Monitor,
+  type PointBatch,
+  type Step,
+  type WatchedSource,
+} from '#model';
+import { alerts, events, monitorsGroup, monitorStates, points } from '#topics';
+import { Agenda } from './agenda.js';
+import { MonitorDefinitions } from './monitor-definitions.js';
+
+/** Sources that are looked at in one tick; batches wait meanwhile. */
+const maxLooks = 5_000;
+
+/**
+ * Evaluates the monitors. What was decided of a source stands in its record of the table, and the record holds the transitions until they are
+ * in `alerts.v1` and among the events of the source: so each is decided once, whatever comes again after a crash.
+ */
+@Injectable()
+export class MonitorWatch implements Processor {
+  readonly group = monitorsGroup;
+  readonly table: Table<WatchedSource>;
+  readonly inputs = [
+    on(points, (records, lease) => this.#take(records, lease, afterPoints)),
+    on(events, (records, lease) => this.#take(records, lease, afterEvents)),
+  ];
+  /** When which source is to be looked at: because it may be offline by then, or because its definitions have changed. */
+  readonly #agenda = new Agenda();
+  /** The lease under which all sources are on the agenda. */
+  #lease: Lease | undefined;
+  /** Sources whose transitions the table has not written yet. */
+  readonly #unwritten = new Set<string>();
+
+  constructor(
+    @Inject(RECORD_LOG) log: RecordLog,
+    private readonly definitions: MonitorDefinitions,
+    private readonly connections: Connections,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.table = new Table(log, monitorStates);
+  }
+
+  async tick(nowMs: number, lease: Lease, caughtUpMs: number | undefined): Promise<void> {
+    if (lease !== this.#lease) await Promise.all([this.definitions.knownSince(nowMs), this.connections.ready]);
+    if (!lease.held()) return;
+    this.#unwritten.clear();
+    this.#putOnAgenda(lease, nowMs);
+    for (const key of this.#agenda.take(nowMs, maxLooks)) {
+      await this.#look(key, lease, nowMs, caughtUpMs);
+      if (!lease.held()) return;
+    }
+  }
+
+  async #take<V extends PointBatch | EventBatch>(
+    records: readonly StreamRecord<V>[],
+    lease: Lease,
+    after: (watched: WatchedSource, monitors: readonly Monitor[], batch: V) => Iterable<Step>,
+  ): Promise<void> {
+    await this.definitions.knownSince(records.at(-1)!.appendedMs);
+    this.#unwritten.clear();
+    for (const { key, value } of records) {
+      const monitors = value ? this.definitions.of(key, value.orgId) : [];
+      if (!value || monitors.length === 0) continue;
+      if (!lease.held()) return;
+      for (const step of after(this.#stateOf(key), monitors, value)) {
+        await this.#keep(key, step, lease, value.receivedMs);
+        if (!lease.held()) return;
+      }
+      this.#watch(key, monitors);
+    }
+  }
+
+  /** Under a new lease all sources, for others had them and definitions may have changed meanwhile; then those whose definitions change. */
+  #putOnAgenda(lease: Lease, nowMs: number): void {
+    const changed = this.definitions.takeChanged();
+    const isNew = lease !== this.#lease;
+    if (!isNew && changed.size === 0) return;
+    if (isNew) this.#agenda.clear();
+    this.#lease = lease;
+    for (const key of isNew ? this.definitions.sources() : changed)
+      if (isSource(key) && this.table.owns(key)) this.#agenda.put(key, nowMs, nowMs);
+    for (const [key, { orgId }] of this.table.entries()) if (isNew || changed.has(orgId)) this.#agenda.put(key, nowMs, nowMs);
+  }
+
+  /** A source whose time has come and that is not caught up stays on the agenda: it is looked at again in the next tick. */
+  async #look(key: string, lease: Lease, nowMs: number, caughtUpMs = -Infinity): Promise<void> {
+    const before = this.#stateOf(key);
+    const { orgId, sourceId } = before;
+    const monitors = this.definitions.of(key, orgId);
+    const isConnected = monitors.some(({ offline }) => offline) && this.connections.newest(orgId, sourceId) !== undefined;
+    const step = afterLooking(before, monitors, isConnected, nowMs, caughtUpMs);
+    await this.#keep(key, step, lease, nowMs);
+    if (monitors.length === 0) await this.#end(key, lease);
+    else this.#agenda.put(key, lookMs(step.state, monitors, nowMs), nowMs);
+  }
+
+  /** A source that is heard for the first time is on the agenda from now on, where its silence matters. */
+  #watch(key: string, monitors: readonly Monitor[]): void {
+    if (this.#agenda.has(key) || !this.table.get(key) || !monitors.some(({ offline }) => offline)) return;
+    const nowMs = this.clock();
+    this.#agenda.put(key, nowMs, nowMs);
+  }
+
+  /** Nothing is known of a source that nobody watches any more. */
+  async #end(key: string, lease: Lease): Promise<void> {
+    if (!lease.held() || !this.table.get(key)) return;
+    await this.table.settle();
+    if (lease.held()) this.table.set(key, null);
+  }
+
+  /** Keeps what is new. @param receivedMs when the events of the transitions came, as the events say. */
+  async #keep(key: string, { state, alerts: its }: Step, lease: Lease, receivedMs: number): Promise<void> {
+    if (its.length > 0 && this.#unwritten.has(key)) {
+      // A record has room for the transitions of one step.
+      await this.table.settle();
+      this.#unwritten.clear();
+      if (!lease.held()) return;
+    }
+    if (its.length > 0) this.#unwritten.add(key);
+    if (its.length > 0 || !isNothing(state, this.table.get(key)))
+      this.table.set(key, state, outputsOf({ orgId: state.orgId, sourceId: state.sourceId, alerts: its }, receivedMs));
+  }
+
+  #stateOf(key: string): WatchedSource {
+    const slash = key.indexOf('/');
+    return this.table.get(key) ?? unwatched(key.slice(0, slash), key.slice(slash + 1));
+  }
+}
+
+const afterEvents = (watched: WatchedSource, monitors: readonly Monitor[], { origin, receivedMs }: EventBatch): readonly Step[] =>
+  origin === 'source' ? [afterSending(watched, monitors, receivedMs)] : [];
+
+const outputsOf = (batch: AlertBatch, receivedMs: number): readonly Entry[] =>
+  batch.alerts.length === 0 ? [] : [entry(alerts, batch), entry(events, alertEvents(batch, receivedMs))];
+
+/** Whether there is nothing to write: nothing has changed, or nothing is known. */
+const isNothing = (state: WatchedSource, known: WatchedSource | undefined): boolean =>
+  known ? state === known : state.heardMs === 0 && !state.isConnected && state.monitors.length === 0;
+
+/** Not the id of an organization, which has no slash. */
+const isSource = (key: string): boolean => key.includes('/');

@@ -1,0 +1,29 @@
+import { entry, tombstone } from '#log';
+import { claimDecider, type ClaimCommand, type ClaimEvent, type ClaimOutcome, type ClaimsState } from '#model';
+import { claimCommands, claims } from '#topics';
+import type { Area } from './area.js';
+
+/** Who asks for a key, and whether somebody has approved. Claims are about no organization until then, so one writer knows all of them. */
+export const claimsArea: Area<ClaimsState, ClaimCommand, ClaimEvent, ClaimOutcome> = {
+  name: 'claims',
+  topic: claimCommands,
+  topics: [claims],
+  decider: claimDecider,
+
+  stateIn: (views) => () => ({ claims: new Map(views.open(claims).scan('')) }),
+
+  outcomeOf: (event) => (event.did === 'refused' ? { word: event.why, about: '' } : { word: event.did, about: event.claim.claimId }),
+
+  effectsOf(event) {
+    if (event.did === 'refused') return [];
+    const forgotten = event.did === 'started' ? event.forgotten : [];
+    return [...forgotten.map((claimId) => tombstone(claims, claimId)), entry(claims, event.claim)];
+  },
+
+  /** The key of an approved claim has an entry of its own, when it is made. */
+  auditOf(event) {
+    if (event.did !== 'approved') return [];
+    const { claimId: about, orgId, userCode, name, address } = event.claim;
+    return [{ did: 'claim.approved', about, orgId, text: `${name}, which asked from ${address} with the code ${userCode}` }];
+  },
+};

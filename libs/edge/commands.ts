@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { entry, inTime, logIsLate, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from '#log';
+import { maxCommandMs, type Asked, type Outcome, type Outcomes, type Told } from '#model';
+import { outcomes, outcomesKey } from '#topics';
+import type { Area } from './areas/index.js';
+import { CLOCK, type Clock } from './clock.js';
+
+/** What a caller says of a command; the rest is added here. */
+export type Asking<Command> = Command extends unknown ? Omit<Command, 'id' | 'askedMs'> : never;
+
+/** Has commands carried out: appends them to the log, and waits until the one process that decides (`deciderOf`) has done so. */
+@Injectable()
+export class Commands {
+  readonly #outcomes: View<Outcomes>;
+
+  constructor(
+    @Inject(VIEWS) private readonly views: Views,
+    @Inject(RECORD_LOG) private readonly log: RecordLog,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.#outcomes = views.open(outcomes);
+  }
+
+  /**
+   * What became of a command, once the views of this process show what it has changed. Where that takes longer than 5 seconds: rejects
+   * `log_unavailable`. A command that is not decided by then never is, so that the caller may ask again; one that was decided may have had
+   * its effect.
+   */
+  async carryOut<Command extends Asked, Word extends string>(
+    area: Pick<Area<unknown, Command, never, Word>, 'name' | 'topic' | 'topics' | 'outcomeOf'>,
+    asking: Asking<Command>,
+  ): Promise<Outcome<Word>> {
+    const endMs = performance.now() + maxCommandMs;
+    const command = { ...asking, id: randomUUID(), askedMs: this.clock() } as unknown as Command;
+    const toldOf = (all: Outcomes | undefined): Told | undefined => all?.told.find(({ id }) => id === command.id);
+    const key = outcomesKey({ area: area.name, orgId: command.orgId });
+    // Listens before it asks, for the next outcome takes the place of this one; the 5 seconds include the append, which may take long itself.
+    const [shown] = await Promise.all([
+      this.#outcomes.until(key, (all) => toldOf(all) !== undefined, maxCommandMs),
+      this.log.append([entry(area.topic, command)]),
+    ]);
+    const { outcome, about } = toldOf(shown)!;
+    const seen = Promise.all(area.topics.map((topic) => this.views.open(topic).caughtUp()));
+    await inTime(seen, endMs - performance.now(), logIsLate('The log has not shown the change in time.'));
+    return { word: outcome as Word, about };
+  }
+}

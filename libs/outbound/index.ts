@@ -1,0 +1,1 @@
+export { maxAttemptMs, Outbound, type OutboundOptions } from './outbound.js';

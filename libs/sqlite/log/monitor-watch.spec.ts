@@ -1,0 +1,7 @@
+import { describe } from '@jest/globals';
+import { monitorsContract } from '#testing';
+import { openTestLog } from '../open-test-log.js';
+
+describe('monitors on the log in SQLite', () => {
+  monitorsContract(() => openTestLog());
+});

@@ -1,0 +1,336 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Connections } from '#edge';
+import { entry, LogViews, Runner, tombstone, type Entry, type RecordLog, type View, type Views } from '#log';
+import { TelemetryError, type Alert, type AlertBatch, type EventBatch, type Lease, type Monitor, type Threshold } from '#model';
+import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, presence } from '#topics';
+import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
+import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
+import { LogReader } from './log-reader.js';
+import type { LogUnderTest } from './record-log.contract.js';
+import { withMethods } from './with-methods.js';
+
+const threshold: Threshold = { min: null, max: 80, clearMin: null, clearMax: null, forMs: 0, severity: 'warning', message: 'hot' };
+const hot: Monitor = {
+  orgId: 'o',
+  monitorId: 'hot',
+  name: '',
+  sourceId: 's',
+  metric: 'heat',
+  threshold,
+  offline: null,
+  createdMs: 1,
+  definedMs: 1,
+};
+const offline = { timeoutMs: 60_000, severity: 'critical', message: 'gone' } as const;
+const gone: Monitor = { ...hot, monitorId: 'gone', sourceId: '*', metric: null, threshold: null, offline };
+
+type Point = readonly [timestampMs: number, value: number];
+const sending = (receivedMs: number, its: readonly Point[], sourceId = 's'): Entry => {
+  const columns = [0, 1].map((column) => Float64Array.from(its, (point) => point[column]!)) as [Float64Array, Float64Array];
+  const [timestampMs, value] = columns;
+  return entry(points, { orgId: 'o', sourceId, receivedMs, series: [{ metric: 'heat', tags: '', timestampMs, value }] });
+};
+const line = ({ monitorId, resolution, resolvedMs, triggeredMs }: Alert): string =>
+  `${monitorId} ${resolution ?? 'fired'} ${resolvedMs ?? triggeredMs}`;
+
+/** Lets everything through until a number of steps are done; then nothing more, as in a process that is about to die. */
+class Dying {
+  readonly died = Promise.withResolvers<void>();
+  isDead = false;
+  #steps = 0;
+
+  /** @param last the step that has no effect any more. */
+  constructor(private readonly last: number) {}
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  async step<T>(work: () => Promise<T>): Promise<T> {
+    if (++this.#steps === this.last) this.isDead = true;
+    return this.isDead ? this.#die() : work();
+  }
+
+  #die(): never {
+    this.died.resolve();
+    throw new TelemetryError('log_unavailable', 'The process dies.');
+  }
+}
+
+/** What the reactor of monitors promises, on the log of an adapter. */
+export function monitorsContract(open: () => Promise<LogUnderTest>): void {
+  let subject: LogUnderTest;
+  let runner: Runner;
+  let nowMs: number;
+  beforeEach(async () => {
+    subject = await open();
+    nowMs = 1000;
+  });
+  afterEach(async () => {
+    await runner.stop();
+    await subject.close();
+  });
+
+  const clock = (): number => nowMs;
+  const run = async (log: RecordLog = subject.log, definitions: Pick<Views, 'open'> = subject.views): Promise<void> => {
+    const connections = new Connections(subject.views, clock);
+    const reactor = new MonitorWatch(log, new MonitorDefinitions(definitions as Views, clock), connections, clock);
+    runner = new Runner(log, reactor, { checkpointMs: 1e6, tickMs: 1e6, clock, report: () => {} });
+    await runner.start();
+  };
+  /** Resolves when everything in the log is processed, and the reactor has looked at the time with that known. */
+  const settle = async (): Promise<void> => {
+    await subject.views.open(monitors).caughtUp();
+    await subject.views.open(presence).caughtUp();
+    for (let ticks = 0; ticks < 3; ticks++) {
+      await runner.caughtUp();
+      await runner.tick();
+    }
+  };
+  const append = (...entries: Entry[]): Promise<void> => subject.log.append(entries);
+  const all = async <V>(topic: { name: string }): Promise<readonly V[]> => {
+    const reader = LogReader.of(subject.log, { topics: [topic === alerts ? alerts : events], from: 'beginning', to: 'end' });
+    await reader.following.caughtUp();
+    return reader.records.map(({ value }) => value as V);
+  };
+  /** Every transition once, in the order of its first record. A record that comes again has to say the same. */
+  const told = async (): Promise<readonly string[]> => {
+    const seen = new Map<string, Alert>();
+    for (const { alerts: its } of await all<AlertBatch>(alerts)) {
+      for (const alert of its) {
+        const transition = `${alert.alertId} ${alert.resolvedMs === null}`;
+        if (seen.has(transition)) expect(alert).toEqual(seen.get(transition));
+        seen.set(transition, alert);
+      }
+    }
+    return [...seen.values()].map(line);
+  };
+  /** The same of the events of the sources. */
+  const toldInLogs = async (): Promise<readonly string[]> => {
+    const batches = (await all<EventBatch>(events)).filter(({ origin }) => origin === 'service');
+    const lines = batches.flatMap((batch) =>
+      batch.events.map(({ metric, timestampMs, value }) => {
+        const { monitor_id: monitorId, resolved_by: way = 'fired' } = JSON.parse(value) as Record<string, string>;
+        expect(metric).toBe(way === 'fired' ? 'alert.triggered' : 'alert.resolved');
+        return `${monitorId} ${way} ${timestampMs}`;
+      }),
+    );
+    return [...new Set(lines)];
+  };
+
+  it('begins with what comes after it has first run', async () => {
+    await append(entry(monitors, hot), sending(500, [[1, 99]]));
+    await run();
+    await append(sending(600, [[2, 10]]));
+    await settle();
+    expect(await told()).toEqual([]);
+    await append(sending(700, [[3, 99]]));
+    await settle();
+    expect([await told(), await toldInLogs()]).toEqual([['hot fired 3'], ['hot fired 3']]);
+  });
+
+  it('evaluates the first point after a definition, however late it hears of the definition', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let gate = Promise.resolve();
+    const follow: RecordLog['follow'] = ({ take, ...options }) =>
+      subject.log.follow({ ...options, take: (records) => gate.then(() => take(records)) });
+    const view = new LogViews({ follow }, [monitors]).open(monitors);
+    await view.ready;
+    gate = promise;
+    const caughtUp = (): Promise<void> => {
+      resolve();
+      return view.caughtUp();
+    };
+    await run(subject.log, { open: () => withMethods(view, { caughtUp }) as View<unknown> as View<never> });
+    await append(entry(monitors, hot), sending(1000, [[1, 99]]));
+    await runner.caughtUp().finally(resolve);
+    await settle();
+    expect(await told()).toEqual(['hot fired 1']);
+  });
+
+  it('tells all of a record with more transitions than fit into one record', async () => {
+    await run();
+    const many = Array.from({ length: 300 }, (_, at): Point => [at + 1, at % 2 === 0 ? 99 : 10]);
+    await append(entry(monitors, hot), sending(1000, many));
+    await settle();
+    expect([await told(), runner.figures().parked]).toEqual([many.map(([at], n) => `hot ${n % 2 === 0 ? 'fired' : 'inside'} ${at}`), 0]);
+    expect(await toldInLogs()).toHaveLength(many.length);
+  });
+
+  it('knows nothing of sources that nobody watches, and forgets those that nobody watches any more', async () => {
+    const states = subject.views.open(monitorStates);
+    await run();
+    await append(entry(monitors, hot), sending(1000, [[1, 99]]), sending(1000, [[1, 99]], 'other'));
+    await settle();
+    await states.caughtUp();
+    expect([...states.scan('')].map(([key]) => key)).toEqual(['o/s']);
+    await append(tombstone(monitors, monitorKey(hot)));
+    await settle();
+    await runner.checkpoint();
+    await states.caughtUp();
+    expect([states.size, await told()]).toEqual([0, ['hot fired 1', 'hot deleted 1000']]);
+  });
+
+  describe('a source that nothing comes from', () => {
+    beforeEach(async () => {
+      await run();
+      await append(entry(monitors, gone), sending(nowMs, [[1, 1]]));
+      await settle();
+    });
+
+    it('is offline after its time, once, and is back when it sends', async () => {
+      nowMs = 60_999;
+      await settle();
+      expect(await told()).toEqual([]);
+      for (nowMs = 61_000; nowMs < 70_000; nowMs += 3000) await settle();
+      expect(await told()).toEqual(['gone fired 61000']);
+      await append(sending(71_000, [[2, 1]]));
+      await settle();
+      expect(await told()).toEqual(['gone fired 61000', 'gone heard 71000']);
+    });
+
+    it('is not offline while it is connected', async () => {
+      nowMs = 30_000;
+      const connection = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: nowMs };
+      await append(entry(gateways, { gatewayId: 'g', beatMs: nowMs }), entry(presence, connection));
+      await subject.views.open(gateways).caughtUp();
+      nowMs = 65_000;
+      await settle();
+      expect(await told()).toEqual([]);
+      await append(tombstone(presence, presence.key(connection)));
+      nowMs = 70_000;
+      await settle();
+      nowMs = 129_000;
+      await settle();
+      expect(await told()).toEqual([]);
+      nowMs = 131_000;
+      await settle();
+      expect(await told()).toEqual(['gone fired 131000']);
+    });
+
+    it('is not judged before all that has come is processed', async () => {
+      await runner.stop();
+      await append(sending(60_000, [[2, 1]]));
+      nowMs = 100_000;
+      const gate = Promise.withResolvers<void>();
+      await run(
+        withMethods(subject.log, {
+          consume: ({ handler, ...options }) =>
+            subject.log.consume({ ...options, handler: (...batch) => gate.promise.then(() => handler(...batch)) }),
+        }),
+      );
+      for (let ticks = 0; ticks < 5; ticks++) await runner.tick();
+      expect(await told()).toEqual([]);
+      gate.resolve();
+      await settle();
+      expect(await told()).toEqual([]);
+      nowMs = 121_000;
+      await settle();
+      expect(await told()).toEqual(['gone fired 121000']);
+    });
+  });
+
+  it('decides nothing under a lost lease', async () => {
+    let held = true;
+    const lease: Lease = { held: () => held };
+    const losing = withMethods(subject.log, {
+      consume: ({ handler, given, ...options }) =>
+        subject.log.consume({ ...options, given: (_, its) => given?.(lease, its), handler: (records) => handler(records, lease) }),
+    });
+    await run(losing);
+    await append(entry(monitors, hot));
+    await settle();
+    held = false;
+    await append(sending(1000, [[1, 99]]));
+    await runner.caughtUp();
+    await runner.tick();
+    expect([await told(), runner.figures().parked]).toEqual([[], 0]);
+    subject = await subject.crash();
+    await run();
+    await settle();
+    expect(await told()).toEqual(['hot fired 1']);
+  });
+
+  describe('a crash between any two steps', () => {
+    const many = Array.from({ length: 40 }, (_, at): Point => [100 + at, at % 2 === 0 ? 99 : 10]);
+    const lower: Monitor = { ...hot, definedMs: 91_000, threshold: { ...threshold, max: 50 } };
+    /** What happens, and at what time. Each is in the log before the next. */
+    const course: readonly (readonly [nowMs: number, ...Entry[]])[] = [
+      [1000, entry(monitors, hot), entry(monitors, gone), sending(1000, [[1, 70]])],
+      [
+        2000,
+        sending(1500, [[2, 85]]),
+        sending(1600, [
+          [3, 10],
+          [4, 95],
+        ]),
+      ],
+      [3000, sending(2500, many)],
+      [80_000],
+      [90_000, sending(85_000, [[200, 99]])],
+      [91_000, entry(monitors, lower)],
+      [92_000, sending(91_500, [[201, 60]])],
+      [93_000, tombstone(monitors, monitorKey(hot)), tombstone(monitors, monitorKey(gone))],
+    ];
+    const expected = [
+      'hot fired 2',
+      'hot inside 3',
+      'hot fired 4',
+      // It is open at the first of many, and at the last of them it is not.
+      ...many.slice(1).map(([at], index) => `hot ${index % 2 === 0 ? 'inside' : 'fired'} ${at}`),
+      'gone fired 80000',
+      'gone heard 85000',
+      'hot fired 200',
+      'hot changed 91000',
+      'hot fired 201',
+      'hot deleted 93000',
+    ];
+
+    /** Runs the course in a process that dies at a step, and then in another one. Resolves with the steps of the first. */
+    async function courseOf(dying: Dying): Promise<number> {
+      const mortal = withMethods(subject.log, {
+        append: (entries) => dying.step(() => subject.log.append(entries)),
+        appendBytes: (...record) => dying.step(() => subject.log.appendBytes(...record)),
+        consume: async (options) => {
+          const subscription = await subject.log.consume(options);
+          return withMethods(subscription, { commit: (positions) => dying.step(() => subscription.commit(positions)) });
+        },
+      });
+      await run(mortal);
+      let isSecond = false;
+      const restart = async (): Promise<void> => {
+        isSecond = true;
+        subject = await subject.crash();
+        await run();
+      };
+      for (const [at, [ms, ...entries]] of course.entries()) {
+        nowMs = ms;
+        if (entries.length > 0) await subject.log.append(entries);
+        const work = settle().then(() => (at % 2 === 1 ? runner.checkpoint() : undefined));
+        await Promise.race([work, ...(isSecond ? [] : [dying.died.promise])]).catch(() => undefined);
+        if (dying.isDead && !isSecond) {
+          void work.catch(() => undefined);
+          await restart();
+          await settle();
+        }
+      }
+      await settle();
+      return dying.steps;
+    }
+
+    it('leaves each transition told once', async () => {
+      const steps = await courseOf(new Dying(Infinity));
+      expect(await told()).toEqual(expected);
+      expect(await toldInLogs()).toEqual(expected);
+      expect(steps).toBeGreaterThan(30);
+      for (let step = 1; step <= steps; step++) {
+        await runner.stop();
+        await subject.close();
+        subject = await open();
+        await courseOf(new Dying(step));
+        const found = { step, alerts: (await told()).toSorted(), logs: (await toldInLogs()).toSorted() };
+        expect(found).toEqual({ step, alerts: expected.toSorted(), logs: expected.toSorted() });
+      }
+    }, 300_000);
+  });
+}
