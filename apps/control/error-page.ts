@@ -17,41 +17,47 @@ const all: readonly string[] = [...new Set([...Object.keys(errorCases), ...Objec
 export const explainedCodes = all as readonly ExplainedCode[];
 const isErrorCode = (code: ExplainedCode): code is ErrorCode => Object.hasOwn(errorCases, code);
 
-/** What a code means and what to do about it, as plain text. */
-export function errorPage(code: ExplainedCode): string {
-  return isErrorCode(code) ? pageOf(code, errorCases[code]) : pageOfFlaw(code);
+/** What a code means and what to do about it. */
+export interface Explanation {
+  readonly title: string;
+  /** Such as `HTTP 404 Not Found`; empty for a code that stands in the list of another problem. */
+  readonly status: string;
+  readonly remedy: string;
+  /** May the same request be sent again? */
+  readonly again: string;
+  readonly where: string;
 }
 
-function pageOf(code: ErrorCode, { kind, title, remedy }: (typeof errorCases)[ErrorCode]): string {
-  const status = statusOf[kind];
-  return `${heading(code)}
-${title}.
-HTTP ${status} ${STATUS_CODES[status]}
+export function explain(code: ExplainedCode): Explanation {
+  if (!isErrorCode(code)) {
+    return {
+      title: 'A point of the body is not valid. This code stands in the list `errors` of a problem with the code invalid_points',
+      status: '',
+      remedy: flawCases[code],
+      again: notAgain,
+      where: 'The pointer beside the code says which point it is.\nThe problem that lists it: /errors/invalid_points',
+    };
+  }
+  const { kind, title, remedy } = errorCases[code];
+  const status = `HTTP ${statusOf[kind]} ${STATUS_CODES[statusOf[kind]]}`;
+  const where = 'The detail of the answer says what was wrong with your request.\nAll routes and the codes of each: /openapi.json';
+  return { title, status, remedy, again: again[kind] ?? notAgain, where };
+}
 
+/** The same as plain text. */
+export function errorPage(code: ExplainedCode): string {
+  const { title, status, remedy, again: mayRepeat, where } = explain(code);
+  return `${code}
+${'='.repeat(code.length)}
+
+${title}.
+${status && `${status}\n`}
 What to do
     ${remedy}
 
 May the same request be sent again?
-    ${again[kind] ?? notAgain}
+    ${mayRepeat}
 
-The detail of the answer says what was wrong with your request.
-All routes and the codes of each: /openapi.json
+${where}
 `;
 }
-
-function pageOfFlaw(code: FlawCode): string {
-  return `${heading(code)}
-A point of the body is not valid. This code stands in the list \`errors\` of a problem with the code invalid_points.
-
-What to do
-    ${flawCases[code]}
-
-May the same request be sent again?
-    ${notAgain}
-
-The pointer beside the code says which point it is.
-The problem that lists it: /errors/invalid_points
-`;
-}
-
-const heading = (code: string): string => `${code}\n${'='.repeat(code.length)}\n`;

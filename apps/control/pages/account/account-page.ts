@@ -1,0 +1,75 @@
+import type { ListedSession } from '#edge';
+import { html, type Html } from '../html.js';
+import { layout } from '../layout.js';
+import { seen, tableOf } from '../parts.js';
+import { problemNote } from '../refused.js';
+import type { Visit } from '../visit.js';
+import { passwordField } from './join-page.js';
+
+/** A person: organizations and sessions. */
+export function accountPage(visit: Visit, sessions: readonly ListedSession[], nowMs: number, problem?: string): Html {
+  return layout({
+    title: 'Your account',
+    visit,
+    main: html`<h1>Your account</h1>
+      <p>You have signed in as <strong>${visit.person.email}</strong>.</p>
+      ${organizations(visit)}
+      <section class="stack narrow" aria-labelledby="other-password">
+        <h2 id="other-password">Another password</h2>
+        ${problemNote(problem)}
+        <form method="post" action="/account/password">
+          <input type="email" name="email" value="${visit.person.email}" autocomplete="username" readonly hidden />
+          ${passwordField('current')} ${passwordField('new')}
+          <p><button>Set the password</button></p>
+        </form>
+        <p class="quiet">It ends all other sessions.</p>
+      </section>
+      <section class="stack" aria-labelledby="sessions">
+        <h2 id="sessions">Where you have signed in</h2>
+        ${tableOf(
+          'Where you have signed in',
+          ['Browser', 'Last used', 'From', 'Signed in', { name: 'What to do', kind: 'unseen' }],
+          sessions.map((session) => sessionRow(session, visit, nowMs)),
+        )}
+        <p class="quiet">A session that is not used for 30 days ends by itself.</p>
+      </section>`,
+  });
+}
+
+const sessionRow = (session: ListedSession, { person }: Visit, nowMs: number): Html =>
+  html`<tr>
+    <th scope="row">${browserOf(session.agent)} ${session.sessionId === person.sessionId && html`<span class="tag">this one</span>`}</th>
+    <td>${seen(session.usedMs, nowMs)}</td>
+    <td>${session.usedFrom || 'unknown'}</td>
+    <td>${seen(session.createdMs, nowMs)}</td>
+    <td class="number">
+      <form method="post" action="/account/sessions/${session.sessionId}/end"><button class="link">End</button></form>
+    </td>
+  </tr>`;
+
+function organizations({ organization, organizations: all }: Visit): Html | undefined {
+  if (all.length < 2) return undefined;
+  return html`<section class="stack" aria-labelledby="organizations">
+    <h2 id="organizations">Your organizations</h2>
+    <form class="row" method="post" action="/account/organization">
+      <div class="grow">
+        <label for="organization">The one to look at</label>
+        <select id="organization" name="organization">
+          ${all.map(({ orgId, name }) => html`<option value="${orgId}" ?selected="${orgId === organization.orgId}">${name}</option>`)}
+        </select>
+      </div>
+      <button>Change</button>
+    </form>
+  </section>`;
+}
+
+const browsers = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari', 'curl'];
+const systems = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'];
+const named: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS X': 'macOS' };
+
+/** A browser in two words; what it calls itself where those are not known. */
+function browserOf(agent: string): string {
+  const [browser, system] = [browsers, systems].map((names) => names.find((name) => agent.includes(name)));
+  if (!browser) return agent.slice(0, 40) || 'unknown';
+  return [browser, system].flatMap((name) => (name ? (named[name] ?? name) : [])).join(' on ');
+}

@@ -1,0 +1,67 @@
+import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CLOCK, People, PublicUrl, Sessions, SignIn, Visitors, type Clock } from '#edge';
+import { TelemetryError } from '#model';
+import { originOf } from '../../people/sign-in.js';
+import { FormParam, typed, type Form } from '../form.js';
+import type { Html } from '../html.js';
+import { Pages } from '../pages.js';
+import { refused } from '../refused.js';
+import { Redirect, type Shown } from '../shown.js';
+import { ForVisitor, organizationCookie, VisitParam, type Visit } from '../visit.js';
+import { accountPage } from './account-page.js';
+
+/** What belongs to a person, whatever the organization. */
+@Pages('account')
+export class AccountPages {
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly signIn: SignIn,
+    private readonly people: People,
+    private readonly visitors: Visitors,
+    private readonly publicUrl: PublicUrl,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ForVisitor('read', { payment: false })
+  account(@VisitParam() visit: Visit): Html {
+    return accountPage(visit, this.sessions.list(visit.person.accountId), this.clock());
+  }
+
+  @Post('sessions/:id/end')
+  @ForVisitor('read', { payment: false })
+  async end(@VisitParam() { person }: Visit, @Param('id') sessionId: string): Promise<Redirect> {
+    await this.sessions.end(person.accountId, sessionId);
+    return new Redirect('/account');
+  }
+
+  @Post('password')
+  @ForVisitor('read', { payment: false })
+  async setPassword(
+    @VisitParam() visit: Visit,
+    @FormParam() form: Form,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Redirect | Shown> {
+    const { person } = visit;
+    try {
+      const from = originOf(request);
+      const account = await this.signIn.confirm(person, typed(form, 'current'), from, this.visitors.tokenOf(request));
+      const changed = await this.people.setPassword(account, typed(form, 'password'));
+      this.visitors.give(reply, await this.sessions.begin(changed, from, person));
+      return new Redirect('/account');
+    } catch (error) {
+      return refused(request, error, (problem) => accountPage(visit, this.sessions.list(person.accountId), this.clock(), problem));
+    }
+  }
+
+  @Post('organization')
+  @ForVisitor('read', { payment: false })
+  choose(@VisitParam() visit: Visit, @FormParam() form: Form, @Res({ passthrough: true }) reply: FastifyReply): Redirect {
+    const found = visit.organizations.find(({ orgId }) => orgId === form.get('organization'));
+    if (!found) throw new TelemetryError('no_organization', 'Choose one of your organizations.');
+    void reply.header('set-cookie', organizationCookie(found.orgId, this.publicUrl));
+    return new Redirect('/');
+  }
+}

@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { ClaimsModule } from '../claims/claims.module.js';
+import { PeopleApiModule } from '../people/people-api.module.js';
+import { ServicesModule } from '../services.module.js';
+import { AccountPages } from './account/account.controller.js';
+import { JoinPages } from './account/join.controller.js';
+import { SignInPages } from './account/sign-in.controller.js';
+import { AlertsPages } from './alerts/alerts.controller.js';
+import { AssetsController } from './assets.controller.js';
+import { ClaimPages } from './claim/claim.controller.js';
+import { AuditPages } from './audit/audit.controller.js';
+import { CliPages } from './cli/cli.controller.js';
+import { KeysPages } from './keys/keys.controller.js';
+import { PeoplePages } from './people/people.controller.js';
+import { SourceLister } from './sources/source-list.js';
+import { SourceReader } from './sources/source-reader.js';
+import { SourcesPages } from './sources/sources.controller.js';
+
+/** What people see in a browser. */
+@Module({
+  imports: [ClaimsModule, PeopleApiModule, ServicesModule],
+  controllers: [
+    AssetsController,
+    SignInPages,
+    JoinPages,
+    AccountPages,
+    ClaimPages,
+    CliPages,
+    SourcesPages,
+    AlertsPages,
+    AuditPages,
+    KeysPages,
+    PeoplePages,
+  ],
+  providers: [SourceLister, SourceReader],
+})
+export class PagesModule {}

@@ -1,0 +1,91 @@
+import {
+  applyDecorators,
+  Catch,
+  Controller,
+  UseFilters,
+  UseInterceptors,
+  type ArgumentsHost,
+  type CallHandler,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { map, type Observable } from 'rxjs';
+import { AsPage, problemHeaders, statusOf, telemetryErrorOf } from '#edge';
+import { failurePage } from './failure-page.js';
+import { isHtml, type Html } from './html.js';
+import { Redirect, Shown } from './shown.js';
+import { visitOf } from './visit.js';
+
+/** Pages need nothing from anywhere else, and stand in nobody's frame. */
+const policy = (formsTo = ''): string =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "script-src 'self'",
+    "connect-src 'self'",
+    `form-action 'self' ${formsTo}`.trim(),
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+const headers = {
+  'content-security-policy': policy(),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // Addresses may hold the secret of a link. Without any referrer browsers would send no Origin with forms either.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+class PageAnswers implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    void reply.headers(headers);
+    return next.handle().pipe(map((answer) => sent(reply, answer)));
+  }
+}
+
+function sent(reply: FastifyReply, answer: unknown): unknown {
+  // The filter answers these: what is returned is sent with the status that the route has.
+  if (answer instanceof Redirect || answer instanceof Shown) throw answer;
+  return isHtml(answer) ? asPage(reply, answer) : answer;
+}
+
+/** The bytes of a page; the answer gets the headers that belong to it. */
+export function asPage(reply: FastifyReply, page: Html): Buffer {
+  void reply.headers({ ...headers, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+  return Buffer.from(page.toString());
+}
+
+/** Answers what has a status of its own: errors, as pages, and the ways to other pages. */
+@Catch()
+class PageErrors implements ExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    if (reply.sent) return;
+    if (error instanceof Redirect) {
+      void reply.headers({ ...headers, 'cache-control': 'no-store' }).redirect(error.to, 303);
+      return;
+    }
+    if (error instanceof Shown) {
+      const { page, status, formsTo } = error;
+      const bytes = asPage(reply, page);
+      void reply.status(status).header('content-security-policy', policy(formsTo)).send(bytes);
+      return;
+    }
+    const failure = telemetryErrorOf(error);
+    reply.request.failure = failure;
+    void reply
+      .status(statusOf[failure.kind])
+      .headers(problemHeaders(failure))
+      .send(asPage(reply, failurePage(failure, reply.request.id, visitOf(reply.request))));
+  }
+}
+
+/** A controller whose handlers answer pages for people: what `html` makes, a `Redirect`, something `Shown`, or bytes with their own headers. */
+export const Pages = (path = ''): ClassDecorator =>
+  applyDecorators(Controller(path), AsPage(), UseInterceptors(PageAnswers), UseFilters(PageErrors));

@@ -1,0 +1,134 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, Fleet, Questions, rowsIn, seriesOfSource, Slices, type Clock, type FleetMember } from '#edge';
+import {
+  automaticInterval,
+  compareUtf8,
+  intervalMs,
+  maxRows,
+  TelemetryError,
+  type Alert,
+  type Caller,
+  type LogEntry,
+  type RollupInterval,
+  type Window,
+} from '#model';
+import type { BucketColumns } from '#stores';
+import { AlertBook } from '../../alerts/alert-book.js';
+import { maxSpans } from '../chart/chart.js';
+
+/** Charts on one page. */
+export const pageMetrics = 12;
+/** Events on one page. */
+export const pageEvents = 50;
+
+const latestBackMs = 3_600_000;
+const latestAheadMs = 600_000;
+
+export interface SourceQuestion {
+  readonly window: Window;
+  /** The window goes up to now. */
+  readonly isNow: boolean;
+  /** Only metrics behind this name. */
+  readonly after?: string | undefined;
+}
+
+export interface MetricSeries {
+  readonly metric: string;
+  readonly buckets: BucketColumns;
+  /** In the last hour; undefined where there is none. */
+  readonly newest: number | undefined;
+}
+
+export interface SourceView {
+  readonly nowMs: number;
+  readonly source: FleetMember;
+  readonly sizeMs: number;
+  /** Of one page. */
+  readonly series: readonly MetricSeries[];
+  readonly hasMoreMetrics: boolean;
+  readonly metrics: number;
+  /** Newest first. */
+  readonly events: readonly LogEntry[];
+  readonly hasMoreEvents: boolean;
+  /** The newest of the source, open or not. */
+  readonly alerts: readonly Alert[];
+}
+
+const none = new Float64Array(0);
+const noBuckets: BucketColumns = { timestampMs: none, min: none, max: none, avg: none, count: none };
+
+/** Reads what the page of a source shows. */
+@Injectable()
+export class SourceReader {
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly questions: Questions,
+    private readonly slices: Slices,
+    private readonly book: AlertBook,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Rejects `unknown_source`, and `store_unavailable`. */
+  async read(caller: Caller, sourceId: string, question: SourceQuestion): Promise<SourceView> {
+    const source = this.fleet.member(caller, sourceId);
+    if (!source) throw new TelemetryError('unknown_source', 'Check the id: no source of your organization has it.');
+    const { orgId } = caller;
+    const nowMs = this.clock();
+    const names = await this.questions.ask(orgId, seriesOfSource, ({ series }) => series.metricNames(orgId, sourceId));
+    const { after } = question;
+    const rest = after === undefined ? names : names.filter((name) => compareUtf8(name, after) > 0);
+    const shown = rest.slice(0, pageMetrics);
+    const interval = automaticInterval(question.window, '1m');
+    const [newest, buckets, events] = await Promise.all([
+      this.#newest(orgId, sourceId, nowMs),
+      this.#buckets(orgId, sourceId, shown, question.window, interval),
+      this.#events(orgId, sourceId, question),
+    ]);
+    return {
+      nowMs,
+      source,
+      sizeMs: intervalMs[interval],
+      series: shown.map((metric) => ({ metric, buckets: buckets.get(metric) ?? noBuckets, newest: newest.get(metric) })),
+      hasMoreMetrics: rest.length > shown.length,
+      metrics: names.length,
+      ...events,
+      alerts: await this.slices.finish(orgId, this.book.list(caller, { sourceId, limit: maxSpans })),
+    };
+  }
+
+  async #newest(orgId: string, sourceId: string, nowMs: number): Promise<ReadonlyMap<string, number>> {
+    const window = { startMs: nowMs - latestBackMs, endMs: nowMs + latestAheadMs + 1 };
+    return new Map(await this.questions.ask(orgId, seriesOfSource, ({ series }) => series.latest(orgId, sourceId, window)));
+  }
+
+  /** So few metrics at once that no answer has more rows than one may have. */
+  async #buckets(
+    orgId: string,
+    sourceId: string,
+    metrics: readonly string[],
+    window: Window,
+    interval: RollupInterval,
+  ): Promise<ReadonlyMap<string, BucketColumns>> {
+    const rows = Math.ceil(rowsIn(window, interval)) + 1;
+    const together = Math.max(1, Math.floor(maxRows / rows));
+    const answers = await Promise.all(
+      Array.from({ length: Math.ceil(metrics.length / together) }, (_, nth) => {
+        const some = metrics.slice(nth * together, (nth + 1) * together);
+        const query = { orgId, sourceId, metrics: some, window, interval, limit: maxRows };
+        return this.questions.ask(orgId, rows * some.length, ({ series }) => series.buckets(query));
+      }),
+    );
+    return new Map(answers.flatMap(({ series }) => series.map((one) => [one.metric, one])));
+  }
+
+  /** The newest of a window that ends now, else the first, because that is how they are stored. */
+  async #events(orgId: string, sourceId: string, { window, isNow }: SourceQuestion): Promise<Pick<SourceView, 'events' | 'hasMoreEvents'>> {
+    const limit = pageEvents + 1;
+    const found = await this.questions.ask(orgId, limit, (stores) =>
+      isNow ? stores.events.tail(orgId, sourceId, limit) : stores.events.window(orgId, sourceId, window, limit),
+    );
+    const inside = found.filter(({ timestampMs }) => timestampMs >= window.startMs);
+    const shown = isNow ? inside.slice(-pageEvents) : inside.slice(0, pageEvents);
+    return { events: shown.toReversed(), hasMoreEvents: inside.length > pageEvents };
+  }
+}
