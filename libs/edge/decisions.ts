@@ -11,7 +11,7 @@ import {
   type Topic,
   type Views,
 } from '#log';
-import { nothingDecided, once, type Asked, type AuditEntry, type Decisions, type Lease, type Told } from '#model';
+import { nothingDecided, once, type Asked, type Decisions, type Lease, type Told } from '#model';
 import { audit, decisions, decisionsGroup, keyDecisions, keysGroup, outcomes } from '#topics';
 import { areas, keysArea, type AnyArea } from './areas/index.js';
 import type { Clock } from './clock.js';
@@ -73,25 +73,31 @@ class AreaDecider {
     const { name: area, decider } = this.area;
     this.#stateOf ??= this.area.stateIn(this.views);
     const each = once(decider, (event) => this.area.outcomeOf(event));
-    const key = this.topic.key({ area, orgId, ...nothingDecided });
-    let state = { ...(this.table.get(key) ?? nothingDecided), of: this.#stateOf(orgId) };
+    const key = this.topic.key({ area, orgId, ...nothingDecided, audited: 0 });
+    const known = this.table.get(key) ?? { ...nothingDecided, audited: 0 };
+    let state = { decided: known.decided, atMs: known.atMs, of: this.#stateOf(orgId) };
+    const audited: Entry[] = [];
     const outputs: Entry[] = [];
     const told: Told[] = [];
     for (const command of commands)
       for (const { decided, outcome, events, atMs } of each.decide(state, command, this.clock())) {
         state = each.evolve(state, { decided, outcome, events, atMs });
-        outputs.push(...events.flatMap((event) => this.area.effectsOf(event)), ...this.#audited(command, events, atMs));
+        outputs.push(...events.flatMap((event) => this.area.effectsOf(event)));
+        audited.push(...this.#audited(command, events, known.audited + audited.length, atMs));
         told.push({ id: command.id, outcome: outcome.word, about: outcome.about });
       }
     if (told.length === 0) return;
     const { decided, atMs } = state;
     // Told behind the effects: whoever hears it finds them in the log.
-    this.table.set(key, { area, orgId, decided, atMs }, [...outputs, entry(outcomes, { area, orgId, told })]);
+    const next = { area, orgId, decided, atMs, audited: known.audited + audited.length };
+    this.table.set(key, next, [...outputs, ...audited, entry(outcomes, { area, orgId, told })]);
   }
 
-  #audited({ id, orgId, by }: Asked, events: readonly unknown[], atMs: number): readonly Entry[] {
+  /** @param count changes that the audit log was told before. */
+  #audited({ id, orgId, by }: Asked, events: readonly unknown[], count: number, atMs: number): readonly Entry[] {
+    const { name: area } = this.area;
     const notes = events.flatMap((event) => this.area.auditOf(event));
-    return notes.map((note, at) => entry(audit, { orgId, ...note, id: `${id}/${at}`, atMs, by } satisfies AuditEntry));
+    return notes.map((note, at) => entry(audit, { orgId, ...note, id: `${id}/${at}`, area, count: count + at, atMs, by }));
   }
 }
 

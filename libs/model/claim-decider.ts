@@ -18,7 +18,7 @@ export interface Grant extends ClaimedKey {
   readonly orgId: string;
 }
 
-/** Asks for something about one claim. Claims are all about no organization, so that one writer knows all of them. */
+/** Asks for something about one claim. An approval is about the organization that it grants a key of, anything else about none. */
 export type ClaimCommand = Asked & { readonly claimId: string } & (
     | { readonly does: 'start'; readonly claim: NewClaim; readonly grant: null }
     /** Whoever asks may give keys of this organization. */

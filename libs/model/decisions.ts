@@ -5,6 +5,8 @@ export interface Decisions extends DecidedOfLate {
   readonly area: string;
   /** Empty for what is about no organization. */
   readonly orgId: string;
+  /** How many changes its audit log was told so far. */
+  readonly audited: number;
 }
 
 /** What became of the commands that were decided together, told once their effects are in the log. */
@@ -30,14 +32,19 @@ export interface AuditNote {
   readonly about: string;
   /** Short and plain; never a secret. */
   readonly text: string;
-  /** Where the command itself is about no organization, or about another one. */
-  readonly orgId?: string;
 }
+
+/** Changes of one area that an organization's audit log keeps: the newest. */
+export const maxAudited = 250;
 
 /** A change that was made, for the organization whose thing it is. After a crash a record may come twice, and then it is the same. */
 export interface AuditEntry extends AuditNote {
   /** Names the change: the same in each copy. */
   readonly id: string;
+  /** What kind of thing was changed, such as monitors. */
+  readonly area: string;
+  /** Counts the changes of one area and organization, from 0. */
+  readonly count: number;
   /** Empty for what is about no organization. */
   readonly orgId: string;
   /** Unix milliseconds. */

@@ -130,11 +130,21 @@ const keyCommand: Required<KeyCommand> = {
 };
 const decided = [{ id: 'c', askedMs: t, outcome: 'has_keys' }];
 /** `area` is what an older writer's record is read with. */
-const ofKeys: Required<Decisions> = { area: 'keys', orgId: 'o', decided, atMs: t + 1 };
+const ofKeys: Required<Decisions> = { area: 'keys', orgId: 'o', decided, atMs: t + 1, audited: 0 };
 const decision: Required<Decisions> = { ...ofKeys, area: 'monitors' };
 const by = { id: 'k', name: 'press' };
 const outcome: Required<Outcomes> = { area: 'monitors', orgId: 'o', told: [{ id: 'c', outcome: 'defined', about: 'n' }] };
-const auditEntry: Required<AuditEntry> = { orgId: 'o', id: 'c/0', atMs: t, by, did: 'monitor.created', about: 'n', text: 'heat' };
+const auditEntry: Required<AuditEntry> = {
+  orgId: 'o',
+  id: 'c/0',
+  area: 'monitors',
+  count: 7,
+  atMs: t,
+  by,
+  did: 'monitor.created',
+  about: 'n',
+  text: 'heat',
+};
 const claim: Required<Claim> = {
   claimId: 'ab',
   userCode: 'B-C',
@@ -369,12 +379,12 @@ const written: Readonly<Record<string, string>> = {
   'alert-note.v1.avsc': '026f0273026e020261f6a1abfef9620a7072657373f8a1abfef96206616e6e',
   'api-key.v1.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
   'api-key.v2.avsc': '026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a0000',
-  'audit-entry.v1.avsc': '026f06632f30f6a1abfef962026b0a70726573731e6d6f6e69746f722e63726561746564026e0868656174',
+  'audit-entry.v1.avsc': '026f06632f30106d6f6e69746f72730ef6a1abfef962026b0a70726573731e6d6f6e69746f722e63726561746564026e0868656174',
   'claim-command.v1.avsc': '000263f6a1abfef962026b0a7072657373046162000206422d43026e063a3a31020a77726974650002022a0000',
   'claim.v1.avsc': '04616206422d43026e063a3a31020a77726974650002022a00f6a1abfef96202026f0261',
   'command-state.v1.avsc': '026f02730263026df6a1abfef96201',
   'command.v1.avsc': '026f02730263026e0267026d0e7b2261223a317df6a1abfef962',
-  'decisions.v1.avsc': '106d6f6e69746f7273026f020263f6a1abfef962106861735f6b65797300f8a1abfef962',
+  'decisions.v1.avsc': '106d6f6e69746f7273026f020263f6a1abfef962106861735f6b65797300f8a1abfef96200',
   'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
   'gateway.v1.avsc': '0267f6a1abfef962',
   'invitation.v1.avsc': '0269026f02066540780261f6a1abfef962',
@@ -382,7 +392,7 @@ const written: Readonly<Record<string, string>> = {
   'key-command.v2.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a0000',
   'key-command.v3.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef96202022a00000000',
   'key-decisions.v1.avsc': '026f020263f6a1abfef9620400f8a1abfef962',
-  'key-decisions.v2.avsc': '026f020263f6a1abfef9620400f8a1abfef962086b657973',
+  'key-decisions.v2.avsc': '026f020263f6a1abfef9620400f8a1abfef962086b65797300',
   'key-use.v1.avsc': '026bf6a1abfef962063a3a31',
   'membership.v1.avsc': '026f026104f6a1abfef962',
   'monitor-command.v1.avsc':

@@ -131,7 +131,7 @@ export class Claims {
     const { claimId, scopes, sources } = await this.#byCode(typed, person.accountId, address);
     const grant = { orgId: its, scopes: given.scopes ?? scopes, sources: given.sources ?? sources };
     const command = { does: 'approve', claimId, claim: null, grant } as const;
-    const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: actorOf(person), ...command });
+    const { word } = await this.commands.carryOut(claimsArea, { orgId: its, by: actorOf(person), ...command });
     if (word !== 'approved') this.#checkSame(word, claimId, { decidedBy: person.accountId, orgId: its });
   }
 

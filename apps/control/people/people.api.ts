@@ -90,7 +90,7 @@ export const peopleOperations: readonly Operation[] = [
     method: 'get',
     path: '/api/audit',
     summary: 'What was changed in the organization, and by whom',
-    description: 'The newest 1,000 changes that people, keys and the operator have made. The topic `audit.v1` has all of them.',
+    description: 'The newest changes that people, keys and the operator have made: 250 of each kind of thing, such as monitors.',
     query: auditQuery,
     answers: { 200: { description: 'The entries, newest first.', schema: auditList } },
     errors: ['invalid_parameter', 'invalid_limit'],

@@ -23,7 +23,6 @@ import {
   sessions,
 } from '#topics';
 import { ControlModule } from '../control.module.js';
-import { AuditBook } from './audit-book.js';
 
 const password = 'correct horse battery';
 let nowMs = 1_700_000_000_000;
@@ -366,8 +365,7 @@ describe('an organization', () => {
 
   it('shows what was changed in it, newest first and in pages, and nothing of another', async () => {
     const { admin, owner } = actors;
-    const book = app.get(AuditBook, { strict: false });
-    await book.caughtUp();
+    await storage.views.open(audit).caughtUp();
     type Page = {
       readonly entries: readonly { readonly id: string; readonly did: string; readonly text: string }[];
       readonly next: string | null;

@@ -3,7 +3,7 @@ import { claimDecider, type ClaimCommand, type ClaimEvent, type ClaimOutcome, ty
 import { claimCommands, claims } from '#topics';
 import type { Area } from './area.js';
 
-/** Who asks for a key, and whether somebody has approved. Claims are about no organization until then, so one writer knows all of them. */
+/** Who asks for a key, and whether somebody has approved. Whoever approves names the organization; nothing else is about one. */
 export const claimsArea: Area<ClaimsState, ClaimCommand, ClaimEvent, ClaimOutcome> = {
   name: 'claims',
   topic: claimCommands,
@@ -23,7 +23,7 @@ export const claimsArea: Area<ClaimsState, ClaimCommand, ClaimEvent, ClaimOutcom
   /** The key of an approved claim has an entry of its own, when it is made. */
   auditOf(event) {
     if (event.did !== 'approved') return [];
-    const { claimId: about, orgId, userCode, name, address } = event.claim;
-    return [{ did: 'claim.approved', about, orgId, text: `${name}, which asked from ${address} with the code ${userCode}` }];
+    const { claimId: about, userCode, name, address } = event.claim;
+    return [{ did: 'claim.approved', about, text: `${name}, which asked from ${address} with the code ${userCode}` }];
   },
 };
