@@ -18,7 +18,7 @@ import { Random } from '../random.js';
 import { ServerProcess } from './server-process.js';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 1e6));
-const kills = Number(process.env['CRASH_KILLS'] ?? 30);
+const kills = Number(process.env['CRASH_KILLS'] ?? 10);
 const shape: Load = {
   seed,
   prefix: 'device-',
@@ -28,7 +28,7 @@ const shape: Load = {
   everyMs: 1000,
   rewritten: 0,
 };
-const watched = watchedLoad(seed + 1, shape.beginMs);
+const watched = watchedLoad(seed + 1, shape.beginMs, 100);
 
 describe(`a server that is killed ${kills} times under load: CRASH_SEED=${seed} CRASH_KILLS=${kills} npm run jest -- crash.spec`, () => {
   let dataDir: string;

@@ -52,7 +52,7 @@ const stopped = (role: Role): FaultRow['fault'] =>
 const rows: Readonly<Record<string, FaultRow>> = {
   'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
   'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
-  'kill -9 of one of two processors, then of all with all control, under 1,000 monitors': {
+  [`kill -9 of one of two processors, then of all with all control, under ${10 * durations.watched} monitors`]: {
     mayRefuse: ['control'],
     fault: (stage, load, live) =>
       underMonitors(stage, async () => {

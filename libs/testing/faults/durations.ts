@@ -17,6 +17,10 @@ const table = {
   // Fewer, and younger, where there are many generations: each of them writes every source that has appeared, into each of its days.
   newTogether: [10, 1],
   newDays: [14, 3],
+  /** New sources in a round: a slow machine, whose rounds take longer, is given no more to do than a fast one. */
+  maxNew: [150, 400],
+  /** Devices that ten monitors each watch. */
+  watched: [25, 100],
 } satisfies Record<string, readonly [short: number, long: number]>;
 
 export type Durations = { readonly [Name in keyof typeof table]: number };

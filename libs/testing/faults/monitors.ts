@@ -6,14 +6,15 @@ import { openLog, readConfig } from '#runtime';
 import { eventually } from '../eventually.js';
 import { LoadProcess } from '../load/load-process.js';
 import { transitionsIn, transitionsInLogs, transitionsOf, watch, watchedLoad } from '../load/watched-load.js';
+import { durations } from './durations.js';
 import type { Stage } from './stage.js';
 
 const patienceMs = 120_000;
 
-/** Something that breaks while 1,000 monitors are evaluated. In the end each transition that follows from what was sent was told once. */
+/** Something that breaks while hundreds of monitors are evaluated. In the end each transition that follows from what was sent was told once. */
 export async function underMonitors(stage: Stage, fault: () => Promise<void>): Promise<void> {
   const { cluster, client, seed } = stage;
-  const devices = watchedLoad(seed, Date.now());
+  const devices = watchedLoad(seed, Date.now(), durations.watched);
   const { org_id: orgId } = await client.json<{ org_id: string }>('/api/auth/verify-key');
   const kafka = await openLog(readConfig(cluster.environment), () => undefined);
   const ledger = join(await mkdtemp(join(tmpdir(), 'headwater-watched-')), 'ledger');

@@ -22,8 +22,6 @@ const everyMs = 500;
 const patienceMs = 120_000;
 /** QuestDB's dictionaries begin with so many places, and names are overlooked once most are taken. */
 const atLeast = 300;
-/** In a round: a slow machine, whose rounds take longer, is given no more to do than a fast one. */
-const maxNew = 400;
 
 /**
  * The projections are made again, by `rebuild` and by `verify --repair` in turn, while sources that have seen some days appear all the
@@ -46,7 +44,7 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
   for (let round = 0; round < durations.generations; round++) {
     const over = new AbortController();
     const appearing = (async () => {
-      for (let fresh = 0; fresh < maxNew && !over.signal.aborted; fresh += durations.newTogether) {
+      for (let fresh = 0; fresh < durations.maxNew && !over.signal.aborted; fresh += durations.newTogether) {
         await appear(durations.newTogether);
         await pause(everyMs);
       }

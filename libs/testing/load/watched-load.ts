@@ -9,11 +9,11 @@ import { deviceId, loadBody, loadMetrics, type Load } from './load.js';
 const max = 90;
 const condition = { min: null, max, clearMin: null, clearMax: null, forMs: 0, severity: 'warning', message: '' } as const;
 
-/** A load that has a monitor on each metric of each device: 1,000 of them. */
-export const watchedLoad = (seed: number, beginMs: number): Load => ({
+/** A load that has a monitor on each of the ten metrics of each device. */
+export const watchedLoad = (seed: number, beginMs: number, devices: number): Load => ({
   seed,
   prefix: 'watched-',
-  devices: 100,
+  devices,
   pointsPerBody: 10,
   beginMs,
   everyMs: 1000,

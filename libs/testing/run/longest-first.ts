@@ -8,11 +8,19 @@ interface File {
 /** Suites that take minutes, although some of their files are a few lines around a contract. */
 const long = /(\.cluster|\.faults|crash|exactness)\.spec\.js$/;
 
-/** The order in which files of tests are begun: long ones first, so that in the end no worker waits for the one that has begun the last of them. */
+/**
+ * The order in which files of tests are begun. Of the long ones the longest are first, so that in the end no worker waits for the one that has begun
+ * the last of them. The short ones are spread among them: two long suites at once, each with servers of its own, want more than two cores.
+ */
 export default class LongestFirst {
   sort<T extends File>(files: readonly T[]): T[] {
-    const size = ({ path }: File): number => statSync(path).size + (long.test(path) ? 1e9 : 0);
-    return files.toSorted((a, b) => size(b) - size(a));
+    const bySize = files.toSorted((a, b) => statSync(b.path).size - statSync(a.path).size);
+    const { slow = [], quick = [] } = Object.groupBy(bySize, ({ path }) => (long.test(path) ? 'slow' : 'quick'));
+    const share = quick.length / Math.max(1, slow.length);
+    return [
+      ...slow.flatMap((one, at) => [one, ...quick.slice(Math.round(at * share), Math.round((at + 1) * share))]),
+      ...(slow.length ? [] : quick),
+    ];
   }
 
   /** The order does not depend on runs before. */
