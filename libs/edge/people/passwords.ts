@@ -26,7 +26,13 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([\w+/-]+)\
 @Injectable()
 export class Passwords {
   #running = 0;
+  #spentKib = 0;
   readonly #waiting: (() => void)[] = [];
+
+  /** What all digests have cost so far: the memory that each has written, pass by pass, in KiB. It says who has paid without a look at the time. */
+  get spentKib(): number {
+    return this.#spentKib;
+  }
 
   /** Rejects `overloaded` when too many wait. */
   async digest(password: string): Promise<string> {
@@ -35,7 +41,7 @@ export class Passwords {
   }
 
   /**
-   * Whether this is the password of a digest. An undefined or an empty digest is nobody's, and takes as long as any other: nobody learns
+   * Whether this is the password of a digest. An undefined or an empty digest is nobody's, and costs as much as any other: nobody learns
    * from the time whether there is such an account. Rejects `overloaded` when too many wait.
    */
   async verify(digest: string | undefined, password: string): Promise<boolean> {
@@ -51,7 +57,9 @@ export class Passwords {
   async #derive(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost, tagLength: number): Promise<Buffer> {
     await this.#turn();
     try {
-      return await derive('argon2id', { message: normalPassword(password), nonce, memory, passes, parallelism, tagLength });
+      const made = await derive('argon2id', { message: normalPassword(password), nonce, memory, passes, parallelism, tagLength });
+      this.#spentKib += memory * passes;
+      return made;
     } finally {
       // Whoever is next has the turn of this one.
       const next = this.#waiting.shift();
