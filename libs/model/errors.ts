@@ -125,6 +125,26 @@ export const errorCases = {
     title: 'The invitation is for another address',
     remedy: 'Sign in or sign up with the address that was invited.',
   },
+  foreign_identity: {
+    kind: 'forbidden',
+    title: 'The account belongs to somebody else at the provider',
+    remedy: 'Sign in with a password: `headwater people reset` of the operator makes a link that sets one.',
+  },
+  unproven_email: {
+    kind: 'forbidden',
+    title: 'The provider does not vouch for the address',
+    remedy: 'Have the address confirmed at the provider: only one with `email_verified` counts here.',
+  },
+  not_invited: {
+    kind: 'forbidden',
+    title: 'Nobody has invited this address',
+    remedy: 'Ask an owner of your organization for an invitation, and open its link first if it is for whoever has it.',
+  },
+  provider_refused: {
+    kind: 'forbidden',
+    title: 'The provider has not let you in',
+    remedy: 'Begin again on the page that signs people in. What the provider says counts for ten minutes, and in the browser that asked.',
+  },
   foreign_source: {
     kind: 'forbidden',
     title: 'The key is not for this source',
@@ -250,6 +270,11 @@ export const errorCases = {
   },
   overloaded: { kind: 'unavailable', title: 'The server is at its limit', remedy: 'Send the same body again after Retry-After.' },
   slow_body: { kind: 'unavailable', title: 'The request came too slowly', remedy: 'Send the whole request within 30 seconds.' },
+  provider_unavailable: {
+    kind: 'unavailable',
+    title: 'The OpenID provider cannot be asked',
+    remedy: 'Sign in with a password, or try again later. The server log says what is wrong.',
+  },
   log_unavailable: {
     kind: 'unavailable',
     title: 'The log cannot be written',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { normalEmail, type Account, type Invitation, type NewAccount } from './people.js';
+import { normalEmail, type Account, type Identity, type Invitation, type NewAccount } from './people.js';
 import {
   maxInvitations,
   maxMembers,
@@ -20,6 +20,7 @@ const anAccount = (accountId: string, email = `${accountId}@example.com`): Accou
   passwordDigest: 'd',
   createdMs: 0,
   reset: null,
+  identity: null,
 });
 const anInvitation = (invitationId: string, more: Partial<Invitation> = {}): Invitation => ({
   invitationId,
@@ -105,6 +106,46 @@ it('invitations that are over are forgotten, ten with each new one', () => {
   const { state } = history(Array.from({ length: 12 }, (_, at) => invite(`i${at}`)));
   const later = history([invite('x', { expiresMs: 3 * hourMs }), invite('y', { expiresMs: 3 * hourMs })], hourMs, state);
   expect([...later.state.invitations.keys()]).toEqual(['x', 'y']);
+});
+
+describe('who signs in by a provider', () => {
+  const [of, from] = [
+    { issuer: 'https://id.example', subject: 's' },
+    { issuer: 'https://other.example', subject: 's' },
+  ];
+  const bind = (accountId: string, identity: Identity): PeopleCommand => ({ does: 'bind', orgId: '', accountId, identity });
+  const { state } = history([invite('i'), join('i', anAccount('a')), invite('j'), join('j', anAccount('b'))]);
+
+  it.each<[string, readonly PeopleCommand[], string, Identity | null]>([
+    ['is bound to an account', [bind('a', of)], 'bound', of],
+    ['is bound once more without a change', [bind('a', of), bind('a', of)], 'bound', of],
+    ['is not bound to nobody', [bind('c', of)], 'unknown_account', null],
+    ['is not bound to the account of another there', [bind('a', of), bind('a', { ...of, subject: 't' })], 'foreign_identity', of],
+    ['is not bound to two accounts', [bind('b', of), bind('a', of)], 'foreign_identity', null],
+    ['is bound anew when there is another provider', [bind('a', of), bind('a', from)], 'bound', from],
+    [
+      'does not join with a second account',
+      [bind('a', of), invite('k'), join('k', { ...anAccount('c'), identity: of })],
+      'foreign_identity',
+      of,
+    ],
+  ])('%s', (_, commands, last, expected) => {
+    const { state: then, events } = history(commands, 1, state);
+    expect([outcomes(events).at(-1), then.accounts.get('a')!.identity]).toEqual([last, expected]);
+  });
+
+  it('has no password from then on, unless it is set later', () => {
+    const set: PeopleCommand = { does: 'set_password', orgId: '', accountId: 'a', passwordDigest: 'new' };
+    const offer: PeopleCommand = { does: 'offer_reset', orgId: '', accountId: 'a', reset: { sha256: 'ab', expiresMs: hourMs } };
+    const digests = [
+      [offer, bind('a', of)],
+      [bind('a', of), set, bind('a', of)],
+    ].map((commands) => history(commands, 1, state).state.accounts.get('a')!);
+    expect(digests.map(({ passwordDigest, reset }) => [passwordDigest, reset])).toEqual([
+      ['', null],
+      ['new', null],
+    ]);
+  });
 });
 
 describe('a password', () => {

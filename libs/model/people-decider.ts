@@ -3,6 +3,7 @@ import type { Asked } from './once.js';
 import {
   normalEmail,
   type Account,
+  type Identity,
   type Invitation,
   type Membership,
   type NewAccount,
@@ -27,6 +28,7 @@ interface About {
   readonly role: PersonRole;
   readonly passwordDigest: string;
   readonly reset: PasswordReset;
+  readonly identity: Identity;
 }
 type Wish<Kind extends PeopleWishKind> = { readonly does: Kind } & Pick<About, (typeof peopleWishes)[Kind][number]>;
 
@@ -42,6 +44,8 @@ const peopleWishes = {
   offer_reset: ['accountId', 'reset'],
   /** Uses such a link: all of `reset` but the digest is left aside. */
   reset_password: ['reset', 'passwordDigest'],
+  /** Says who signs in to an account by an OpenID provider. */
+  bind: ['accountId', 'identity'],
 } as const satisfies Readonly<Record<string, readonly (keyof About)[]>>;
 type PeopleWishKind = keyof typeof peopleWishes;
 
@@ -52,7 +56,16 @@ export type PeopleWish = { readonly [Kind in PeopleWishKind]: Wish<Kind> }[Peopl
 export type WholeWish = PeopleWish & { readonly [Name in keyof About]: About[Name] | null };
 export type PeopleCommand = Asked & WholeWish;
 
-const nothing = { invitation: null, invitationId: null, account: null, accountId: null, role: null, passwordDigest: null, reset: null };
+const nothing = {
+  invitation: null,
+  invitationId: null,
+  account: null,
+  accountId: null,
+  role: null,
+  passwordDigest: null,
+  reset: null,
+  identity: null,
+};
 
 /** A wish with null for all that it is not about. */
 export const wholeWish = (wish: PeopleWish): WholeWish => ({ ...nothing, ...wish });
@@ -76,6 +89,7 @@ export type PeopleRefusal =
   | 'unknown_member'
   | 'unknown_account'
   | 'unknown_reset'
+  | 'foreign_identity'
   | 'last_owner'
   | 'too_many_members'
   | 'too_many_invitations';
@@ -86,7 +100,7 @@ export type PeopleEvent =
   | { readonly did: 'joined'; readonly invitation: Invitation; readonly account: Account; readonly membership: Membership }
   | { readonly did: 'set_role'; readonly before: Membership; readonly membership: Membership; readonly email: string }
   | { readonly did: 'left'; readonly membership: Membership; readonly email: string }
-  | { readonly did: 'set_password' | 'offered_reset' | 'reset_password'; readonly account: Account }
+  | { readonly did: 'set_password' | 'offered_reset' | 'reset_password' | 'bound'; readonly account: Account }
   | { readonly did: 'refused'; readonly why: PeopleRefusal };
 
 export interface PeopleState {
@@ -132,6 +146,7 @@ function outcomeOf(state: PeopleState, wish: PeopleWish & { readonly orgId: stri
   if (wish.does === 'invite') return invite(state, wish.invitation, nowMs);
   if (wish.does === 'withdraw') return withdraw(state, wish);
   if (wish.does === 'join') return join(state, wish.invitationId, wish.account, nowMs);
+  if (wish.does === 'bind') return bind(state, wish);
   return wish.does === 'set_role' || wish.does === 'leave' ? change(state, wish) : changePassword(state, wish, nowMs);
 }
 
@@ -160,6 +175,7 @@ function join(state: PeopleState, invitationId: string, asked: NewAccount, nowMs
   if (invitation.email !== '' && invitation.email !== account.email) return refused('foreign_invitation');
   const isTaken = [...state.accounts.values()].some(({ email, accountId }) => email === account.email && accountId !== account.accountId);
   if (isTaken) return refused('email_taken');
+  if (isForeign(state, account.accountId, account.identity)) return refused('foreign_identity');
   const { orgId, role } = invitation;
   const membership: Membership = { orgId, accountId: account.accountId, role, sinceMs: nowMs };
   if (state.memberships.has(membershipKey(membership))) return refused('already_member');
@@ -175,6 +191,24 @@ function change(state: PeopleState, command: InOrganization<'set_role'> | InOrga
   if (before.role === 'owner' && role !== 'owner' && owners.length === 1) return refused('last_owner');
   const email = state.accounts.get(before.accountId)?.email ?? '';
   return role ? { did: 'set_role', before, membership: { ...before, role }, email } : { did: 'left', membership: before, email };
+}
+
+/** Whether somebody of the provider is bound to another account than this one. */
+const isForeign = ({ accounts }: PeopleState, accountId: string, identity: Identity | null): boolean =>
+  identity !== null && [...accounts.values()].some((one) => one.accountId !== accountId && isSame(one.identity, identity));
+const isSame = (a: Identity | null, b: Identity): boolean => a?.issuer === b.issuer && a.subject === b.subject;
+
+/**
+ * Binds an account to who has shown that its address is theirs. Whoever made the account has perhaps only typed that address, so their
+ * password ends. A provider that the operator has replaced has no say any more.
+ */
+function bind(state: PeopleState, { accountId, identity }: Wish<'bind'>): PeopleEvent {
+  const account = state.accounts.get(accountId);
+  if (!account) return refused('unknown_account');
+  if (isSame(account.identity, identity)) return { did: 'bound', account };
+  const isBound = account.identity?.issuer === identity.issuer;
+  if (isBound || isForeign(state, accountId, identity)) return refused('foreign_identity');
+  return { did: 'bound', account: { ...account, identity, passwordDigest: '', reset: null } };
 }
 
 function changePassword(

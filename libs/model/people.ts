@@ -12,10 +12,28 @@ export interface Account {
   readonly createdMs: number;
   /** A link that sets another password, once: the newest one that was made; null where there is none. */
   readonly reset: PasswordReset | null;
+  /** Who signs in to it by an OpenID provider; null until that has happened. No two accounts have one. */
+  readonly identity: Identity | null;
+}
+
+/** Who somebody is to an OpenID provider. */
+export interface Identity {
+  /** The provider, as its issuer URL. */
+  readonly issuer: string;
+  /** Its id of the person, which it gives to nobody else. */
+  readonly subject: string;
+}
+
+/** Somebody for whom an OpenID provider vouches. */
+export interface Vouched extends Identity {
+  /** As the provider says it; empty where it says none. */
+  readonly email: string;
+  /** Whether the provider knows that the address is the person's. */
+  readonly isVerified: boolean;
 }
 
 /** What somebody who signs up brings. */
-export type NewAccount = Pick<Account, 'accountId' | 'email' | 'passwordDigest'>;
+export type NewAccount = Pick<Account, 'accountId' | 'email' | 'passwordDigest' | 'identity'>;
 
 export interface PasswordReset {
   /** SHA-256 of the secret in the link, 64 hex digits. */

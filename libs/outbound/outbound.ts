@@ -3,6 +3,7 @@ import { NotAllowed, permitted, resolveBySystem, type Resolve } from './guard.js
 import { HttpSender, type HttpAnswer } from './http-sender.js';
 import { MailSender, type MailOptions } from './mail-sender.js';
 import { Networks } from './networks.js';
+import { noProvider, OpenIdProvider, type ProviderOptions } from './open-id-provider.js';
 
 /** An attempt takes so long at most. */
 export const maxAttemptMs = 10_000;
@@ -10,6 +11,8 @@ export const maxAttemptMs = 10_000;
 export interface OutboundOptions extends MailOptions {
   /** Networks that are allowed beside the public internet. */
   readonly networks: readonly string[];
+  /** None when left out. */
+  readonly provider?: ProviderOptions;
   readonly clock: () => number;
   /** The system's when left out. */
   readonly resolve?: Resolve;
@@ -21,6 +24,7 @@ type Told = Omit<Answer, 'tookMs'>;
 /** Everything that goes out to the world, where people say. */
 export class Outbound {
   readonly mail: MailSender;
+  readonly provider: OpenIdProvider;
   readonly #networks: Networks;
   readonly #resolve: Resolve;
   readonly #http: HttpSender;
@@ -30,6 +34,7 @@ export class Outbound {
     this.#resolve = options.resolve ?? resolveBySystem;
     this.#http = new HttpSender(this.#networks, this.#resolve, options.clock);
     this.mail = new MailSender(options);
+    this.provider = new OpenIdProvider(options.provider ?? noProvider, options.clock);
   }
 
   /** Why nothing is ever sent to this URL as things are; undefined where something is. Its name may have no address yet. */

@@ -16,6 +16,7 @@ const together: readonly (readonly (keyof Config)[])[] = [
   ['kafkaSasl', 'kafkaUsername', 'kafkaPassword'],
   ['kafkaCert', 'kafkaKey'],
   ['smtpUrl', 'mailFrom'],
+  ['oidcIssuer', 'oidcClientId', 'oidcClientSecret'],
   ['registryUsername', 'registryPassword'],
   ['questDbUsername', 'questDbPassword'],
 ];
@@ -75,6 +76,8 @@ function contradictions(config: Config): readonly string[] {
   const partly = together.filter((group) => made(group).length > 0 && made(group).length < group.length);
   const isOurs = (): boolean => new X509Certificate(kafkaCert).checkPrivateKey(createPrivateKey(kafkaKey));
   return [
+    // The provider sends people back there, and to no address that a request has named.
+    ...(config.oidcIssuer && !config.publicUrl ? ['HEADWATER_OIDC_ISSUER cannot do without HEADWATER_PUBLIC_URL.'] : []),
     ...(config.port !== 0 && config.port === config.adminPort ? ['HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.'] : []),
     ...partly.map((group) => `${named(made(group))} cannot do without ${named(group.filter((name) => config[name] === ''))}.`),
     ...apart

@@ -89,6 +89,19 @@ export const settings = {
     'server that sends mail: `smtp://` (with STARTTLS where it can) or `smtps://`, with name and password where it asks for them; no mail without it',
   ),
   mailFrom: setting('HEADWATER_MAIL_FROM', '', kinds.email, 'address that mail comes from'),
+  oidcIssuer: setting(
+    'HEADWATER_OIDC_ISSUER',
+    '',
+    kinds.issuer,
+    'OpenID provider that people may sign in by, as its issuer URL; register there the address `<HEADWATER_PUBLIC_URL>/sign-in/openid/callback`',
+  ),
+  oidcClientId: setting('HEADWATER_OIDC_CLIENT_ID', '', kinds.anyText, 'id that the provider knows this server by'),
+  oidcClientSecret: secret(
+    'HEADWATER_OIDC_CLIENT_SECRET',
+    '',
+    kinds.anyText,
+    'secret that it has given for that id; the same for all replicas',
+  ),
   brokers: ofCluster('HEADWATER_KAFKA_BROKERS', 'localhost:9092', kinds.addresses, 'some of the Kafka brokers, with commas between'),
   kafkaTls: ofCluster(
     'HEADWATER_KAFKA_TLS',

@@ -104,8 +104,14 @@ function namesOf({ maxSources, maxSeries, maxTagSets }: Config, auto: NameLimits
   return { sources: of(maxSources, auto.sources), series: of(maxSeries, auto.series), tag_sets: of(maxTagSets, auto.tag_sets) };
 }
 
-const outboundOf = ({ alertNetworks: networks, smtpUrl: server, mailFrom: from }: Config, clock: Clock): Outbound =>
-  new Outbound({ networks, server, from, clock });
+const outboundOf = ({ alertNetworks: networks, smtpUrl: server, mailFrom: from, ...config }: Config, clock: Clock): Outbound =>
+  new Outbound({
+    networks,
+    server,
+    from,
+    provider: { issuer: config.oidcIssuer, clientId: config.oidcClientId, clientSecret: config.oidcClientSecret },
+    clock,
+  });
 
 function root(role: Type, open: OpenBackend, clock: Clock, checkpointMs: number, outbound: Outbound): DynamicModule {
   const providers: Provider[] = [

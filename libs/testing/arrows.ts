@@ -47,6 +47,7 @@ export const ownersOf: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['outbound'],
   standardwebhooks: ['outbound'],
   nodemailer: ['outbound'],
+  'openid-client': ['outbound'],
   avsc: ['topics'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],

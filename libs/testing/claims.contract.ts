@@ -12,7 +12,7 @@ import { withMethods } from './with-methods.js';
 /** What `Claims` follows in a process of its own. */
 const followed = [accounts, apiKeys, claims, invitations, memberships, outcomes, sessions, sessionUses];
 const person: Person = { accountId: 'ada', email: 'ada@example.com', sessionId: 's' };
-const account: Account = { accountId: 'ada', email: person.email, passwordDigest: '', createdMs: 1, reset: null };
+const account: Account = { accountId: 'ada', email: person.email, passwordDigest: '', createdMs: 1, reset: null, identity: null };
 const pump = { name: 'pump', address: '10.0.0.1', scopes: ['write'], sources: ['*'] } as const;
 /** As much as a claim may ask for. */
 const longest = {

@@ -13,6 +13,7 @@ export * from './http/raw.js';
 export { send, type Answer, type Ask } from './http/send.js';
 export * from './http/stream-client.js';
 export * from './keys.contract.js';
+export * from './identity-provider.js';
 export * from './link.js';
 export * from './log-consumer.js';
 export * from './log-reader.js';

@@ -17,7 +17,14 @@ export const people: People = {
 /** Makes an account in a log, though nobody decides there. */
 export async function makeAccount(log: Pick<RecordLog, 'append'>, email: string, password: string): Promise<Account> {
   const accountId = `acc_test${++made}`;
-  const account: Account = { accountId, email, passwordDigest: await passwords.digest(password), createdMs: made, reset: null };
+  const account: Account = {
+    accountId,
+    email,
+    passwordDigest: await passwords.digest(password),
+    createdMs: made,
+    reset: null,
+    identity: null,
+  };
   await log.append([entry(accounts, account)]);
   return account;
 }

@@ -168,12 +168,14 @@ const claimCommand: Required<ClaimCommand> = {
   grant: null,
 };
 const keyUse: Required<KeyUse> = { keyId: 'k', usedMs: t, address: '::1' };
+/** `identity` is what an older writer's record is read with. */
 const account: Required<Account> = {
   accountId: 'a',
   email: 'e@x',
   passwordDigest: '$argon2id$',
   createdMs: t,
   reset: { sha256: 'ab', expiresMs: t + 1 },
+  identity: null,
 };
 const membership: Required<Membership> = { orgId: 'o', accountId: 'a', role: 'viewer', sinceMs: t };
 const invitation: Required<Invitation> = {
@@ -197,6 +199,7 @@ const peopleCommand = {
   role: null,
   passwordDigest: 'd',
   reset: account.reset!,
+  identity: null,
 } as const satisfies PeopleCommand;
 const session: Required<Session> = {
   sessionId: 's',
@@ -373,6 +376,7 @@ const full: readonly (readonly [AnyTopic, object])[] = [
 /** What a writer of each committed version made of the full value: a file that changes does not fit its own bytes any more. */
 const written: Readonly<Record<string, string>> = {
   'account.v1.avsc': '02610665407814246172676f6e32696424f6a1abfef96202046162f8a1abfef962',
+  'account.v2.avsc': '02610665407814246172676f6e32696424f6a1abfef96202046162f8a1abfef96200',
   'alert-batch.v1.avsc':
     '026f0273040261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef962020200',
   'alert-command.v1.avsc': '026f0263f6a1abfef962026b0a70726573730273026e0202610202f8a1abfef962',
@@ -405,6 +409,7 @@ const written: Readonly<Record<string, string>> = {
   'organization.v3.avsc': '026f026e01f6a1abfef9620000',
   'outcomes.v1.avsc': '106d6f6e69746f7273026f0202630e646566696e6564026e00',
   'people-command.v1.avsc': '026f0263f6a1abfef962026b0a70726573730e000000000002026402046162f8a1abfef962',
+  'people-command.v2.avsc': '026f0263f6a1abfef962026b0a70726573730e000000000002026402046162f8a1abfef96200',
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
@@ -504,6 +509,11 @@ describe('a topic', () => {
     const limits = { points_per_s: 5000, of_tomorrow: 7 } as Organization['limits'];
     const limited = { ...organization, limits };
     expect(codec.decode(organizations, 'o', codec.encode(organizations, limited))).toEqual(limited);
+  });
+
+  it('keeps who signs in to an account by a provider', () => {
+    const bound = { ...account, identity: { issuer: 'https://id.example', subject: 's' } };
+    expect(codec.decode(accounts, 'a', codec.encode(accounts, bound))).toEqual(bound);
   });
 
   it('reads what a newer writer wrote, once it has learned its schema', async () => {

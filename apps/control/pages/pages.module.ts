@@ -4,6 +4,7 @@ import { PeopleApiModule } from '../people/people-api.module.js';
 import { ServicesModule } from '../services.module.js';
 import { AccountPages } from './account/account.controller.js';
 import { JoinPages } from './account/join.controller.js';
+import { OpenIdPages } from './account/open-id.controller.js';
 import { SignInPages } from './account/sign-in.controller.js';
 import { AlertsPages } from './alerts/alerts.controller.js';
 import { AssetsController } from './assets.controller.js';
@@ -22,6 +23,7 @@ import { SourcesPages } from './sources/sources.controller.js';
   controllers: [
     AssetsController,
     SignInPages,
+    OpenIdPages,
     JoinPages,
     AccountPages,
     ClaimPages,

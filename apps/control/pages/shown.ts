@@ -1,4 +1,4 @@
-import type { Html } from './html.js';
+import { isOwnAddress, type Html } from './html.js';
 
 /** A browser is to ask for another page, with GET. Handlers return it; guards throw it. */
 export class Redirect {
@@ -15,3 +15,9 @@ export class Shown {
     readonly formsTo?: string,
   ) {}
 }
+
+const maxNextChars = 1024;
+
+/** The page to go on to; the start in place of an address elsewhere. */
+export const ownAddress = (next: unknown): string =>
+  typeof next === 'string' && next.startsWith('/') && next.length <= maxNextChars && isOwnAddress(next) ? next : '/';

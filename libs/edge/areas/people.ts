@@ -56,6 +56,7 @@ const auditWords: Readonly<Record<Exclude<PeopleEvent['did'], 'refused'>, string
   set_password: 'password.changed',
   offered_reset: 'password.reset_offered',
   reset_password: 'password.reset',
+  bound: 'account.bound',
 };
 
 function inWords(event: Exclude<PeopleEvent, { readonly did: 'refused' }>): string {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { VIEWS, type View, type Views } from '#log';
-import { membershipKey, type Account, type Membership } from '#model';
+import { membershipKey, type Account, type Identity, type Membership } from '#model';
 import { accounts, memberships } from '#topics';
 import { Grouped } from '../grouped.js';
 
@@ -12,6 +12,7 @@ export class Accounts {
   /** Made at the first question: the views are ready then. */
   #byEmail: Grouped<Account> | undefined;
   #byReset: Grouped<Account> | undefined;
+  #byIdentity: Grouped<Account> | undefined;
   #byAccount: Grouped<Membership> | undefined;
 
   constructor(@Inject(VIEWS) views: Views) {
@@ -42,6 +43,13 @@ export class Accounts {
     return account;
   }
 
+  /** The account that somebody of an OpenID provider is bound to. */
+  byIdentity(identity: Identity): Account | undefined {
+    this.#byIdentity ??= new Grouped(this.#accounts, (one) => (one.identity ? nameOf(one.identity) : ''));
+    const [account] = this.#byIdentity.of(nameOf(identity));
+    return account;
+  }
+
   membership(orgId: string, accountId: string): Membership | undefined {
     return this.#memberships.get(membershipKey({ orgId, accountId }));
   }
@@ -58,4 +66,5 @@ export class Accounts {
   }
 }
 
+const nameOf = ({ issuer, subject }: Identity): string => JSON.stringify([issuer, subject]);
 const bySince = (a: Membership, b: Membership): number => a.sinceMs - b.sinceMs || (membershipKey(a) < membershipKey(b) ? -1 : 1);

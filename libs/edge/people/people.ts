@@ -11,11 +11,14 @@ import {
   type Account,
   type Actor,
   type ErrorCode,
+  type Identity,
   type Invitation,
+  type NewAccount,
   type PeopleRefusal,
   type PeopleWish,
   type Person,
   type PersonRole,
+  type Vouched,
 } from '#model';
 import { invitations } from '#topics';
 import { peopleArea } from '../areas/index.js';
@@ -50,6 +53,7 @@ const secretPattern = /^[\w-]{43}$/;
 export class People {
   readonly #invitations: View<Invitation>;
   #byOrganization: Grouped<Invitation> | undefined;
+  #byEmail: Grouped<Invitation> | undefined;
 
   constructor(
     @Inject(VIEWS) views: Views,
@@ -102,13 +106,32 @@ export class People {
     if (invitation.email !== '' && invitation.email !== address) throw refusal('foreign_invitation');
     if (this.accounts.byEmail(address)) throw refusal('email_taken');
     const passwordDigest = await this.passwords.digest(password);
-    const account = { accountId: `acc_${randomBytes(12).toString('hex')}`, email: address, passwordDigest };
-    return this.#join(invitation, account);
+    return this.#join(invitation, { accountId: newAccountId(), email: address, passwordDigest, identity: null });
+  }
+
+  /**
+   * The account of somebody for whom the OpenID provider vouches: the one that is theirs already, whatever their address is now; else the
+   * one of their address, which is theirs from now on, and loses its password; else a new one, where they are invited.
+   *
+   * @param secret of the invitation that they came by; without it one for their address will do.
+   * Rejects `unproven_email`, `not_invited`, or `foreign_identity`.
+   */
+  async enter({ issuer, subject, email, isVerified }: Vouched, secret = ''): Promise<Account> {
+    const identity: Identity = { issuer, subject };
+    const known = this.accounts.byIdentity(identity);
+    if (known) return known;
+    const address = normalEmail(email);
+    if (address === undefined || !isVerified) throw new TelemetryError('unproven_email', unproven);
+    const account = this.accounts.byEmail(address);
+    if (account) return this.#bind(account, identity);
+    const invitation = this.invitationOf(secret) ?? this.#invitationTo(address);
+    if (!invitation) throw new TelemetryError('not_invited', `Ask an owner of your organization to invite ${address}.`);
+    return this.#join(invitation, { accountId: newAccountId(), email: address, passwordDigest: '', identity });
   }
 
   /** Makes somebody who has signed in one of the organization of the invitation. */
   async join(secret: string, { accountId, email }: Person): Promise<Account> {
-    return this.#join(this.#mustHave(secret), { accountId, email, passwordDigest: '' });
+    return this.#join(this.#mustHave(secret), { accountId, email, passwordDigest: '', identity: null });
   }
 
   async setRole(orgId: string, accountId: string, role: PersonRole, by: Actor): Promise<void> {
@@ -153,7 +176,19 @@ export class People {
     return this.accounts.get(accountId)!;
   }
 
-  async #join({ orgId, invitationId }: Invitation, account: Pick<Account, 'accountId' | 'email' | 'passwordDigest'>): Promise<Account> {
+  async #bind({ accountId, email }: Account, identity: Identity): Promise<Account> {
+    await this.#ask('', { id: accountId, name: email }, { does: 'bind', accountId, identity });
+    return this.accounts.get(accountId)!;
+  }
+
+  /** An invitation that only this address may use, of several the one that ends first. */
+  #invitationTo(email: string): Invitation | undefined {
+    this.#byEmail ??= new Grouped(this.#invitations, (invitation) => invitation.email);
+    const open = Array.from(this.#byEmail.of(email)).filter(({ expiresMs }) => expiresMs > this.clock());
+    return open.toSorted((a, b) => a.expiresMs - b.expiresMs)[0];
+  }
+
+  async #join({ orgId, invitationId }: Invitation, account: NewAccount): Promise<Account> {
     await this.#ask(orgId, { id: account.accountId, name: account.email }, { does: 'join', invitationId, account });
     return this.accounts.get(account.accountId)!;
   }
@@ -184,6 +219,10 @@ const refusals: Readonly<Record<PeopleRefusal, readonly [code: ErrorCode, detail
   too_many_invitations: ['too_many_people', 'Withdraw invitations first: an organization has at most 100 that are open.'],
   unknown_account: ['unknown_person', 'There is no such account.'],
   unknown_reset: ['unknown_reset', 'Ask for another link: this one was used, or is over.'],
+  foreign_identity: [
+    'foreign_identity',
+    'Sign in with your password: the account of your address belongs to somebody else at the provider.',
+  ],
 };
 
 function refusal(why: PeopleRefusal): TelemetryError {
@@ -207,6 +246,9 @@ function invalid(pointer: string, detail: string): TelemetryError {
   return new TelemetryError('invalid_body', `Mend ${pointer}: ${detail}.`, { flaws });
 }
 
+const unproven = 'Have your address confirmed where you have signed in: the provider does not say that it is yours.';
+
+const newAccountId = (): string => `acc_${randomBytes(12).toString('hex')}`;
 const newSecret = (): string => randomBytes(secretBytes).toString('base64url');
 const sha256Of = (text: string): string => hash('sha256', text, 'hex');
 const invitationIdOf = (secret: string): string => `inv_${sha256Of(secret).slice(0, 24)}`;

@@ -6,24 +6,23 @@ import { problemNote } from '../refused.js';
 import type { Visit } from '../visit.js';
 import { passwordField } from './join-page.js';
 
+export interface AccountState {
+  readonly sessions: readonly ListedSession[];
+  /** Whether the person signs in with a password; else it is by the OpenID provider only. */
+  readonly hasPassword: boolean;
+  readonly nowMs: number;
+  readonly problem?: string;
+}
+
 /** A person: organizations and sessions. */
-export function accountPage(visit: Visit, sessions: readonly ListedSession[], nowMs: number, problem?: string): Html {
+export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, problem }: AccountState): Html {
   return layout({
     title: 'Your account',
     visit,
     main: html`<h1>Your account</h1>
       <p>You have signed in as <strong>${visit.person.email}</strong>.</p>
       ${organizations(visit)}
-      <section class="stack narrow" aria-labelledby="other-password">
-        <h2 id="other-password">Another password</h2>
-        ${problemNote(problem)}
-        <form method="post" action="/account/password">
-          <input type="email" name="email" value="${visit.person.email}" autocomplete="username" readonly hidden />
-          ${passwordField('current')} ${passwordField('new')}
-          <p><button>Set the password</button></p>
-        </form>
-        <p class="quiet">It ends all other sessions.</p>
-      </section>
+      ${hasPassword ? otherPassword(visit, problem) : html`<p>You sign in by the provider of your organization, without a password of this server.</p>`}
       <section class="stack" aria-labelledby="sessions">
         <h2 id="sessions">Where you have signed in</h2>
         ${tableOf(
@@ -35,6 +34,18 @@ export function accountPage(visit: Visit, sessions: readonly ListedSession[], no
       </section>`,
   });
 }
+
+const otherPassword = ({ person }: Visit, problem: string | undefined): Html =>
+  html`<section class="stack narrow" aria-labelledby="other-password">
+    <h2 id="other-password">Another password</h2>
+    ${problemNote(problem)}
+    <form method="post" action="/account/password">
+      <input type="email" name="email" value="${person.email}" autocomplete="username" readonly hidden />
+      ${passwordField('current')} ${passwordField('new')}
+      <p><button>Set the password</button></p>
+    </form>
+    <p class="quiet">It ends all other sessions.</p>
+  </section>`;
 
 const sessionRow = (session: ListedSession, { person }: Visit, nowMs: number): Html =>
   html`<tr>

@@ -1,6 +1,6 @@
 import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CLOCK, People, PublicUrl, Sessions, SignIn, Visitors, type Clock } from '#edge';
+import { Accounts, CLOCK, People, PublicUrl, Sessions, SignIn, Visitors, type Clock } from '#edge';
 import { TelemetryError } from '#model';
 import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
@@ -9,12 +9,13 @@ import { Pages } from '../pages.js';
 import { refused } from '../refused.js';
 import { Redirect, type Shown } from '../shown.js';
 import { ForVisitor, organizationCookie, VisitParam, type Visit } from '../visit.js';
-import { accountPage } from './account-page.js';
+import { accountPage, type AccountState } from './account-page.js';
 
 /** What belongs to a person, whatever the organization. */
 @Pages('account')
 export class AccountPages {
   constructor(
+    private readonly accounts: Accounts,
     private readonly sessions: Sessions,
     private readonly signIn: SignIn,
     private readonly people: People,
@@ -26,7 +27,7 @@ export class AccountPages {
   @Get()
   @ForVisitor('read', { payment: false })
   account(@VisitParam() visit: Visit): Html {
-    return accountPage(visit, this.sessions.list(visit.person.accountId), this.clock());
+    return accountPage(visit, this.#stateOf(visit));
   }
 
   @Post('sessions/:id/end')
@@ -52,7 +53,7 @@ export class AccountPages {
       this.visitors.give(reply, await this.sessions.begin(changed, from, person));
       return new Redirect('/account');
     } catch (error) {
-      return refused(request, error, (problem) => accountPage(visit, this.sessions.list(person.accountId), this.clock(), problem));
+      return refused(request, error, (problem) => accountPage(visit, { ...this.#stateOf(visit), problem }));
     }
   }
 
@@ -63,5 +64,10 @@ export class AccountPages {
     if (!found) throw new TelemetryError('no_organization', 'Choose one of your organizations.');
     void reply.header('set-cookie', organizationCookie(found.orgId, this.publicUrl));
     return new Redirect('/');
+  }
+
+  #stateOf({ person: { accountId } }: Visit): AccountState {
+    const hasPassword = Boolean(this.accounts.get(accountId)?.passwordDigest);
+    return { sessions: this.sessions.list(accountId), hasPassword, nowMs: this.clock() };
   }
 }

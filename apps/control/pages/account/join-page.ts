@@ -2,6 +2,7 @@ import { minPasswordChars, type PersonRole } from '#model';
 import { html, type Html } from '../html.js';
 import { layout } from '../layout.js';
 import { problemNote } from '../refused.js';
+import { byProvider } from './sign-in-page.js';
 
 export interface JoinForm {
   readonly secret: string;
@@ -13,6 +14,8 @@ export interface JoinForm {
   readonly email: string;
   /** Who has signed in already. */
   readonly person: string | undefined;
+  /** The OpenID provider that lets people in too, as they know it; undefined where there is none. */
+  readonly provider: string | undefined;
   readonly problem?: string;
 }
 
@@ -23,7 +26,7 @@ export const roleText: Readonly<Record<PersonRole, string>> = {
   owner: 'Owner: also manages people and the organization',
 };
 
-export const joinPage = ({ secret, organization, role, invited, email, person, problem }: JoinForm): Html =>
+export const joinPage = ({ secret, organization, role, invited, email, person, provider, problem }: JoinForm): Html =>
   layout({
     title: `Join ${organization}`,
     main: html`<div class="narrow centre card">
@@ -46,6 +49,7 @@ export const joinPage = ({ secret, organization, role, invited, email, person, p
         ${passwordField('new')}
         <p><button>Make an account and join</button></p>
       </form>
+      ${person === undefined && byProvider('Or join', provider, `/join/${secret}`)}
       ${person === undefined && html`<p class="quiet">You have an account? <a href="/sign-in?next=${`/join/${secret}`}">Sign in</a>, and come back here.</p>`}
     </div>`,
   });

@@ -2,6 +2,7 @@ import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Organizations, People, Sessions, Visitors } from '#edge';
 import { TelemetryError, type Account } from '#model';
+import { Outbound } from '#outbound';
 import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
@@ -18,6 +19,7 @@ export class JoinPages {
     private readonly organizations: Organizations,
     private readonly sessions: Sessions,
     private readonly visitors: Visitors,
+    private readonly outbound: Outbound,
   ) {}
 
   @Get('join/:secret')
@@ -69,7 +71,8 @@ export class JoinPages {
     if (!invitation) throw new TelemetryError('unknown_invitation', 'Ask for another link: this one was used or withdrawn, or is over.');
     const { orgId, role, email: invited } = invitation;
     const organization = this.organizations.get(orgId)?.name ?? orgId;
-    return { secret, organization, role, invited, email: invited, person: this.visitors.personOf(request)?.email };
+    const person = this.visitors.personOf(request)?.email;
+    return { secret, organization, role, invited, email: invited, person, provider: this.outbound.provider.name };
   }
 
   #resetEmail(secret: string): string {

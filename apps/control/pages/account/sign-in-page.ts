@@ -7,11 +7,13 @@ export interface SignInForm {
   readonly next: string;
   /** As it was typed. */
   readonly email: string;
+  /** The OpenID provider that lets people in too, as they know it; undefined where there is none. */
+  readonly provider: string | undefined;
   /** Why somebody was not let in. */
   readonly problem?: string;
 }
 
-export const signInPage = ({ next, email, problem }: SignInForm): Html =>
+export const signInPage = ({ next, email, provider, problem }: SignInForm): Html =>
   layout({
     title: 'Sign in',
     main: html`<div class="narrow centre card">
@@ -29,8 +31,15 @@ export const signInPage = ({ next, email, problem }: SignInForm): Html =>
         </div>
         <p><button>Sign in</button></p>
       </form>
+      ${byProvider('Or sign in', provider, next)}
       <p class="quiet">
         No account yet? An owner of your organization can send you a link. Forgotten the password? Whoever runs this server can.
       </p>
     </div>`,
   });
+
+/** The way in by the OpenID provider, where there is one. @param next where to go on. */
+export const byProvider = (what: string, provider: string | undefined, next: string): Html | undefined =>
+  provider === undefined
+    ? undefined
+    : html`<p><a class="button plain" href="/sign-in/openid?next=${next}">${what} with ${provider}</a></p>`;

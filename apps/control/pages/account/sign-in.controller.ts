@@ -1,12 +1,13 @@
 import { Get, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Sessions, SignIn, Visitors } from '#edge';
+import { Outbound } from '#outbound';
 import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
-import { isOwnAddress, type Html } from '../html.js';
+import type { Html } from '../html.js';
 import { Pages } from '../pages.js';
 import { refused } from '../refused.js';
-import { Redirect, Shown } from '../shown.js';
+import { ownAddress, Redirect, type Shown } from '../shown.js';
 import { signInPage } from './sign-in-page.js';
 
 /** The way in and out for people. */
@@ -16,12 +17,13 @@ export class SignInPages {
     private readonly signIn: SignIn,
     private readonly sessions: Sessions,
     private readonly visitors: Visitors,
+    private readonly outbound: Outbound,
   ) {}
 
   @Get('sign-in')
   form(@Query('next') next: unknown, @Req() request: FastifyRequest): Html | Redirect {
     const to = ownAddress(next);
-    return this.visitors.personOf(request) ? new Redirect(to) : signInPage({ next: to, email: '' });
+    return this.visitors.personOf(request) ? new Redirect(to) : signInPage({ next: to, email: '', provider: this.outbound.provider.name });
   }
 
   @Post('sign-in')
@@ -37,7 +39,7 @@ export class SignInPages {
       this.visitors.give(reply, token);
       return new Redirect(next);
     } catch (error) {
-      return refused(request, error, (problem) => signInPage({ next, email, problem }));
+      return refused(request, error, (problem) => signInPage({ next, email, provider: this.outbound.provider.name, problem }));
     }
   }
 
@@ -49,6 +51,3 @@ export class SignInPages {
     return new Redirect('/sign-in');
   }
 }
-
-/** The page to go on to; the start in place of an address elsewhere. */
-const ownAddress = (next: unknown): string => (typeof next === 'string' && next.startsWith('/') && isOwnAddress(next) ? next : '/');
