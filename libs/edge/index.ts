@@ -24,6 +24,7 @@ export * from './operation.js';
 export * from './organizations.js';
 export * from './parameters.js';
 export * from './people/accounts.js';
+export * from './people/attempts.js';
 export * from './people/cookies.js';
 export * from './people/organization-changes.js';
 export * from './people/passwords.js';

@@ -96,7 +96,8 @@ export const errorCases = {
   wrong_password: {
     kind: 'unauthenticated',
     title: 'The address and the password do not belong together',
-    remedy: 'Check both. `headwater people reset` of the operator makes a link that sets another password.',
+    remedy:
+      'Check both. The page `/forgot` sends a link that sets another password, or the operator makes one with `headwater people reset`.',
   },
   payment_required: {
     kind: 'payment_required',
@@ -128,7 +129,8 @@ export const errorCases = {
   foreign_identity: {
     kind: 'forbidden',
     title: 'The account belongs to somebody else at the provider',
-    remedy: 'Sign in with a password: `headwater people reset` of the operator makes a link that sets one.',
+    remedy:
+      'Sign in with a password: a link that sets one comes from the page `/forgot`, or from the operator with `headwater people reset`.',
   },
   unproven_email: {
     kind: 'forbidden',
@@ -180,7 +182,7 @@ export const errorCases = {
   unknown_reset: {
     kind: 'not_found',
     title: 'There is no such link',
-    remedy: 'Ask the operator for another one: a link sets one password, and is over after a day.',
+    remedy: 'Ask for another one: a link sets one password, and is over after a day, or after an hour when it came by mail.',
   },
   unknown_session: {
     kind: 'not_found',
@@ -245,6 +247,11 @@ export const errorCases = {
     kind: 'over_rate',
     title: 'Too many wrong passwords',
     remedy: 'Wait for as long as Retry-After says, or sign in from an address or a browser that you have used before.',
+  },
+  too_many_mails: {
+    kind: 'over_rate',
+    title: 'Too many mails were asked for',
+    remedy: 'Look into your mail for those that were sent, or wait for as long as Retry-After says.',
   },
   too_many_claims: {
     kind: 'over_rate',

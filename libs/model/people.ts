@@ -64,8 +64,9 @@ export interface Invitation {
 
 /** How long an invitation can be used. */
 export const invitationMs = 7 * 24 * 3_600_000;
-/** How long a link that sets another password can be used. */
+/** How long a link that sets another password can be used when the operator has made it, and when it came by mail. */
 export const resetMs = 24 * 3_600_000;
+export const mailedResetMs = 3_600_000;
 
 const maxEmailBytes = 254;
 

@@ -13,6 +13,8 @@ export class SmtpServer {
   readonly received: ReceivedMail[] = [];
   /** What it answers to the text of a mail; only one that begins with 2 has it kept. */
   answer = '250 kept';
+  /** Mails that it has not kept. */
+  refused = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -40,6 +42,7 @@ export class SmtpServer {
     const takeText = (line: string): void => {
       if (line !== '.') return void data!.push(line);
       if (this.answer.startsWith('2')) this.received.push({ from, to, data: data!.join('\n') });
+      else this.refused++;
       [data, to] = [undefined, []];
       say(this.answer);
     };

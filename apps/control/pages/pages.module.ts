@@ -3,6 +3,7 @@ import { ClaimsModule } from '../claims/claims.module.js';
 import { PeopleApiModule } from '../people/people-api.module.js';
 import { ServicesModule } from '../services.module.js';
 import { AccountPages } from './account/account.controller.js';
+import { ForgotPages } from './account/forgot.controller.js';
 import { JoinPages } from './account/join.controller.js';
 import { OpenIdPages } from './account/open-id.controller.js';
 import { SignInPages } from './account/sign-in.controller.js';
@@ -24,6 +25,7 @@ import { SourcesPages } from './sources/sources.controller.js';
     AssetsController,
     SignInPages,
     OpenIdPages,
+    ForgotPages,
     JoinPages,
     AccountPages,
     ClaimPages,

@@ -3,6 +3,7 @@ import { PeopleModule } from '#edge';
 import { AccountController } from './account.controller.js';
 import { AuditBook } from './audit-book.js';
 import { AuditController } from './audit.controller.js';
+import { ForgottenPasswords } from './forgotten-passwords.js';
 import { OrganizationsController } from './organizations.controller.js';
 import { PeopleController } from './people.controller.js';
 import { SignInController } from './sign-in.controller.js';
@@ -11,7 +12,7 @@ import { SignInController } from './sign-in.controller.js';
 @Module({
   imports: [PeopleModule],
   controllers: [SignInController, AccountController, PeopleController, OrganizationsController, AuditController],
-  providers: [AuditBook],
-  exports: [AuditBook],
+  providers: [AuditBook, ForgottenPasswords],
+  exports: [AuditBook, ForgottenPasswords],
 })
 export class PeopleApiModule {}

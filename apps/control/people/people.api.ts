@@ -154,7 +154,8 @@ export const peopleOperations: readonly Operation[] = [
     method: 'post',
     path: '/api/auth/password/reset',
     summary: 'Set another password by a link',
-    description: 'The operator makes the link: `headwater people reset`. Ends all sessions of the person and begins a new one.',
+    description:
+      'The link comes by mail from the page `/forgot`, or from the operator: `headwater people reset`. Ends all sessions of the person and begins a new one.',
     body: passwordReset,
     answers: { 200: { description: 'Who has signed in.', schema: whoami, headers: cookie } },
     errors: ['invalid_body', 'unknown_reset', 'log_unavailable'],

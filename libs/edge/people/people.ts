@@ -150,10 +150,10 @@ export class People {
     return this.accounts.get(accountId)!;
   }
 
-  /** Makes a link that sets another password of an account, once and within a day; it takes the place of the one before. */
-  async offerReset({ accountId }: Account, by: Actor): Promise<string> {
+  /** Makes a link that sets another password of an account, once and for so long; it takes the place of the one before. */
+  async offerReset({ accountId }: Account, by: Actor, forMs = resetMs): Promise<string> {
     const secret = newSecret();
-    const reset = { sha256: sha256Of(secret), expiresMs: this.clock() + resetMs };
+    const reset = { sha256: sha256Of(secret), expiresMs: this.clock() + forMs };
     await this.#ask('', by, { does: 'offer_reset', accountId, reset });
     return this.publicUrl.link(`/reset/${secret}`);
   }

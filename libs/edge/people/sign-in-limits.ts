@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { networkOf, TelemetryError } from '#model';
 import { CLOCK, type Clock } from '../clock.js';
+import { Attempts } from './attempts.js';
 
 const windowMs = 900_000;
 /** Wrong passwords for one account from one address. */
@@ -9,14 +10,6 @@ export const maxFailuresOfPair = 10;
 export const maxFailuresOfAddress = 100;
 /** Wrong passwords for one account from everywhere: beyond them each address that the account does not know has one attempt. */
 export const maxFailuresOfAccount = 100;
-/** Accounts, addresses and pairs of them that are counted; of more, those are forgotten that began first. */
-const maxCounted = 30_000;
-
-interface Count {
-  readonly untilMs: number;
-  failures: number;
-}
-
 /** A sign-in that is under way counts as a failure until it has succeeded, so that many at once are no more than one after the other. */
 export interface Attempt {
   succeeded(): void;
@@ -28,9 +21,11 @@ export interface Attempt {
  */
 @Injectable()
 export class SignInLimits {
-  readonly #counts = new Map<string, Count>();
+  readonly #failures: Attempts;
 
-  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+  constructor(@Inject(CLOCK) clock: Clock) {
+    this.#failures = new Attempts(windowMs, clock);
+  }
 
   /**
    * @param email of an account, or of none: nobody learns which.
@@ -40,37 +35,27 @@ export class SignInLimits {
    */
   begin(email: string, address: string | undefined, isKnown: boolean): Attempt {
     const network = networkOf(address ?? '');
-    const ofAccount = this.#count(`account ${email}`);
-    const ofAddress = this.#count(`address ${network}`);
-    const ofPair = this.#count(`pair ${network} ${email}`);
-    const isUnderAttack = ofAccount.failures >= maxFailuresOfAccount && !isKnown;
+    const ofAccount = this.#failures.of(`account ${email}`);
+    const ofAddress = this.#failures.of(`address ${network}`);
+    const ofPair = this.#failures.of(`pair ${network} ${email}`);
+    const isUnderAttack = ofAccount.count >= maxFailuresOfAccount && !isKnown;
     this.#check(ofPair, isUnderAttack ? 1 : maxFailuresOfPair);
     if (!isKnown) this.#check(ofAddress, maxFailuresOfAddress);
-    for (const count of [ofAccount, ofAddress, ofPair]) count.failures++;
+    for (const each of [ofAccount, ofAddress, ofPair]) each.count++;
     return {
       succeeded: () => {
-        ofAccount.failures--;
-        ofAddress.failures--;
+        ofAccount.count--;
+        ofAddress.count--;
         // Whoever knows the password may have mistyped it before.
-        ofPair.failures = 0;
+        ofPair.count = 0;
       },
     };
   }
 
-  #check({ failures, untilMs }: Count, max: number): void {
-    if (failures < max) return;
-    const retryAfterS = Math.max(1, Math.ceil((untilMs - this.clock()) / 1000));
+  #check(failures: ReturnType<Attempts['of']>, max: number): void {
+    if (failures.count < max) return;
+    const retryAfterS = this.#failures.secondsLeft(failures);
     const detail = `There were too many wrong passwords: try again in ${Math.ceil(retryAfterS / 60)} minutes, or from another address.`;
     throw new TelemetryError('too_many_sign_ins', detail, { retryAfterS });
-  }
-
-  #count(name: string): Count {
-    const known = this.#counts.get(name);
-    if (known && known.untilMs > this.clock()) return known;
-    this.#counts.delete(name);
-    if (this.#counts.size >= maxCounted) this.#counts.delete(this.#counts.keys().next().value!);
-    const fresh = { untilMs: this.clock() + windowMs, failures: 0 };
-    this.#counts.set(name, fresh);
-    return fresh;
   }
 }

@@ -101,6 +101,11 @@ describe('the pages, in a browser (needs Chromium)', () => {
     expect(await place()).toBe('/sources/press-7?last=6h');
     await signOut();
     expect(await place()).toBe('/sign-in');
+    await go('/forgot');
+    await submit({ email: 'ada@example.com' });
+    await finds('forgot-mailed');
+    await go('/forgot');
+    await finds('forgot');
     await go('/sign-in?next=//evil.example/');
     await submit({ email: 'vic@example.com', password });
     expect(await place()).toBe('/');

@@ -5,6 +5,7 @@ import { onFolder, type Running } from '#runtime';
 import { send } from '../http/send.js';
 import { makeKey, makeOrganization } from '../make-keys.js';
 import { makeAccount, makeMember } from '../make-people.js';
+import { SmtpServer } from '../smtp-server.js';
 import { startEmbedded } from '../start-embedded.js';
 
 export const password = 'correct horse battery staple';
@@ -15,14 +16,18 @@ export class Town {
   private constructor(
     private readonly dataDir: string,
     private readonly running: Running,
+    private readonly smtp: SmtpServer,
     private readonly key: string,
   ) {}
 
   static async open(): Promise<Town> {
     const dataDir = await mkdtemp(join(tmpdir(), 'headwater-pages-'));
     const key = await settle(dataDir);
-    const running = await startEmbedded({ dataDir });
-    const town = new Town(dataDir, running, key);
+    const smtp = await SmtpServer.open();
+    const mail = { smtpUrl: smtp.url, mailFrom: 'hw@example.org' };
+    const provider = { oidcIssuer: 'https://id.example', oidcClientId: 'town', oidcClientSecret: 'of the town' };
+    const running = await startEmbedded({ dataDir, ...mail, ...provider });
+    const town = new Town(dataDir, running, smtp, key);
     await measure((body) => town.send(body));
     return town;
   }
@@ -49,6 +54,7 @@ export class Town {
 
   async close(): Promise<void> {
     await this.running.stop();
+    await this.smtp.close();
     await rm(this.dataDir, { recursive: true });
   }
 }

@@ -22,7 +22,7 @@ export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, proble
     main: html`<h1>Your account</h1>
       <p>You have signed in as <strong>${visit.person.email}</strong>.</p>
       ${organizations(visit)}
-      ${hasPassword ? otherPassword(visit, problem) : html`<p>You sign in by the provider of your organization, without a password of this server.</p>`}
+      ${hasPassword ? otherPassword(visit, problem) : html`<p>You sign in by the provider of your organization. If you want a password too, <a href="/forgot">set one</a>.</p>`}
       <section class="stack" aria-labelledby="sessions">
         <h2 id="sessions">Where you have signed in</h2>
         ${tableOf(

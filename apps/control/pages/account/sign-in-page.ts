@@ -33,7 +33,8 @@ export const signInPage = ({ next, email, provider, problem }: SignInForm): Html
       </form>
       ${byProvider('Or sign in', provider, next)}
       <p class="quiet">
-        No account yet? An owner of your organization can send you a link. Forgotten the password? Whoever runs this server can.
+        No account yet? An owner of your organization can send you a link. Forgotten the password?
+        <a href="/forgot">Set another one</a>.
       </p>
     </div>`,
   });
