@@ -8,6 +8,8 @@ export const permissions = {
   keys: { scope: 'admin', roles: ['owner', 'member'] },
   targets: { scope: 'admin', roles: ['owner', 'member'] },
   audit: { scope: 'admin', roles: ['owner', 'member'] },
+  // No key: it is no person who could.
+  leave: { scope: 'none', roles: ['owner', 'member', 'viewer'] },
   // No key: whoever may make keys could take the organization over.
   people: { scope: 'none', roles: ['owner'] },
   // Of keys only those of the operator's own organization.

@@ -54,6 +54,17 @@ export const peopleOperations: readonly Operation[] = [
   },
   {
     ...people,
+    access: { may: 'leave', payment: false },
+    id: 'leaveOrganization',
+    method: 'delete',
+    path: '/api/people/me',
+    summary: 'Leave the organization',
+    description: 'Whoever has signed in does not belong to it any more. The account stays, and so do the keys that the person has made.',
+    answers: { 204: { description: 'The person does not belong to the organization any more.' } },
+    errors: ['unknown_person', 'last_owner'],
+  },
+  {
+    ...people,
     id: 'listInvitations',
     method: 'get',
     path: '/api/invitations',

@@ -60,6 +60,13 @@ export class PeopleController {
     return toPerson(membership, this.accounts);
   }
 
+  @Delete('people/me')
+  @HttpCode(204)
+  @May('leave')
+  leave(@CallerParam() caller: Caller): Promise<void> {
+    return this.people.remove(caller.orgId, caller.person!.accountId, this.keyring.actor(caller));
+  }
+
   @Delete('people/:id')
   @HttpCode(204)
   remove(@CallerParam() caller: Caller, @Param('id') accountId: string): Promise<void> {

@@ -250,6 +250,44 @@ describe('people', () => {
     expect(codeOf(await ask('PATCH', `people/${owner.id}`, owner.cookie, { role: 'member' }))).toEqual([400, 'last_owner']);
   });
 
+  it('leave their organization, and no other, unless nobody would own it', async () => {
+    const lone = await makeOrganization(storage.log, false);
+    const [owner, viewer] = [await somebody(lone, 'owner'), await somebody(lone, 'viewer')];
+    await app.get(People).join(await invited(org, 'viewer'), { accountId: viewer.id, email: viewer.email, sessionId: '' });
+    const leave = (cookie: string, organization: string): Promise<Answer> =>
+      send(url, { method: 'DELETE', path: '/api/people/me', headers: { cookie, 'x-organization-id': organization } });
+    expect(codeOf(await leave(owner.cookie, lone))).toEqual([400, 'last_owner']);
+    expect(codeOf(await leave(owner.cookie, org))).toEqual([403, 'no_organization']);
+    expect((await leave(viewer.cookie, lone)).status).toBe(204);
+    expect(codeOf(await leave(viewer.cookie, lone))).toEqual([403, 'no_organization']);
+    expect(jsonOf(await ask('GET', 'auth/session', viewer.cookie)).organizations).toEqual([expect.objectContaining({ id: org })]);
+    expect((await audited(lone)).at(-1)).toMatchObject({ did: 'person.removed', by: { id: viewer.id, name: viewer.email } });
+    const { secret } = await makeKey(storage.log, lone);
+    await storage.views.open(apiKeys).caughtUp();
+    expect(codeOf(await send(url, { method: 'DELETE', path: '/api/people/me', headers: { 'x-api-key': secret } }))).toEqual([
+      403,
+      'missing_scope',
+    ]);
+  });
+
+  it('leave on the page of their account, which says why where they may not', async () => {
+    const lone = await makeOrganization(storage.log, true);
+    const [owner, member] = [await somebody(lone, 'owner'), await somebody(lone, 'member')];
+    const leave = ({ cookie }: Somebody, organization: string): Promise<Answer> =>
+      send(url, {
+        method: 'POST',
+        path: `/account/leave/${organization}`,
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: '',
+      });
+    expect((await send(url, { path: '/account', headers: { cookie: owner.cookie } })).text).toContain(`action="/account/leave/${lone}"`);
+    const refused = await leave(owner, lone);
+    expect([refused.status, refused.text.includes('Make somebody else an owner first')]).toEqual([400, true]);
+    expect((await leave(member, org)).status).toBe(404);
+    expect((await leave(member, lone)).status).toBe(303);
+    expect(jsonOf(await ask('GET', 'auth/session', member.cookie)).organizations).toEqual([]);
+  });
+
   it('are no business of a key, whatever its scopes', async () => {
     const { secret } = await makeKey(storage.log, org);
     await storage.views.open(accounts).caughtUp();

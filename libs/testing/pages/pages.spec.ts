@@ -261,6 +261,7 @@ describe('the pages, in a browser (needs Chromium)', () => {
   withChromium('let people choose an organization, and end their sessions', async () => {
     await signIn('ada@example.com');
     await go('/account');
+    await page.run(`() => { for (const one of document.querySelectorAll('details')) one.open = true; }`, null);
     await finds('account');
     const other = await page.run(`() => document.querySelector('option:not([selected])').value`, null);
     await submit({ organization: String(other) });

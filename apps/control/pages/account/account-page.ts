@@ -1,7 +1,7 @@
 import type { ListedSession } from '#edge';
 import { html, type Html } from '../html.js';
 import { layout } from '../layout.js';
-import { seen, tableOf } from '../parts.js';
+import { confirmed, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
 import type { Visit } from '../visit.js';
 import { passwordField } from './join-page.js';
@@ -11,17 +11,20 @@ export interface AccountState {
   /** Whether the person signs in with a password; else it is by the OpenID provider only. */
   readonly hasPassword: boolean;
   readonly nowMs: number;
+  /** What is wrong with the password that was typed. */
   readonly problem?: string;
+  /** Why something else was not done. */
+  readonly trouble?: string;
 }
 
 /** A person: organizations and sessions. */
-export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, problem }: AccountState): Html {
+export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, problem, trouble }: AccountState): Html {
   return layout({
     title: 'Your account',
     visit,
     main: html`<h1>Your account</h1>
       <p>You have signed in as <strong>${visit.person.email}</strong>.</p>
-      ${organizations(visit)}
+      ${problemNote(trouble)} ${organizations(visit)}
       ${hasPassword ? otherPassword(visit, problem) : html`<p>You sign in by the provider of your organization. If you want a password too, <a href="/forgot">set one</a>.</p>`}
       <section class="stack" aria-labelledby="sessions">
         <h2 id="sessions">Where you have signed in</h2>
@@ -31,7 +34,8 @@ export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, proble
           sessions.map((session) => sessionRow(session, visit, nowMs)),
         )}
         <p class="quiet">A session that is not used for 30 days ends by itself.</p>
-      </section>`,
+      </section>
+      ${leaving(visit)}`,
   });
 }
 
@@ -45,6 +49,13 @@ const otherPassword = ({ person }: Visit, problem: string | undefined): Html =>
       <p><button>Set the password</button></p>
     </form>
     <p class="quiet">It ends all other sessions.</p>
+  </section>`;
+
+const leaving = ({ organization: { orgId, name } }: Visit): Html =>
+  html`<section class="stack narrow" aria-labelledby="leave">
+    <h2 id="leave">Leave ${name}</h2>
+    <p>You do not see its devices any more then. Your account stays, and so do the keys that you have made.</p>
+    ${confirmed('Leave', `/account/leave/${encodeURIComponent(orgId)}`, `Leave ${name}`, 'To come back you need an invitation.')}
   </section>`;
 
 const sessionRow = (session: ListedSession, { person }: Visit, nowMs: number): Html =>

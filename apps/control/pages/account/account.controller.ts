@@ -57,6 +57,19 @@ export class AccountPages {
     }
   }
 
+  /** The organization is named, for the page may have been made before the person chose another one. */
+  @Post('leave/:id')
+  @ForVisitor('leave', { payment: false })
+  async leave(@VisitParam() visit: Visit, @Param('id') orgId: string, @Req() request: FastifyRequest): Promise<Redirect | Shown> {
+    const { accountId, email } = visit.person;
+    try {
+      await this.people.remove(orgId, accountId, { id: accountId, name: email });
+      return new Redirect('/');
+    } catch (error) {
+      return refused(request, error, (trouble) => accountPage(visit, { ...this.#stateOf(visit), trouble }));
+    }
+  }
+
   @Post('organization')
   @ForVisitor('read', { payment: false })
   choose(@VisitParam() visit: Visit, @FormParam() form: Form, @Res({ passthrough: true }) reply: FastifyReply): Redirect {
