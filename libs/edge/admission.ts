@@ -39,7 +39,7 @@ export class Admission {
    * `too_many_failed_keys`), `payment_required`, `missing_scope`.
    */
   admit(credential: Credential, address: string | undefined, access: Pick<Access, 'payment' | 'scope'>): Caller {
-    this.#checkReady();
+    this.checkReady();
     const caller = this.#callerOf(credential, address);
     this.uses.note(caller, address);
     this.#checkPayment(caller, access);
@@ -55,7 +55,7 @@ export class Admission {
    * @throws TelemetryError as `admit` does, and `cross_site`, `no_organization` or `missing_role` for who has signed in.
    */
   admitTo(may: Permission, request: FastifyRequest, credential: Credential, access: Pick<Access, 'payment'>): Caller {
-    this.#checkReady();
+    this.checkReady();
     const person = credential.apiKey === undefined ? this.visitors?.personOf(request) : undefined;
     const organization = request.headers['x-organization-id'] as string | undefined;
     const caller = person
@@ -70,13 +70,14 @@ export class Admission {
 
   /** Lets in somebody who has signed in. @throws TelemetryError `not_ready`, `not_signed_in`, `cross_site`, or `log_unavailable`. */
   admitPerson(request: FastifyRequest): Person {
-    this.#checkReady();
+    this.checkReady();
     const person = this.visitors?.personOf(request);
     if (!person) throw new TelemetryError('not_signed_in', 'Sign in with POST /api/auth/sign-in, and keep its cookie.');
     return person;
   }
 
-  #checkReady(): void {
+  /** @throws TelemetryError `not_ready` while not all is known that was in the log at the start. */
+  checkReady(): void {
     if (!this.readiness.isOpen)
       throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
   }

@@ -2,9 +2,9 @@ import { Get, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TelemetryError } from '#model';
 import { assetNamed } from './assets.js';
-import { Pages } from './pages.js';
+import { PageParts } from './pages.js';
 
-@Pages('assets')
+@PageParts('assets')
 export class AssetsController {
   /** A page of another version of this server may ask for a file of its own version: it gets this one, and does not keep it. */
   @Get(':version/:name')

@@ -2,17 +2,21 @@ import {
   applyDecorators,
   Catch,
   Controller,
+  Injectable,
   UseFilters,
+  UseGuards,
   UseInterceptors,
   type ArgumentsHost,
   type CallHandler,
+  type CanActivate,
   type ExceptionFilter,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
-import { AsPage, problemHeaders, statusOf, telemetryErrorOf } from '#edge';
+import { AsPage, problemHeaders, Readiness, statusOf, telemetryErrorOf } from '#edge';
+import { TelemetryError } from '#model';
 import { failurePage } from './failure-page.js';
 import { isHtml, type Html } from './html.js';
 import { Redirect, Shown } from './shown.js';
@@ -40,6 +44,17 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
+
+/** Pages are about people and what they have: who is not known yet would be told that they are nobody. */
+@Injectable()
+class ReadyGuard implements CanActivate {
+  constructor(private readonly readiness: Readiness) {}
+
+  canActivate(): true {
+    if (this.readiness.isOpen) return true;
+    throw new TelemetryError('not_ready', 'The server has just started: load this page again in a moment.');
+  }
+}
 
 class PageAnswers implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -86,6 +101,9 @@ class PageErrors implements ExceptionFilter {
   }
 }
 
-/** A controller whose handlers answer pages for people: what `html` makes, a `Redirect`, something `Shown`, or bytes with their own headers. */
-export const Pages = (path = ''): ClassDecorator =>
+/** A controller whose handlers answer what pages are made of, at any time: bytes with their own headers. */
+export const PageParts = (path: string): ClassDecorator =>
   applyDecorators(Controller(path), AsPage(), UseInterceptors(PageAnswers), UseFilters(PageErrors));
+
+/** A controller whose handlers answer pages for people: what `html` makes, a `Redirect`, something `Shown`, or bytes with their own headers. */
+export const Pages = (path = ''): ClassDecorator => applyDecorators(PageParts(path), UseGuards(ReadyGuard));

@@ -8,7 +8,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Accounts, InFlight, Organizations, PublicUrl, Readiness, Visitors } from '#edge';
+import { Accounts, InFlight, Organizations, PublicUrl, Visitors } from '#edge';
 import { TelemetryError, type Caller, type Member, type Permission } from '#model';
 import { Redirect } from './shown.js';
 
@@ -45,13 +45,11 @@ class VisitGuard implements CanActivate {
     private readonly accounts: Accounts,
     private readonly organizations: Organizations,
     private readonly inFlight: InFlight,
-    private readonly readiness: Readiness,
   ) {}
 
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { may, payment } = Reflect.getMetadata(wanted, context.getHandler()) as Wanted;
-    if (!this.readiness.isOpen) throw new TelemetryError('not_ready', 'The server has just started: load this page again in a moment.');
     const person = this.visitors.personOf(request);
     if (!person) throw new Redirect(signInAddress(request));
     this.visitors.note(person, request, context.switchToHttp().getResponse<FastifyReply>());

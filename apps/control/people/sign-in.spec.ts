@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, type Clock } from '#edge';
+import { createHttpApp, Readiness, type Clock } from '#edge';
 import { entry } from '#log';
 import { maxSessions, sessionMs, sessionUseMs, type Account, type Session } from '#model';
 import { makeAccount, makeMember, makeOrganization, MemoryLog, MemoryModule, send, type Answer, type Ask, NoStoresModule } from '#testing';
@@ -126,6 +126,39 @@ describe('signing in', () => {
     expect([codeOf(refused), Number(refused.headers['retry-after'])]).toEqual([[429, 'too_many_sign_ins'], 900]);
     expect((await signIn(bob.email, password, from('192.0.2.2'))).status).toBe(200);
     expect((await signIn(bob.email, password, from('192.0.2.3', { cookie }))).status).toBe(200);
+  });
+});
+
+describe('before the accounts are read', () => {
+  let starting: NestFastifyApplication;
+  let at = '';
+  beforeAll(async () => {
+    ({ app: starting, url: at } = await openApp(log, () => nowMs));
+    starting.get(Readiness).need(new Promise(() => {}));
+  });
+  afterAll(() => starting.close());
+
+  const jsonTo = (path: string, value: object): Ask => ({ method: 'POST', path, headers: json, body: JSON.stringify(value) });
+  const form = (path: string, text: string): Ask => ({
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: text,
+  });
+
+  it.each<Ask>([
+    jsonTo('/api/auth/sign-in', { email: 'ada@example.com', password }),
+    jsonTo('/api/auth/password/reset', { token: 'a', password: 'b' }),
+    jsonTo('/api/invitations/accept', { token: 'a' }),
+    form('/sign-in', `email=ada@example.com&password=${password}`),
+    form('/forgot', 'email=ada@example.com'),
+    ...['/', '/sign-in', '/account', '/join/a', '/reset/a', '/sign-in/openid'].map((path) => ({ path })),
+  ])('$method $path is too early', async (what) => {
+    expect((await ask(what, at)).status).toBe(503);
+  });
+
+  it('what pages are made of is there', async () => {
+    expect((await ask({ path: '/assets/1/style.css' }, at)).status).toBe(200);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cookieIn, cookieOf, People, PublicUrl, Readiness, Sessions, Visitors } from '#edge';
+import { cookieIn, cookieOf, People, PublicUrl, Sessions, Visitors } from '#edge';
 import { TelemetryError } from '#model';
 import { maxWaitingMs, Outbound, type OpenIdProvider } from '#outbound';
 import { originOf } from '../../people/sign-in.js';
@@ -25,7 +25,6 @@ export class OpenIdPages {
     private readonly sessions: Sessions,
     private readonly visitors: Visitors,
     private readonly publicUrl: PublicUrl,
-    private readonly readiness: Readiness,
   ) {}
 
   @Get()
@@ -62,7 +61,6 @@ export class OpenIdPages {
     const { provider } = this.outbound;
     if (provider.name === undefined) throw new TelemetryError('unknown_route', 'The operator of this server has named no OpenID provider.');
     try {
-      if (!this.readiness.isOpen) throw new TelemetryError('not_ready', 'The server has just started: try again in a moment.');
       return await step(provider);
     } catch (error) {
       return refused(request, error, (problem) => signInPage({ next, email: '', provider: provider.name, problem }));
