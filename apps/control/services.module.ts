@@ -3,8 +3,9 @@ import { Commands, KeyCommands, ReadsModule } from '#edge';
 import { AlertBook } from './alerts/alert-book.js';
 import { AlertTalk } from './alerts/alert-talk.js';
 import { Backtests } from './monitors/backtests.js';
+import { MonitorBook } from './monitors/monitor-book.js';
 
-const services = [Commands, KeyCommands, Backtests, AlertBook, AlertTalk];
+const services = [Commands, KeyCommands, Backtests, MonitorBook, AlertBook, AlertTalk];
 
 /** What the API and the pages of the app host share. */
 @Module({ imports: [ReadsModule], providers: services, exports: [ReadsModule, ...services] })
