@@ -7,6 +7,7 @@ import type { Visit } from './visit.js';
 const rooms = {
   '/': { name: 'Sources', may: 'read' },
   '/alerts': { name: 'Alerts', may: 'read' },
+  '/monitors': { name: 'Monitors', may: 'read' },
   '/keys': { name: 'Keys', may: 'keys' },
   '/people': { name: 'People', may: 'people' },
   '/audit': { name: 'Audit', may: 'audit' },

@@ -9,10 +9,13 @@ import { OpenIdPages } from './account/open-id.controller.js';
 import { SignInPages } from './account/sign-in.controller.js';
 import { AlertsPages } from './alerts/alerts.controller.js';
 import { AssetsController } from './assets.controller.js';
+import { BucketReader } from './chart/bucket-reader.js';
 import { ClaimPages } from './claim/claim.controller.js';
 import { AuditPages } from './audit/audit.controller.js';
 import { CliPages } from './cli/cli.controller.js';
 import { KeysPages } from './keys/keys.controller.js';
+import { MonitorsPages } from './monitors/monitors.controller.js';
+import { Trials } from './monitors/trials.js';
 import { PeoplePages } from './people/people.controller.js';
 import { SourceLister } from './sources/source-list.js';
 import { SourceReader } from './sources/source-reader.js';
@@ -32,10 +35,11 @@ import { SourcesPages } from './sources/sources.controller.js';
     CliPages,
     SourcesPages,
     AlertsPages,
+    MonitorsPages,
     AuditPages,
     KeysPages,
     PeoplePages,
   ],
-  providers: [SourceLister, SourceReader],
+  providers: [SourceLister, SourceReader, BucketReader, Trials],
 })
 export class PagesModule {}

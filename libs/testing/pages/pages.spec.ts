@@ -65,6 +65,8 @@ const signIn = async (email: string): Promise<void> => {
 const signOut = (): Promise<void> =>
   page.leads(() => page.run(`() => document.querySelector('form[action="/sign-out"]').requestSubmit()`, null));
 
+const press = (selector: string): Promise<void> => page.leads(() => page.run('(one) => document.querySelector(one).click()', selector));
+
 /** Looks at the page that is shown, in every way that people may, and finds nothing wrong. */
 async function finds(name: string): Promise<void> {
   for (const [look, how] of Object.entries(looks)) {
@@ -222,6 +224,43 @@ describe('the pages, in a browser (needs Chromium)', () => {
     expect(await text()).toContain('seen by ada@example.com');
     await submit({ for: '8 hours' });
     expect(await text()).toContain('silent until');
+  });
+
+  withChromium('watch a metric, which is tried on the points that are stored before', async () => {
+    await signIn('ada@example.com');
+    await go('/sources/press-7');
+    await press('a[aria-label="Watch machine.temperature"]');
+    expect(await place()).toBe('/monitors/new?source_id=press-7&metric=machine.temperature');
+    await finds('monitor-new');
+    await page.run(
+      `() => { document.querySelector('[name=max]').value = '75'; document.querySelector('[name=clear_max]').value = '74'; }`,
+      null,
+    );
+    await press('button[value="24h"]');
+    expect(await text()).toMatch(/It would have fired \d+ times in the last 24 hours/);
+    expect(Number(await page.run(`() => document.querySelectorAll('#trial svg .span.warning').length`, null))).toBeGreaterThan(0);
+    expect(await page.run(`() => document.querySelectorAll('#trial svg .bound').length`, null)).toBe(1);
+    await finds('monitor-tried');
+    await submit({ min: '90' });
+    expect(await text()).toContain('Let min be less than max.');
+    await finds('monitor-refused');
+    await submit({ min: '', name: 'Spindle', timeout_seconds: '600', message: 'Look at the <coolant>' });
+    expect(await place()).toBe('/monitors');
+    await go('/monitors?source_id=press-7');
+    expect(await text()).toMatch(/press-7\s+machine\.temperature Spindle\s+above 75; when not heard for 10 minutes/);
+    await finds('monitors');
+    await press('a[aria-label="Change the monitor of Spindle"]');
+    expect(await page.run(`() => document.querySelector('[name=clear_max]').value`, null)).toBe('74');
+    await press('button[value="7d"]');
+    expect(await text()).toContain('in the last 7 days');
+    await finds('monitor-changed');
+    await submit({ max: '76', clear_max: '', timeout_seconds: '' });
+    expect(await text()).toMatch(/above 76\s/);
+    const deletion = `[...document.querySelectorAll('form[action$="/delete"]')].at(-1)`;
+    await page.leads(() => page.run(`() => ${deletion}.requestSubmit()`, null));
+    await go('/monitors?source_id=press-7');
+    expect(await text()).toContain('No monitor yet');
+    await finds('monitors-none');
   });
 
   withChromium('ask a person whether a device may have a key', async () => {

@@ -37,19 +37,20 @@ export class Town {
   }
 
   /** Sends points of the organization that has some. */
-  send(body: unknown): Promise<void> {
-    return this.#post('/ingest', body, 200);
+  async send(body: unknown): Promise<void> {
+    await this.#post('/ingest', body, 200);
   }
 
-  /** Defines a monitor there. */
-  watch(monitor: unknown): Promise<void> {
-    return this.#post('/api/monitors', monitor, 201);
+  /** Defines a monitor there. Its id. */
+  async watch(monitor: unknown): Promise<string> {
+    return (JSON.parse(await this.#post('/api/monitors', monitor, 201)) as { id: string }).id;
   }
 
-  async #post(path: string, body: unknown, expected: number): Promise<void> {
+  async #post(path: string, body: unknown, expected: number): Promise<string> {
     const headers = { 'x-api-key': this.key, 'content-type': 'application/json' };
     const { status, text } = await send(this.url, { method: 'POST', path, headers, body: JSON.stringify(body) });
     if (status !== expected) throw new Error(text);
+    return text;
   }
 
   async close(): Promise<void> {

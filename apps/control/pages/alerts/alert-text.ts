@@ -16,7 +16,8 @@ export function findingOf({ metric, threshold, offline, value, resolvedMs }: Ale
   return `${metric ?? ''}: ${at}${boundsText(threshold!)}`;
 }
 
-function boundsText({ min, max, forMs }: Threshold): string {
+/** When a threshold fires, in words. */
+export function boundsText({ min, max, forMs }: Threshold): string {
   const bounds = [...(max === null ? [] : [`above ${valueText(max)}`]), ...(min === null ? [] : [`below ${valueText(min)}`])].join(' or ');
   return forMs > 0 ? `${bounds} for ${sizeText(forMs)}` : bounds;
 }

@@ -1,4 +1,4 @@
-import type { LogEntry } from '#model';
+import { mayAs, type LogEntry } from '#model';
 import { findingOf, severityTag, spanOf } from '../alerts/alert-text.js';
 import { chart } from '../chart/chart.js';
 import { valueText } from '../chart/scale.js';
@@ -33,10 +33,14 @@ export function sourcePage(visit: Visit, view: SourceView, shown: Shown, after: 
             <dt>Metrics</dt>
             <dd>${view.metrics}</dd>
           </div>
+          <div>
+            <dt>Watched by</dt>
+            <dd><a href="/monitors?source_id=${source.sourceId}">Monitors</a></dd>
+          </div>
         </dl>
         ${openAlerts(view)}
       </div>
-      ${picker(source.sourceId, shown, nowMs)} ${metrics(view, shown, after)} ${events(view, shown)}`,
+      ${picker(source.sourceId, shown, nowMs)} ${metrics(view, shown, after, mayAs(visit.person.role, 'monitors'))} ${events(view, shown)}`,
   });
 }
 
@@ -79,6 +83,7 @@ function metrics(
   { source, series, sizeMs, alerts, hasMoreMetrics }: SourceView,
   { size, window, isNow }: Shown,
   after: string | undefined,
+  mayWatch: boolean,
 ): Html {
   if (series.length === 0 && after === undefined) return html`<p class="note">This source has not sent a number yet.</p>`;
   const query = isNow ? `last=${size}` : `last=${size}&end=${new Date(window.endMs).toISOString()}`;
@@ -96,7 +101,7 @@ function metrics(
             .filter((one) => one.metric === metric)
             .toReversed()
             .map(spanOf),
-          aside: newestValue(newest),
+          aside: html`<div class="row level">${newestValue(newest)} ${mayWatch && watchLink(source.sourceId, metric)}</div>`,
         }),
       )}
     </section>
@@ -111,6 +116,9 @@ function metrics(
 
 const newestValue = (newest: MetricSeries['newest']): Html =>
   newest === undefined ? html`<span class="quiet">nothing in the last hour</span>` : html`<span class="value">${valueText(newest)}</span>`;
+
+const watchLink = (sourceId: string, metric: string): Html =>
+  html`<a href="/monitors/new?source_id=${sourceId}&amp;metric=${metric}" aria-label="Watch ${metric}">Watch</a>`;
 
 function events({ events: entries, hasMoreEvents }: SourceView, { isNow }: Shown): Html {
   return html`<section class="stack" aria-labelledby="events">

@@ -1,19 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, Fleet, Questions, rowsIn, seriesOfSource, Slices, type Clock, type FleetMember } from '#edge';
-import {
-  automaticInterval,
-  compareUtf8,
-  intervalMs,
-  maxRows,
-  TelemetryError,
-  type Alert,
-  type Caller,
-  type LogEntry,
-  type RollupInterval,
-  type Window,
-} from '#model';
+import { CLOCK, Fleet, Questions, seriesOfSource, Slices, type Clock, type FleetMember } from '#edge';
+import { compareUtf8, TelemetryError, type Alert, type Caller, type LogEntry, type Window } from '#model';
 import type { BucketColumns } from '#stores';
 import { AlertBook } from '../../alerts/alert-book.js';
+import { BucketReader } from '../chart/bucket-reader.js';
 import { maxSpans } from '../chart/chart.js';
 
 /** Charts on one page. */
@@ -54,15 +44,13 @@ export interface SourceView {
   readonly alerts: readonly Alert[];
 }
 
-const none = new Float64Array(0);
-const noBuckets: BucketColumns = { timestampMs: none, min: none, max: none, avg: none, count: none };
-
 /** Reads what the page of a source shows. */
 @Injectable()
 export class SourceReader {
   constructor(
     private readonly fleet: Fleet,
     private readonly questions: Questions,
+    private readonly buckets: BucketReader,
     private readonly slices: Slices,
     private readonly book: AlertBook,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -78,17 +66,16 @@ export class SourceReader {
     const { after } = question;
     const rest = after === undefined ? names : names.filter((name) => compareUtf8(name, after) > 0);
     const shown = rest.slice(0, pageMetrics);
-    const interval = automaticInterval(question.window, '1m');
     const [newest, buckets, events] = await Promise.all([
       this.#newest(orgId, sourceId, nowMs),
-      this.#buckets(orgId, sourceId, shown, question.window, interval),
+      this.buckets.read(orgId, sourceId, shown, question.window),
       this.#events(orgId, sourceId, question),
     ]);
     return {
       nowMs,
       source,
-      sizeMs: intervalMs[interval],
-      series: shown.map((metric) => ({ metric, buckets: buckets.get(metric) ?? noBuckets, newest: newest.get(metric) })),
+      sizeMs: buckets.sizeMs,
+      series: shown.map((metric) => ({ metric, buckets: buckets.of(metric), newest: newest.get(metric) })),
       hasMoreMetrics: rest.length > shown.length,
       metrics: names.length,
       ...events,
@@ -99,26 +86,6 @@ export class SourceReader {
   async #newest(orgId: string, sourceId: string, nowMs: number): Promise<ReadonlyMap<string, number>> {
     const window = { startMs: nowMs - latestBackMs, endMs: nowMs + latestAheadMs + 1 };
     return new Map(await this.questions.ask(orgId, seriesOfSource, ({ series }) => series.latest(orgId, sourceId, window)));
-  }
-
-  /** So few metrics at once that no answer has more rows than one may have. */
-  async #buckets(
-    orgId: string,
-    sourceId: string,
-    metrics: readonly string[],
-    window: Window,
-    interval: RollupInterval,
-  ): Promise<ReadonlyMap<string, BucketColumns>> {
-    const rows = Math.ceil(rowsIn(window, interval)) + 1;
-    const together = Math.max(1, Math.floor(maxRows / rows));
-    const answers = await Promise.all(
-      Array.from({ length: Math.ceil(metrics.length / together) }, (_, nth) => {
-        const some = metrics.slice(nth * together, (nth + 1) * together);
-        const query = { orgId, sourceId, metrics: some, window, interval, limit: maxRows };
-        return this.questions.ask(orgId, rows * some.length, ({ series }) => series.buckets(query));
-      }),
-    );
-    return new Map(answers.flatMap(({ series }) => series.map((one) => [one.metric, one])));
   }
 
   /** The newest of a window that ends now, else the first, because that is how they are stored. */

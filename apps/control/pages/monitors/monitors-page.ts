@@ -1,0 +1,100 @@
+import { everySource, mayAs, type Monitor } from '#model';
+import { boundsText } from '../alerts/alert-text.js';
+import { html, type Html } from '../html.js';
+import { layout } from '../layout.js';
+import { confirmed, seen, tableOf } from '../parts.js';
+import { sizeText } from '../times.js';
+import type { Visit } from '../visit.js';
+
+export interface MonitorList {
+  readonly monitors: readonly Monitor[];
+  /** Only those that watch this source. */
+  readonly sourceId: string | undefined;
+  readonly after: string | undefined;
+  /** Where the next page begins; undefined where this is the last one. */
+  readonly next: string | undefined;
+}
+
+export function monitorsPage(visit: Visit, list: MonitorList, nowMs: number): Html {
+  const { monitors, sourceId, after, next } = list;
+  const mayChange = mayAs(visit.person.role, 'monitors');
+  return layout({
+    title: 'Monitors',
+    visit,
+    room: '/monitors',
+    main: html`<div class="bar">
+        <h1>Monitors</h1>
+        ${mayChange && html`<p><a class="button" href="${newAddress(sourceId)}">New monitor</a></p>`}
+      </div>
+      ${
+        sourceId !== undefined &&
+        html`<p>
+          Those that watch <a href="/sources/${sourceId}">${sourceId}</a>, and those of every source.
+          <a href="/monitors">Show all monitors</a>
+        </p>`
+      }
+      ${monitors.length === 0 && after === undefined ? nothingYet(mayChange) : table(monitors, mayChange, nowMs)}
+      ${
+        (after || next) &&
+        html`<nav class="bar" aria-label="Pages">
+          ${after ? html`<a href="${address({ sourceId })}">First page</a>` : html`<span></span>`}
+          ${next && html`<a rel="next" href="${address({ sourceId, after: next })}">Next page</a>`}
+        </nav>`
+      }`,
+  });
+}
+
+const nothingYet = (mayChange: boolean): Html =>
+  html`<p class="note">
+    No monitor yet. A monitor watches a metric, or whether a source is heard, and tells you when something is wrong.
+    ${mayChange && html`To begin, choose “Watch” beside a chart of a <a href="/">source</a>.`}
+  </p>`;
+
+function table(monitors: readonly Monitor[], mayChange: boolean, nowMs: number): Html {
+  const heads = ['Source', 'Metric', 'Fires', 'Severity', 'Watches since'];
+  return tableOf(
+    'Monitors',
+    mayChange ? [...heads, { name: 'What to do', kind: 'unseen' }] : heads,
+    monitors.map((monitor) => row(monitor, mayChange, nowMs)),
+  );
+}
+
+function row(monitor: Monitor, mayChange: boolean, nowMs: number): Html {
+  const { monitorId, name, sourceId, metric, threshold, offline, definedMs } = monitor;
+  const conditions = conditionsOf(monitor);
+  const severities = [...new Set([threshold, offline].flatMap((one) => one?.severity ?? []))];
+  return html`<tr>
+    <th scope="row">${sourceId === everySource ? 'every source' : html`<a href="/sources/${sourceId}">${sourceId}</a>`}</th>
+    <td>${metric} ${name && html`<span class="quiet">${name}</span>`}</td>
+    <td>${conditions.join('; ')}</td>
+    <td>${severities.map((severity) => html`<span class="tag ${severity}">${severity}</span> `)}</td>
+    <td>${seen(definedMs, nowMs)}</td>
+    ${
+      mayChange &&
+      html`<td>
+        <div class="row end">
+          <a href="/monitors/${monitorId}" aria-label="Change the monitor of ${titleOf(monitor)}">Change</a>
+          ${confirmed('Delete', `/monitors/${monitorId}/delete`, `Delete it`, 'Its open alerts are closed.')}
+        </div>
+      </td>`
+    }
+  </tr>`;
+}
+
+/** When a monitor fires, in words. */
+const conditionsOf = ({ threshold, offline }: Monitor): readonly string[] => [
+  ...(threshold ? [boundsText(threshold)] : []),
+  ...(offline ? [`when not heard for ${sizeText(offline.timeoutMs)}`] : []),
+];
+
+/** A monitor for people. */
+export const titleOf = ({ name, sourceId, metric }: Pick<Monitor, 'name' | 'sourceId' | 'metric'>): string =>
+  name || `${metric ?? 'silence'} of ${sourceId === everySource ? 'every source' : sourceId}`;
+
+const newAddress = (sourceId: string | undefined): string =>
+  sourceId === undefined ? '/monitors/new' : `/monitors/new?source_id=${encodeURIComponent(sourceId)}`;
+
+function address({ sourceId, after }: { readonly sourceId: string | undefined; readonly after?: string }): string {
+  const parameters = new URLSearchParams({ ...(sourceId !== undefined && { source_id: sourceId }), ...(after && { after }) });
+  return parameters.size === 0 ? '/monitors' : `/monitors?${parameters.toString()}`;
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { send, type Answer } from '../http/send.js';
+import { password, Town } from './town.js';
+
+let town: Town;
+/** By who has signed in; nobody has no cookie. */
+const cookies: Record<string, string> = { nobody: '' };
+let monitor = '';
+
+beforeAll(async () => {
+  town = await Town.open();
+  monitor = await town.watch({ source_id: 'press-7', metric: 'machine.temperature', name: 'Spindle', threshold: { max: 100 } });
+  for (const who of ['ada', 'vic', 'new']) {
+    const { headers } = await ask('POST', '/sign-in', '', new URLSearchParams({ email: `${who}@example.com`, password }));
+    cookies[who] = headers['set-cookie']!.split(';', 1)[0]!;
+  }
+});
+afterAll(() => town?.close());
+
+const ask = (method: string, path: string, cookie: string, form?: URLSearchParams, headers = {}): Promise<Answer> =>
+  send(town.url, {
+    method,
+    path: path.replace(':monitor', monitor),
+    headers: { cookie, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }), ...headers },
+    ...(form && { body: form.toString() }),
+  });
+
+type Row = readonly [method: 'GET' | 'POST', path: string, viewer: number, stranger: number];
+const rows: readonly Row[] = [
+  ['GET', '/monitors', 200, 200],
+  ['GET', '/monitors/new', 403, 200],
+  ['GET', '/monitors/new?source_id=press-7&metric=machine.temperature&max=1&try=24h', 403, 404],
+  ['GET', '/monitors/:monitor', 403, 404],
+  ['POST', '/monitors', 403, 400],
+  ['POST', '/monitors/:monitor', 403, 404],
+  ['POST', '/monitors/:monitor/delete', 403, 303],
+];
+
+describe('who may see a page, and do what it offers', () => {
+  it.each(rows)('%s %s is %d for a viewer and %d for another organization', async (method, path, viewer, stranger) => {
+    const form = method === 'POST' ? new URLSearchParams({ name: 'x' }) : undefined;
+    expect((await ask(method, path, cookies['vic']!, form)).status).toBe(viewer);
+    const other = await ask(method, path, cookies['new']!, form);
+    expect([other.status, other.text.includes('Spindle')]).toEqual([stranger, false]);
+    const nobody = await ask(method, path, '', form);
+    expect([nobody.status, nobody.headers['location']?.split('?', 1)]).toEqual([303, ['/sign-in']]);
+  });
+
+  it.each(rows.filter(([method]) => method === 'POST'))('%s %s is no matter of another site', async (method, path) => {
+    const form = new URLSearchParams({ name: 'x' });
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])
+      expect((await ask(method, path, cookies['ada']!, form, headers)).status).toBe(403);
+  });
+
+  it('nothing of that has changed anything', async () => {
+    expect((await ask('GET', '/monitors', cookies['ada']!)).text).toContain('Spindle');
+  });
+});
