@@ -8,6 +8,7 @@ const rooms = {
   '/': { name: 'Sources', may: 'read' },
   '/alerts': { name: 'Alerts', may: 'read' },
   '/monitors': { name: 'Monitors', may: 'read' },
+  '/targets': { name: 'Targets', may: 'targets' },
   '/keys': { name: 'Keys', may: 'keys' },
   '/people': { name: 'People', may: 'people' },
   '/audit': { name: 'Audit', may: 'audit' },

@@ -20,6 +20,7 @@ import { PeoplePages } from './people/people.controller.js';
 import { SourceLister } from './sources/source-list.js';
 import { SourceReader } from './sources/source-reader.js';
 import { SourcesPages } from './sources/sources.controller.js';
+import { TargetsPages } from './targets/targets.controller.js';
 
 /** What people see in a browser. */
 @Module({
@@ -36,6 +37,7 @@ import { SourcesPages } from './sources/sources.controller.js';
     SourcesPages,
     AlertsPages,
     MonitorsPages,
+    TargetsPages,
     AuditPages,
     KeysPages,
     PeoplePages,

@@ -6,6 +6,7 @@ import { itIf } from '../api/stage.js';
 import { chromium, Page, type Look } from '../foreign/chromium.js';
 import { eventually } from '../eventually.js';
 import { send } from '../http/send.js';
+import { Receiver } from '../receiver.js';
 import { password, Town } from './town.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -261,6 +262,42 @@ describe('the pages, in a browser (needs Chromium)', () => {
     await go('/monitors?source_id=press-7');
     expect(await text()).toContain('No monitor yet');
     await finds('monitors-none');
+  });
+
+  withChromium('say where alerts are told, and what became of it', async () => {
+    const receiver = await Receiver.open();
+    await signIn('ada@example.com');
+    await go('/targets');
+    await finds('targets-none');
+    await submit({ kind: 'webhook', to: 'ftp://example.com', name: 'on call' });
+    expect(await text()).toContain('begins with https:// or http://');
+    await finds('targets-refused');
+    await submit({ kind: 'webhook', to: `${receiver.url}/a/rather/secret/place` });
+    const [secret] = /whsec_\S+/.exec(await text())!;
+    await finds('target-secret');
+    await press('main a.button');
+    await press('form[action$="/test"] button');
+    expect(await text()).toMatch(/delivered\s+a sample\s+2\d\d/);
+    expect(receiver.received).toHaveLength(1);
+    await press('form[action$="/test"] button');
+    expect(await text()).toContain('Test a target once in 5 seconds.');
+    await finds('target');
+    await submit({ name: 'pager <b>', severity: 'critical' });
+    expect(await text()).toContain('pager <b>');
+    await press('form[action$="/pause"] button');
+    expect(await text()).toContain('What fires while it is paused is never told.');
+    await finds('target-paused');
+    await go('/targets');
+    expect(await text()).toMatch(/pager <b>\s+webhook http\S+lace\s+critical\s+paused\s+delivered/);
+    expect(await text()).not.toContain('rather');
+    expect(await text()).not.toContain(secret);
+    await finds('targets');
+    await press('main th a');
+    await press('form[action$="/pause"] button');
+    expect(await text()).not.toContain('paused');
+    await page.leads(() => page.run(`() => document.querySelector('form[action$="/delete"]').requestSubmit()`, null));
+    expect(await text()).toContain('Nobody is told of alerts yet');
+    await receiver.close();
   });
 
   withChromium('ask a person whether a device may have a key', async () => {

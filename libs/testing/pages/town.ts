@@ -46,6 +46,11 @@ export class Town {
     return (JSON.parse(await this.#post('/api/monitors', monitor, 201)) as { id: string }).id;
   }
 
+  /** Makes a target of alerts there. Its id. */
+  async tell(target: unknown): Promise<string> {
+    return (JSON.parse(await this.#post('/api/alert-targets', target, 201)) as { id: string }).id;
+  }
+
   async #post(path: string, body: unknown, expected: number): Promise<string> {
     const headers = { 'x-api-key': this.key, 'content-type': 'application/json' };
     const { status, text } = await send(this.url, { method: 'POST', path, headers, body: JSON.stringify(body) });

@@ -90,8 +90,8 @@ export const labels = {
   min: 'Fires below (min)',
   clear_max: 'Resolves at or below (clear)',
   clear_min: 'Resolves at or above (clear)',
-  for_seconds: 'When outside for so many seconds',
-  timeout_seconds: 'Fires after so many seconds',
+  for_seconds: 'For at least (seconds)',
+  timeout_seconds: 'Fires after (seconds)',
 } as const;
 
 function numberIn(form: MonitorForm, name: keyof typeof labels): number | null {

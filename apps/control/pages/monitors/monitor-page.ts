@@ -23,7 +23,7 @@ export interface ShownMonitor {
 
 const sizeNames: Readonly<Record<TrialSize, string>> = { '24h': 'last 24 hours', '7d': 'last 7 days' };
 /** Firings in the table of a trial. */
-const maxTableRows = 50;
+const maxTableRows = 12;
 
 /** The form of a monitor, and what a trial of it has come to. */
 export function monitorPage(visit: Visit, { monitor, form, trial, problem }: ShownMonitor): Html {

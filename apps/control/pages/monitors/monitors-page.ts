@@ -66,7 +66,7 @@ function row(monitor: Monitor, mayChange: boolean, nowMs: number): Html {
   return html`<tr>
     <th scope="row">${sourceId === everySource ? 'every source' : html`<a href="/sources/${sourceId}">${sourceId}</a>`}</th>
     <td>${metric} ${name && html`<span class="quiet">${name}</span>`}</td>
-    <td>${conditions.join('; ')}</td>
+    <td class="words">${conditions.join('; ')}</td>
     <td>${severities.map((severity) => html`<span class="tag ${severity}">${severity}</span> `)}</td>
     <td>${seen(definedMs, nowMs)}</td>
     ${
@@ -74,7 +74,7 @@ function row(monitor: Monitor, mayChange: boolean, nowMs: number): Html {
       html`<td>
         <div class="row end">
           <a href="/monitors/${monitorId}" aria-label="Change the monitor of ${titleOf(monitor)}">Change</a>
-          ${confirmed('Delete', `/monitors/${monitorId}/delete`, `Delete it`, 'Its open alerts are closed.')}
+          ${confirmed('Delete', `/monitors/${monitorId}/delete`, 'Delete it', 'Its open alerts are closed.')}
         </div>
       </td>`
     }
