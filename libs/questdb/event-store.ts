@@ -74,8 +74,8 @@ export class QuestDbEventStore implements EventStore {
     return this.reads.entries({ orgId, sourceId, window, limit, name, last: false });
   }
 
-  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]> {
-    return this.reads.entries({ orgId, sourceId, window: allTime, limit: count, name, last: true });
+  tail(orgId: string, sourceId: string, count: number, name?: string, window: Window = allTime): Promise<readonly LogEntry[]> {
+    return this.reads.entries({ orgId, sourceId, window, limit: count, name, last: true });
   }
 
   /** Resolves when these may wait too, and counts them. Rejects `store_unavailable` when that is not foreseeable. */

@@ -15,6 +15,6 @@ export interface EventStore {
 
   /** The first `limit` entries of the window, oldest first; `name` keeps one metric only. */
   window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]>;
-  /** The last `count` entries of all time, oldest first. */
-  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]>;
+  /** The last `count` entries of the window, or of all time without one; oldest first. */
+  tail(orgId: string, sourceId: string, count: number, name?: string, window?: Window): Promise<readonly LogEntry[]>;
 }

@@ -158,6 +158,17 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       expect(entries.map(({ value }) => value).join('')).toBe(expected);
     });
 
+    it.each<[number, string | undefined, number, number, string]>([
+      [2, undefined, t, t + 40, 'cd'],
+      [1, 'even', t + 10, t + 40, 'c'],
+      [9, undefined, t + 20, t + 39.5, 'cd'],
+      [3, undefined, t + 1, t + 9, ''],
+    ])('the last %d named %s of a window from %d to %d are %j', async (count, name, startMs, endMs, expected) => {
+      await letters();
+      const entries = await store.tail(org, 's', count, name, { startMs, endMs });
+      expect(entries.map(({ value }) => value).join('')).toBe(expected);
+    });
+
     it('of equal time are ordered by place, then by the bytes of the metric', async () => {
       const events = [
         anEvent({ place: 2, metric: 'a' }),

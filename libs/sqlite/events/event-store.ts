@@ -25,8 +25,8 @@ export class SqliteEventStore implements EventStore {
     return this.#read({ orgId, sourceId, ...window, limit, metric: name ?? null, last: false });
   }
 
-  tail(orgId: string, sourceId: string, count: number, name?: string): Promise<readonly LogEntry[]> {
-    return this.#read({ orgId, sourceId, ...allTime, limit: count, metric: name ?? null, last: true });
+  tail(orgId: string, sourceId: string, count: number, name?: string, window: Window = allTime): Promise<readonly LogEntry[]> {
+    return this.#read({ orgId, sourceId, ...window, limit: count, metric: name ?? null, last: true });
   }
 
   async #read(query: EventQuery): Promise<readonly LogEntry[]> {

@@ -40,7 +40,7 @@ export function sourcePage(visit: Visit, view: SourceView, shown: Shown, after: 
         </dl>
         ${openAlerts(view)}
       </div>
-      ${picker(source.sourceId, shown, nowMs)} ${metrics(view, shown, after, mayAs(visit.person.role, 'monitors'))} ${events(view, shown)}`,
+      ${picker(source.sourceId, shown, nowMs)} ${metrics(view, shown, after, mayAs(visit.person.role, 'monitors'))} ${events(view)}`,
   });
 }
 
@@ -120,11 +120,11 @@ const newestValue = (newest: MetricSeries['newest']): Html =>
 const watchLink = (sourceId: string, metric: string): Html =>
   html`<a href="/monitors/new?source_id=${sourceId}&amp;metric=${metric}" aria-label="Watch ${metric}">Watch</a>`;
 
-function events({ events: entries, hasMoreEvents }: SourceView, { isNow }: Shown): Html {
+function events({ events: entries, hasMoreEvents }: SourceView): Html {
   return html`<section class="stack" aria-labelledby="events">
     <div class="bar">
       <h2 id="events">Events</h2>
-      ${hasMoreEvents && html`<p class="quiet">The ${isNow ? 'last' : 'first'} ${pageEvents} of this window.</p>`}
+      ${hasMoreEvents && html`<p class="quiet">The last ${pageEvents} of this window.</p>`}
     </div>
     ${
       entries.length === 0

@@ -88,14 +88,11 @@ export class SourceReader {
     return new Map(await this.questions.ask(orgId, seriesOfSource, ({ series }) => series.latest(orgId, sourceId, window)));
   }
 
-  /** The newest of a window that ends now, else the first, because that is how they are stored. */
+  /** The newest of the window. What is ahead of the clock belongs to a window that goes up to now. */
   async #events(orgId: string, sourceId: string, { window, isNow }: SourceQuestion): Promise<Pick<SourceView, 'events' | 'hasMoreEvents'>> {
     const limit = pageEvents + 1;
-    const found = await this.questions.ask(orgId, limit, (stores) =>
-      isNow ? stores.events.tail(orgId, sourceId, limit) : stores.events.window(orgId, sourceId, window, limit),
-    );
-    const inside = found.filter(({ timestampMs }) => timestampMs >= window.startMs);
-    const shown = isNow ? inside.slice(-pageEvents) : inside.slice(0, pageEvents);
-    return { events: shown.toReversed(), hasMoreEvents: inside.length > pageEvents };
+    const whole = isNow ? { ...window, endMs: Infinity } : window;
+    const found = await this.questions.ask(orgId, limit, ({ events }) => events.tail(orgId, sourceId, limit, undefined, whole));
+    return { events: found.slice(-pageEvents).toReversed(), hasMoreEvents: found.length > pageEvents };
   }
 }
