@@ -128,11 +128,14 @@ describe('SqliteSeriesStore with very many series', () => {
     ['the latest values', () => subject.latest(orgId, 'wide', asked.window)],
     ['points', () => subject.raw(query)],
     ['buckets', () => subject.buckets({ ...query, interval: '1m' })],
-    ['a fleet', () => subject.fleet({ ...asked, metric: 'one', interval: '1m' })],
   ])('lets the event loop go on before the reader is asked and behind its answer: %s', async (_, ask) => {
     const { before, behind } = await turnsOf(ask);
     expect(before).toBeGreaterThan(0);
     expect(behind).toBeGreaterThan(0);
+  });
+
+  it('lets the event loop go on before the reader is asked: a fleet, whose answer is put together in less than a turn', async () => {
+    expect((await turnsOf(() => subject.fleet({ ...asked, metric: 'one', interval: '1m' }))).before).toBeGreaterThan(0);
   });
 
   it('lets the event loop go on while it sorts names', async () => {
