@@ -1,4 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inTurns } from './in-turns.js';
 
 /** Steps that take longer than one turn may, each of which notes its name. */
@@ -46,15 +47,14 @@ it('Quick steps of several works share a turn of the event loop, and hold it no 
     nowMs += 1;
     taken++;
   };
-  const turn = (): void => {
-    steps.push(taken);
-    taken = 0;
-    next = setImmediate(turn);
+  const watch = async (): Promise<void> => {
+    for (let turn = 0; turn < 50; turn++) {
+      await nextTurn();
+      steps.push(taken);
+      taken = 0;
+    }
   };
-  let next = setImmediate(turn);
-  await Promise.all(Array.from({ length: 40 }, () => inTurns(quick())));
-  turn();
-  clearImmediate(next);
+  await Promise.all([watch(), ...Array.from({ length: 40 }, () => inTurns(quick()))]);
   clock.mockRestore();
   expect(steps.reduce((sum, count) => sum + count)).toBe(40);
   expect(Math.max(...steps)).toBe(4);
