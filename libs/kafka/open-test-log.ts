@@ -27,10 +27,11 @@ export function testOptions(topics: readonly AnyTopic[]): KafkaOptions & { reado
   };
 }
 
-/** A Kafka log on topics of its own, for tests. */
+/** A Kafka log on topics of its own, for tests; open, however long that takes on a busy machine. */
 export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<TestLog> {
   const options = { ...testOptions([events, points, sources, apiKeys]), ...more };
   const kafka = await openKafka(options);
+  await kafka.opened;
   return {
     log: kafka.log,
     views: kafka.views,
