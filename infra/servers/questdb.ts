@@ -61,6 +61,8 @@ export async function startQuestDb({ folder, ports, settings }: QuestDbOptions):
     args: ['-Xmx512m', '-XX:+UseParallelGC', ...access, '-p', jar, '-m', 'io.questdb/io.questdb.ServerMain', '-d', folder, '-n'],
     env: {
       ...questDbSettings,
+      // It has a line for each request otherwise, which nobody reads.
+      QDB_LOG_W_STDOUT_LEVEL: 'ERROR',
       QDB_HTTP_BIND_TO: `127.0.0.1:${http}`,
       QDB_PG_NET_BIND_TO: `127.0.0.1:${pg}`,
       QDB_HTTP_MIN_ENABLED: 'false',

@@ -13,11 +13,24 @@ export interface TestRun {
 let running: Servers | undefined;
 
 /**
+ * Environment variables by which a QuestDB of this run rests between two requests. Each of its workers looks for work without a pause for a
+ * second after the last, which takes a third of a core of whoever asks it now and then; a request that finds them asleep waits for up to 10 ms.
+ */
+const resting = Object.fromEntries(
+  ['SHARED', 'SHARED_NETWORK', 'SHARED_QUERY', 'SHARED_WRITE', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'EXPORT'].flatMap((workers) => [
+    [`QDB_${workers}_WORKER_YIELD_THRESHOLD`, '5'],
+    [`QDB_${workers}_WORKER_NAP_THRESHOLD`, '10'],
+    [`QDB_${workers}_WORKER_SLEEP_THRESHOLD`, '20'],
+  ]),
+);
+
+/**
  * Starts the servers that suites of this run share and that nobody has given, once for all of them, and says for each kind of suites what
  * it runs on. From jars where they can be started, as their processes can be killed and frozen; else from containers. Suites named
  * `.faults` start their own, from jars.
  */
 export async function startServers(run: TestRun, folder: string): Promise<void> {
+  Object.assign(process.env, resting);
   if (wanted(run, 'cluster')) say('suites that share Kafka, a registry and QuestDB', given() ?? (await start(folder)));
   if (wanted(run, 'faults')) say('suites that start servers of their own, to kill them,', await allowOwn());
 }
