@@ -114,7 +114,9 @@ function properties(folder: string, { id, port, advertised, brokerPort, controll
     'min.insync.replicas': Math.min(2, all.length),
     // Tests end members and brokers without warning and wait for the others to notice.
     'group.min.session.timeout.ms': 1000,
-    'broker.session.timeout.ms': 1000 * all.length,
+    // A broker that is silent for longer loses its partitions until it is heard again. One that is alone has nobody to lose them to, and is
+    // silent for seconds on a busy machine.
+    'broker.session.timeout.ms': all.length === 1 ? 6000 : 3000,
     'broker.heartbeat.interval.ms': 200,
     // Many small topics that come and go.
     'log.segment.delete.delay.ms': 1000,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Well below the time a test has, so that what failed is told and not that time ran out. */
-export const patienceMs = 30_000;
+export const patienceMs = 60_000;
 
 /**
  * Tries until `attempt` does not throw, and gives what it gave. After a generous deadline it rejects with the last error; an attempt that

@@ -200,9 +200,12 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       const gate = Promise.withResolvers<void>();
       const consumer = await join('g', [events], { handler: () => gate.promise });
       const text = 'x'.repeat(4000);
-      for (const n of count(40)) await log.append(count(250, 250 * n).map((at) => saying(`s${at % 5}`, at, text)));
-      expect(consumer.batches.length).toBeLessThanOrEqual(events.partitions);
-      gate.resolve();
+      try {
+        for (const n of count(40)) await log.append(count(250, 250 * n).map((at) => saying(`s${at % 5}`, at, text)));
+        expect(consumer.batches.length).toBeLessThanOrEqual(events.partitions);
+      } finally {
+        gate.resolve();
+      }
       await consumer.has(10_000);
       expect(ascending(numbers(consumer.records))).toEqual(count(10_000));
       for (const batch of consumer.batches) expect(sum(batch.map(({ bytes }) => bytes))).toBeLessThan(4 << 20);
