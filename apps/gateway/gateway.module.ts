@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Connections } from '#edge';
+import { Connections, VisitorsModule } from '#edge';
 import { CommandDelivery } from './commands/command-delivery.js';
 import { CommandReports } from './commands/command-reports.js';
 import { CommandSender } from './commands/command-sender.js';
@@ -21,5 +21,9 @@ const commands = [CommandDelivery, CommandReports, CommandSender, CommandStates,
 const streams = [{ provide: STREAM_LIMITS, useValue: streamLimits }, Streams, MetricStreamGateway, LogStreamGateway];
 
 /** Connections. */
-@Module({ controllers: [CommandsController, StreamsController], providers: [...device, ...commands, ...streams] })
+@Module({
+  imports: [VisitorsModule],
+  controllers: [CommandsController, StreamsController],
+  providers: [...device, ...commands, ...streams],
+})
 export class GatewayModule {}

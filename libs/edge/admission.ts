@@ -9,6 +9,9 @@ import { Organizations } from './organizations.js';
 import { Visitors } from './people/visitors.js';
 import { Readiness } from './readiness.js';
 
+/** The query parameter by which a stream says what other requests say in the header `x-organization-id`. */
+export const organizationParameter = 'organization_id';
+
 /** What somebody shows to be let in. */
 export interface Credential {
   /** Undefined when there was none. */
@@ -19,7 +22,7 @@ export interface Credential {
 
 /**
  * The door: says who is let in, whatever way a credential comes, before anything else is read. Who is let in for longer than one request
- * listens to `Keyring.revoked`.
+ * listens to `revoked`.
  */
 @Injectable()
 export class Admission {
@@ -54,10 +57,10 @@ export class Admission {
    *
    * @throws TelemetryError as `admit` does, and `cross_site`, `no_organization` or `missing_role` for who has signed in.
    */
-  admitTo(may: Permission, request: FastifyRequest, credential: Credential, access: Pick<Access, 'payment'>): Caller {
+  admitTo(may: Permission, request: FastifyRequest, credential: Credential, access: Pick<Access, 'payment' | 'stream'>): Caller {
     this.checkReady();
     const person = credential.apiKey === undefined ? this.visitors?.personOf(request) : undefined;
-    const organization = request.headers['x-organization-id'] as string | undefined;
+    const organization = (request.headers['x-organization-id'] as string | undefined) ?? (access.stream && organizationIn(request));
     const caller = person
       ? this.visitors!.callerOf(person, organization, may)
       : this.#callerOf({ ...credential, place: `${credential.place}, or sign in` }, request.ip);
@@ -74,6 +77,11 @@ export class Admission {
     const person = this.visitors?.personOf(request);
     if (!person) throw new TelemetryError('not_signed_in', 'Sign in with POST /api/auth/sign-in, and keep its cookie.');
     return person;
+  }
+
+  /** Calls the listener once when the key or the session that let a caller in no longer does. Returns what ends the listening. */
+  revoked(caller: Caller, listener: () => void): () => void {
+    return caller.person ? this.visitors!.revoked(caller, listener) : this.keyring.revoked(caller, listener);
   }
 
   /** @throws TelemetryError `not_ready` while not all is known that was in the log at the start. */
@@ -100,6 +108,10 @@ export class Admission {
     throw new TelemetryError('invalid_key', `Send a valid API key in ${place}.`);
   }
 }
+
+/** Neither `EventSource` nor `WebSocket` lets a page set a header. */
+const organizationIn = ({ url }: FastifyRequest): string | undefined =>
+  new URLSearchParams(url.split('?', 2)[1]).get(organizationParameter) ?? undefined;
 
 function checkScope({ scopes }: Caller, may: Permission): void {
   const scope = scopeFor(may);

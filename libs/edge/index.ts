@@ -35,6 +35,7 @@ export * from './people/sessions.js';
 export * from './people/sign-in.js';
 export * from './people/sign-in-limits.js';
 export * from './people/visitors.js';
+export * from './people/visitors.module.js';
 export * from './presence.js';
 export * from './problem.js';
 export { maxBodyBytes } from './read-body.js';

@@ -45,7 +45,7 @@ const callers = [organizations, apiKeys];
 /** What the processors decide about, beside that. */
 const decided = [...new Set(areas.flatMap(({ topics }) => topics))].filter((topic) => !callers.some(({ name }) => name === topic.name));
 /** A role needs these to know who has signed in. */
-const people = [accounts, memberships, invitations, sessions, sessionUses];
+const visitors = [accounts, memberships, sessions, sessionUses];
 
 /**
  * The roles, one row each. From this table follow the router of `npm run cluster`, what each role opens, the deployments of the tests, and
@@ -57,7 +57,7 @@ const table = {
   processors: { paths: [], views: [...callers, ...decided, presence, gateways], stores: true, limits: { cpus: 2, memory: '1G' } },
   gateway: {
     paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'],
-    views: [...callers, presence, gateways, commandStates],
+    views: [...callers, ...visitors, presence, gateways, commandStates],
     stores: false,
   },
   query: { paths: ['/v1/*'], views: [...callers, sources, presence, gateways], stores: true },
@@ -65,7 +65,8 @@ const table = {
     paths: ['/*'],
     views: [
       ...callers,
-      ...people,
+      ...visitors,
+      invitations,
       claims,
       outcomes,
       keyUses,

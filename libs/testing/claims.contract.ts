@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Accounts, Commands, deciders, KeyCommands, Keyring, Passwords, People, PublicUrl, Readiness, Sessions, Visitors } from '#edge';
+import { Accounts, Commands, deciders, KeyCommands, Keyring, PublicUrl, Readiness, Sessions, Visitors } from '#edge';
 import { entry, LogViews, Runner, type RecordLog, type Views } from '#log';
 import { maxBoundSources, TelemetryError, type Account, type Person } from '#model';
-import { accounts, apiKeys, claims, decisionsGroup, invitations, keysGroup, memberships, outcomes, sessions, sessionUses } from '#topics';
+import { accounts, apiKeys, claims, decisionsGroup, keysGroup, memberships, outcomes, sessions, sessionUses } from '#topics';
 import { Claims, type PolledClaim } from '../../apps/control/claims/claims.js';
 import { WrongCodes } from '../../apps/control/claims/wrong-codes.js';
 import { makeMember } from './make-people.js';
@@ -10,7 +10,7 @@ import type { LogUnderTest } from './record-log.contract.js';
 import { withMethods } from './with-methods.js';
 
 /** What `Claims` follows in a process of its own. */
-const followed = [accounts, apiKeys, claims, invitations, memberships, outcomes, sessions, sessionUses];
+const followed = [accounts, apiKeys, claims, memberships, outcomes, sessions, sessionUses];
 const person: Person = { accountId: 'ada', email: 'ada@example.com', sessionId: 's' };
 const account: Account = { accountId: 'ada', email: person.email, passwordDigest: '', createdMs: 1, reset: null, identity: null };
 const pump = { name: 'pump', address: '10.0.0.1', scopes: ['write'], sources: ['*'] } as const;
@@ -35,8 +35,7 @@ async function replicaOn(log: RecordLog, clock: () => number): Promise<Replica> 
   const readiness = new Readiness();
   const its = new Accounts(views);
   const url = new PublicUrl('https://telemetry.example.com');
-  const people = new People(views, clock, commands, its, new Passwords(), url);
-  const visitors = new Visitors(its, new Sessions(views, log, clock, its), url, people, readiness);
+  const visitors = new Visitors(its, new Sessions(views, log, clock, its), url, readiness);
   const wrong = new WrongCodes(clock);
   const replica = new Claims(views, clock, commands, new KeyCommands(commands, clock), its, visitors, wrong, url, readiness);
   const keyring = new Keyring(views);

@@ -26,7 +26,7 @@ abstract class StreamGateway implements OnGatewayConnection {
 
   handleConnection(webSocket: WebSocket, request: FastifyRequest): void {
     const asked = readWanted(this.kind, request);
-    this.sockets.open(webSocket, request, (socket) => new StreamTalk(socket, asked, this.sockets, this.admission, this.streams));
+    this.sockets.open(webSocket, request, (socket) => new StreamTalk(socket, request, asked, this.sockets, this.admission, this.streams));
   }
 }
 

@@ -1,8 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { closeCodes, type Admission, type CloseCode, type LiveSocket, type LiveSockets, type Talk } from '#edge';
 import { TelemetryError, type Caller, type ErrorKind } from '#model';
 import { SocketOutlet } from './outlet.js';
 import type { StreamReader } from './stream-reader.js';
-import type { Streams } from './streams.js';
+import { revokedText, type Streams } from './streams.js';
 import type { Asked } from './wanted.js';
 
 /** The same for whatever is wrong, so that nobody learns which keys there are. */
@@ -17,6 +18,7 @@ export class StreamTalk implements Talk {
 
   constructor(
     private readonly socket: LiveSocket,
+    private readonly request: FastifyRequest,
     private readonly asked: Asked,
     private readonly sockets: LiveSockets,
     private readonly admission: Admission,
@@ -35,7 +37,7 @@ export class StreamTalk implements Talk {
   }
 
   revoked(): void {
-    this.#end(closeCodes.unauthorized, 'The key is not valid any more.');
+    this.#end(closeCodes.unauthorized, revokedText(this.socket.caller!));
   }
 
   finish(): void {
@@ -57,11 +59,13 @@ export class StreamTalk implements Talk {
     this.#reader = this.streams.open(caller, this.asked, new SocketOutlet(this.socket, this.asked.hasCursors));
   }
 
-  /** Who sent the first frame; undefined when its key is not admitted. */
+  /** Who sent the first frame; undefined when neither its key nor, without one, the session of the browser is admitted. */
   #callerOf(frame: Buffer): Caller | undefined {
-    const apiKey = keyIn(frame);
+    const auth = authIn(frame);
+    const credential = { apiKey: auth?.api_key, place: 'the first frame' };
     try {
-      return this.admission.admit({ apiKey, place: 'the first frame' }, this.socket.address, {});
+      if (auth && auth.api_key === undefined) return this.admission.admitTo('read', this.request, credential, { stream: true });
+      return this.admission.admit(credential, this.socket.address, {});
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
       const code = codeOf[error.kind] ?? closeCodes.unauthorized;
@@ -76,11 +80,12 @@ export class StreamTalk implements Talk {
   }
 }
 
-/** The API key of an auth frame; undefined where it is none. */
-function keyIn(frame: Buffer): string | undefined {
+/** An auth frame, with the key of a program or without one; undefined where the frame is none. */
+function authIn(frame: Buffer): { readonly api_key?: string } | undefined {
   try {
     const { type, api_key: key } = JSON.parse(frame.toString()) as { type?: unknown; api_key?: unknown };
-    return type === 'auth' && typeof key === 'string' && key !== '' ? key : undefined;
+    if (type !== 'auth' || (key !== undefined && (typeof key !== 'string' || key === ''))) return undefined;
+    return key === undefined ? {} : { api_key: key };
   } catch {
     return undefined;
   }

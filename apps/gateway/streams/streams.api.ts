@@ -5,7 +5,7 @@ import { logStreamQuery, metricStreamQuery } from './wanted.js';
 const stream = {
   method: 'get',
   tag: 'Live streams',
-  access: { stream: true },
+  access: { stream: true, may: 'read' },
   params: sourceParams,
 } as const;
 
@@ -13,11 +13,13 @@ const about =
   'Two ways over the same path. A request for a WebSocket is answered by one: its first frame, within 10 seconds, is ' +
   '`{"type":"auth","api_key":"…"}`, and then the server sends frames. Any other request, with the key in its header, is answered by events ' +
   '(`text/event-stream`) without an end, whose data is what the frames are and whose id is a cursor.\n\n' +
+  'A page of this server reads them with the session of whoever has signed in, and no key: with `EventSource`, or behind a first frame ' +
+  '`{"type":"auth"}`. The stream ends within 10 seconds of the session.\n\n' +
   'With `cursor=1` every frame of a WebSocket carries a `cursor`. Whoever comes back with the last one as `after`, or as `Last-Event-ID`, gets what ' +
   'it missed, once and in order, for an hour and for 100,000 records (those of all devices in the log of a single process, those of the partition in Kafka); ' +
   'beyond that the first frame is `{"type":"gap","from":…,"to":…}` in Unix milliseconds, and queries have the rest. `{"type":"cursor","cursor":"…"}`, or an event without data, moves the cursor where nothing else is sent.\n\n' +
-  '`{"type":"gateway_reconnecting","attempt":…,"delay_s":…}` says that the log is away. A WebSocket is closed with 4401 (the key is missing, late, ' +
-  'not valid, or deleted), 4402 (no payment method), 1009 (a frame of more than 64 KiB), 1011 (the log cannot be read), 1013 (too slow, or too many ' +
+  '`{"type":"gateway_reconnecting","attempt":…,"delay_s":…}` says that the log is away. A WebSocket is closed with 4401 (the key or session is missing, late, ' +
+  'not valid, or over), 4402 (no payment method), 1009 (a frame of more than 64 KiB), 1011 (the log cannot be read), 1013 (too slow, or too many ' +
   'streams) or 1001 (the server stops); events end with an event named `close` that says the same code.';
 
 const answer = (description: string): Operation['answers'] => ({

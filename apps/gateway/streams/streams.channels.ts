@@ -13,7 +13,14 @@ const metric = z.string();
 const takes: Channel['takes'] = {
   auth: {
     summary: 'The first frame, within 10 seconds; nothing is sent back when the key is valid',
-    schema: z.looseObject({ type: z.literal('auth'), api_key: z.string().min(1) }),
+    schema: z.looseObject({
+      type: z.literal('auth'),
+      api_key: z
+        .string()
+        .min(1)
+        .optional()
+        .meta({ description: 'A page of this server leaves it out: the session of whoever has signed in counts.' }),
+    }),
     examples: [{ type: 'auth', api_key: 'hw_…' }],
   },
 };
@@ -89,7 +96,7 @@ const closes: Channel['closes'] = {
   [closeCodes.tooLarge]: 'A frame of more than 64 KiB.',
   [closeCodes.internal]: 'The log cannot be read, or a mistake of the server.',
   [closeCodes.tryLater]: 'The reader is too slow, or has too many streams: come back with the cursor after a while.',
-  [closeCodes.unauthorized]: 'The key is missing, late, not valid, or deleted.',
+  [closeCodes.unauthorized]: 'The key or session is missing, late, not valid, or over.',
   [closeCodes.paymentRequired]: 'The organization has no payment method on file.',
 };
 

@@ -1,10 +1,10 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AsStream, closeCodes, Keyring, Traffic, type CloseCode } from '#edge';
+import { Admission, AsStream, closeCodes, May, Traffic, type CloseCode } from '#edge';
 import { TelemetryError } from '#model';
 import { EventOutlet } from './outlet.js';
 import { logStream, metricStream, type StreamKind } from './stream-kind.js';
-import { Streams } from './streams.js';
+import { revokedText, Streams } from './streams.js';
 import { readWanted } from './wanted.js';
 
 const mediaType = 'text/event-stream';
@@ -12,10 +12,11 @@ const mediaType = 'text/event-stream';
 /** The live streams for clients that ask without a WebSocket, such as `curl -N`. */
 @Controller('v1/sources/:source_id')
 @AsStream()
+@May('read')
 export class StreamsController {
   constructor(
     private readonly streams: Streams,
-    private readonly keyring: Keyring,
+    private readonly admission: Admission,
     private readonly traffic: Traffic,
   ) {}
 
@@ -49,7 +50,7 @@ export class StreamsController {
     const close = (code: CloseCode, reason: string) => () => reader.close(code, reason);
     const endings = [
       () => this.streams.leave(reader),
-      this.keyring.revoked(caller!, close(closeCodes.unauthorized, 'The key is not valid any more.')),
+      this.admission.revoked(caller!, close(closeCodes.unauthorized, revokedText(caller!))),
       this.traffic.begin(close(closeCodes.goingAway, 'The server stops: connect again.')),
     ];
     raw

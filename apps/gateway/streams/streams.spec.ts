@@ -35,7 +35,7 @@ let orgId: string;
 let aheadMs = 0;
 /** What the log is silent for, when a test says so. */
 let silentMs: number | undefined;
-const noLimits: StreamLimits = { ofKey: Infinity, ofOrganization: Infinity, heldBytes: Infinity };
+const noLimits: StreamLimits = { ofKey: Infinity, ofPerson: Infinity, ofOrganization: Infinity, heldBytes: Infinity };
 let limits = noLimits;
 const requests: Answered[] = [];
 /** What is followed now. */
@@ -97,6 +97,9 @@ beforeAll(async () => {
           useValue: {
             get ofKey() {
               return limits.ofKey;
+            },
+            get ofPerson() {
+              return limits.ofPerson;
             },
             get ofOrganization() {
               return limits.ofOrganization;
@@ -335,8 +338,8 @@ describe('a gateway', () => {
   });
 
   it.each([
-    ['key', { ofKey: 2, ofOrganization: 9 }],
-    ['organization', { ofKey: 9, ofOrganization: 2 }],
+    ['key', { ofKey: 2, ofPerson: 1, ofOrganization: 9 }],
+    ['organization', { ofKey: 9, ofPerson: 1, ofOrganization: 2 }],
   ])('refuses more streams than a %s may have, and lets others in once one has ended', async (_, its) => {
     limits = { ...noLimits, ...its };
     const [first] = [await read('socket', 'many'), await read('events', 'many')];

@@ -17,12 +17,13 @@ export const STREAM_LIMITS = Symbol('StreamLimits');
 /** What streams may be open in one process, and what they may hold. */
 export interface StreamLimits {
   readonly ofKey: number;
+  readonly ofPerson: number;
   readonly ofOrganization: number;
   /** What all readers together may not have taken yet. Looked at once a second: those who hold most are closed first. */
   readonly heldBytes: number;
 }
 
-export const streamLimits: StreamLimits = { ofKey: 10_000, ofOrganization: 20_000, heldBytes: 256 * 1024 * 1024 };
+export const streamLimits: StreamLimits = { ofKey: 10_000, ofPerson: 100, ofOrganization: 20_000, heldBytes: 256 * 1024 * 1024 };
 
 /** How far back a cursor may be. */
 const maxBackMs = 3_600_000;
@@ -96,9 +97,10 @@ export class Streams {
   }
 
   /** @throws TelemetryError `over_rate`. */
-  checkLimits({ keyId, orgId }: Caller): void {
-    const { ofKey, ofOrganization } = this.limits;
-    if ((this.#ofKey.get(keyId) ?? 0) >= ofKey) throw tooMany(ofKey, 'key');
+  checkLimits({ keyId, orgId, person }: Caller): void {
+    const { ofKey, ofPerson, ofOrganization } = this.limits;
+    const ofOne = person ? ofPerson : ofKey;
+    if ((this.#ofKey.get(keyId) ?? 0) >= ofOne) throw tooMany(ofOne, person ? 'person' : 'key');
     if ((this.#ofOrganization.get(orgId) ?? 0) >= ofOrganization) throw tooMany(ofOrganization, 'organization');
   }
 
@@ -223,6 +225,10 @@ function add(counts: Map<string, number>, name: string, count: number): void {
   if (sum === 0) counts.delete(name);
   else counts.set(name, sum);
 }
+
+/** What a reader is told who is no longer let in. */
+export const revokedText = ({ person }: Caller): string =>
+  person ? 'You have signed out, or left the organization.' : 'The key is not valid any more.';
 
 const tooMany = (most: number, of: string): TelemetryError =>
   new TelemetryError('over_rate', `Keep at most ${most.toLocaleString('en')} streams of one ${of} open.`);

@@ -1,11 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { readQuery, sourceParams } from '#edge';
+import { organizationParameter, readQuery, sourceParams } from '#edge';
 import { parseMetricsList } from '#model';
 import { everything, onlyMetrics, type StreamKind } from './stream-kind.js';
 import type { Wanted } from './streams.js';
 
-const cursors = {
+const common = {
+  [organizationParameter]: z
+    .string()
+    .max(200)
+    .meta({ description: 'For whoever has signed in and has several organizations: the one whose device it is.' })
+    .optional(),
   after: z
     .string()
     .max(200)
@@ -29,10 +34,10 @@ export const metricStreamQuery = z.object({
     })
     .transform(parseMetricsList)
     .optional(),
-  ...cursors,
+  ...common,
 });
 
-export const logStreamQuery = z.object(cursors);
+export const logStreamQuery = z.object(common);
 
 /** What a request for a stream asks for, and whether it wants cursors. */
 export interface Asked extends Wanted {

@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import { type Caller, gauge, TelemetryError } from '#model';
 import { MONOTONIC_CLOCK, type MonotonicClock } from '../clock.js';
+import { Admission } from '../admission.js';
 import { KeyUses } from '../key-uses.js';
-import { Keyring } from '../keyring.js';
 import { Metrics } from '../metrics.js';
 import { Traffic } from '../traffic.js';
 import { closeCodes, LiveSocket, type Talk } from './live-socket.js';
@@ -51,7 +51,7 @@ export class LiveSockets implements OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly keyring: Keyring,
+    private readonly admission: Admission,
     private readonly traffic: Traffic,
     private readonly uses: KeyUses,
     metrics: Metrics,
@@ -125,7 +125,7 @@ export class LiveSockets implements OnModuleDestroy {
     this.#socketsOf.set(caller.keyId, sockets + 1);
     socket.caller = caller;
     one.dueMs = this.monotonicMs() + pingMs;
-    one.endListening = this.keyring.revoked(caller, () => one.talk.revoked());
+    one.endListening = this.admission.revoked(caller, () => one.talk.revoked());
     this.#admitted.set(socket, one);
   }
 
@@ -161,7 +161,7 @@ export class LiveSockets implements OnModuleDestroy {
       this.#admitted.delete(socket);
       one.dueMs = nowMs + pingMs;
       this.#admitted.set(socket, one);
-      this.uses.note(socket.caller!, socket.address);
+      if (!socket.caller!.person) this.uses.note(socket.caller!, socket.address);
       if (!socket.isPaused && socket.missed++ >= maxMissed) socket.terminate();
       else socket.ping();
     }

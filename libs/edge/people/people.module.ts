@@ -1,17 +1,20 @@
 import { Global, Module } from '@nestjs/common';
 import { Commands } from '../commands.js';
-import { Accounts } from './accounts.js';
+import { Readiness } from '../readiness.js';
 import { OrganizationChanges } from './organization-changes.js';
 import { Passwords } from './passwords.js';
 import { People } from './people.js';
-import { Sessions } from './sessions.js';
 import { SignIn } from './sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
-import { Visitors } from './visitors.js';
+import { VisitorsModule } from './visitors.module.js';
 
-const services = [Accounts, OrganizationChanges, Passwords, People, Sessions, SignIn, Visitors];
+const services = [OrganizationChanges, Passwords, People, SignIn];
 
-/** For a role that people come to with a browser: its routes may take a session in place of a key. */
+/** For the role in which people sign in, and organizations change. */
 @Global()
-@Module({ providers: [...services, Commands, SignInLimits], exports: services })
-export class PeopleModule {}
+@Module({ imports: [VisitorsModule], providers: [...services, Commands, SignInLimits], exports: [...services, VisitorsModule] })
+export class PeopleModule {
+  constructor(people: People, readiness: Readiness) {
+    readiness.need(people.ready);
+  }
+}

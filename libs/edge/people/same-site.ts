@@ -13,7 +13,8 @@ const safe = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @throws TelemetryError `cross_site`.
  */
 export function checkSameSite({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>, publicUrl: PublicUrl): void {
-  if (safe.has(method)) return;
+  // Browsers let a page of any origin read a WebSocket.
+  if (safe.has(method) && headers.upgrade === undefined) return;
   const site = headers['sec-fetch-site'];
   const isOurs =
     site === undefined ? isOwnOrigin(headers.origin, headers.host, publicUrl.origin) : site === 'same-origin' || site === 'none';

@@ -79,6 +79,12 @@ export class Sessions {
     return { accountId: account.accountId, email: account.email, sessionId: session.sessionId };
   }
 
+  /** Whether somebody who was let in by a session still would be, as far as the log has told. */
+  holds({ accountId, sessionId }: Person): boolean {
+    const [session, account] = [this.#sessions.get(sessionId), this.accounts.get(accountId)];
+    return session !== undefined && account !== undefined && this.#isValid(session, account);
+  }
+
   /**
    * Signs somebody in; the token works here at once, and in other processes as soon as they have read it. Ends the session of `before`,
    * which the browser forgets, those that are over, and beyond `maxSessions` those that were used longest ago.

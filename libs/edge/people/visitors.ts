@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mayAs, TelemetryError, type Caller, type Permission, type Person } from '#model';
 import { Readiness } from '../readiness.js';
 import { Accounts } from './accounts.js';
-import { People } from './people.js';
 import { PublicUrl } from './public-url.js';
 import { checkSameSite } from './same-site.js';
 import { sessionCookie, tokenIn } from './session-cookie.js';
@@ -13,17 +12,23 @@ import { Sessions } from './sessions.js';
 const whichOrganization =
   'Name one of your organizations in the x-organization-id header; GET /api/auth/session lists them. Whoever has one only may leave it out.';
 
+/** So long after a session has ended it is noticed of those who were let in for longer than a request. */
+const lookMs = 2_000;
+
 /** Requests that come with the session of a person. */
 @Injectable()
 export class Visitors {
+  /** Whom to tell when a caller who was let in for longer than a request no longer would be. */
+  readonly #staying = new Map<() => void, Caller>();
+  #timer: NodeJS.Timeout | undefined;
+
   constructor(
     private readonly accounts: Accounts,
     private readonly sessions: Sessions,
     private readonly publicUrl: PublicUrl,
-    people: People,
     readiness: Readiness,
   ) {
-    readiness.need(Promise.all([sessions.ready, people.ready]));
+    readiness.need(sessions.ready);
   }
 
   /** Who has signed in; undefined where nobody has. @throws TelemetryError `cross_site`, or `log_unavailable`. */
@@ -54,6 +59,20 @@ export class Visitors {
     return { orgId: membership.orgId, keyId: person.accountId, scopes: [], person: { ...person, role } };
   }
 
+  /**
+   * Calls the listener once, within seconds, when the session of a caller is over or its person has left the organization; a session whose
+   * end the log has not told yet goes on.
+   *
+   * @param caller who was let in by a session.
+   * @returns ends the listening.
+   */
+  revoked(caller: Caller, listener: () => void): () => void {
+    const tell = (): void => listener();
+    this.#staying.set(tell, caller);
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    return () => this.#forget(tell);
+  }
+
   /** Lets the session last, and the cookie of the browser with it. */
   note(person: Person, request: FastifyRequest, reply: FastifyReply): void {
     const token = this.tokenOf(request);
@@ -63,5 +82,21 @@ export class Visitors {
   /** Gives the browser a token to keep, or ends the one that it has. */
   give(reply: FastifyReply, token: string | undefined): void {
     reply.header('set-cookie', sessionCookie(token, this.publicUrl));
+  }
+
+  #look(): void {
+    for (const [tell, { orgId, person }] of this.#staying) {
+      if (this.sessions.holds(person!) && this.accounts.membership(orgId, person!.accountId)) continue;
+      this.#forget(tell);
+      // Each by itself: a listener that throws takes nobody else's word away.
+      queueMicrotask(tell);
+    }
+  }
+
+  #forget(tell: () => void): void {
+    this.#staying.delete(tell);
+    if (this.#staying.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

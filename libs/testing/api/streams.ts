@@ -2,7 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../eventually.js';
 import { SocketClient } from '../http/socket-client.js';
 import { EventStream, SocketStream, type Message, type StreamClient } from '../http/stream-client.js';
-import { itWith, problem, type Section } from './stage.js';
+import { itPeople, itWith, problem, type Section } from './stage.js';
+
+/** A key, or the session of somebody who has signed in. */
+interface Credentials {
+  readonly key?: string;
+  readonly cookie?: string;
+}
 
 type How = 'WebSocket' | 'WebSocket with cursors' | 'text/event-stream';
 const ways = ['WebSocket', 'WebSocket with cursors', 'text/event-stream'] as const;
@@ -14,15 +20,19 @@ export const streams: Section = (stage) => {
   afterEach(() => {
     for (const client of open.splice(0)) client.cut();
   });
-  const read = async (how: How, path: string, { key = stage().own.key, after }: { key?: string; after?: string | undefined } = {}) => {
+  const read = async (
+    how: How,
+    path: string,
+    { cookie, key = cookie === undefined ? stage().own.key : undefined, after }: Credentials & { readonly after?: string | undefined } = {},
+  ) => {
     const { api } = stage().urls;
     const query = path.includes('?') ? '&' : '?';
     const target = `/v1/sources/${path}`;
     const cursor = after === undefined ? 'cursor=1' : `after=${after}`;
     const client =
       how === 'text/event-stream'
-        ? await EventStream.open(api, target, { key, lastEventId: after })
-        : await SocketStream.open(api, how === 'WebSocket' ? target : `${target}${query}${cursor}`, { key });
+        ? await EventStream.open(api, target, { key, cookie, lastEventId: after })
+        : await SocketStream.open(api, how === 'WebSocket' ? target : `${target}${query}${cursor}`, { key, cookie });
     open.push(client);
     if (client instanceof SocketStream) stage().live.watch(client.socket, target);
     return client;
@@ -199,6 +209,32 @@ export const streams: Section = (stage) => {
       await stage().own.askApp({ method: 'DELETE', path: `/api/api-keys/${key.id}` });
       expect(await Promise.all(clients.map((client) => client.closedWith()))).toEqual([4401, 4401, 4401]);
     });
+  });
+
+  itPeople('whoever has signed in reads the live streams of their organization, until they sign out', async () => {
+    const id = stage().id('live-people');
+    const me = stage().owner.elsewhere();
+    const sessions = [me, stage().otherOwner];
+    const [mine, others] = await Promise.all(
+      sessions.map(async (visitor) => {
+        const cookie = await visitor.cookie();
+        return Promise.all(
+          resumable.map((how) =>
+            // A gateway may not know the session yet.
+            eventually(async () => {
+              const client = await read(how, `${id}/metrics/stream`, { cookie });
+              await eventually(() => expect([client.cursor !== undefined, client.closed]).toEqual([true, undefined]), 1_000);
+              return client;
+            }),
+          ),
+        );
+      }),
+    );
+    for (const value of [1, 2]) await sendPoint(id, 'm', value);
+    for (const client of mine!) await client.has('the points', () => metrics(client).length === 2);
+    expect(others!.map(({ messages }) => messages)).toEqual([[], []]);
+    expect((await me.ask({ method: 'POST', path: '/api/auth/sign-out' })).status).toBe(204);
+    for (const client of mine!) expect(await client.closedWith()).toBe(4401);
   });
 
   describe('decisions §6: a stream that resumes', () => {

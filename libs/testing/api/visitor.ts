@@ -13,8 +13,17 @@ export class Visitor {
 
   /** Asks the application host. */
   async ask(ask: Ask): Promise<Answer> {
-    this.#cookie ??= this.#signIn();
-    return this.exchange({ ...ask, headers: { ...ask.headers, cookie: await this.#cookie } });
+    return this.exchange({ ...ask, headers: { ...ask.headers, cookie: await this.cookie() } });
+  }
+
+  /** The session, as a browser sends it. */
+  cookie(): Promise<string> {
+    return (this.#cookie ??= this.#signIn());
+  }
+
+  /** The same person with another browser. */
+  elsewhere(): Visitor {
+    return new Visitor(this.exchange, this.credentials);
   }
 
   async accountId(): Promise<string> {

@@ -16,6 +16,9 @@ interface Options {
   readonly key?: string | undefined;
   /** Header of an event stream. */
   readonly lastEventId?: string | undefined;
+  /** As a browser sends it: the first frame then has no key. */
+  readonly cookie?: string | undefined;
+  readonly origin?: string | undefined;
 }
 
 /** A reader of a live stream that keeps what came. */
@@ -53,6 +56,9 @@ export abstract class StreamClient {
   }
 }
 
+const given = (headers: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined));
+
 export class SocketStream extends StreamClient {
   private constructor(readonly socket: WebSocket) {
     super();
@@ -62,10 +68,12 @@ export class SocketStream extends StreamClient {
   }
 
   /** @param base of HTTP. */
-  static async open(base: string, path: string, { key }: Options = {}): Promise<SocketStream> {
-    const client = new SocketStream(new WebSocket(base.replace(/^http/, 'ws') + path));
+  static async open(base: string, path: string, { key, cookie, origin }: Options = {}): Promise<SocketStream> {
+    const headers = given({ cookie, origin });
+    const client = new SocketStream(new WebSocket(base.replace(/^http/, 'ws') + path, { headers }));
     await new Promise((resolve) => client.socket.once('open', resolve).once('close', resolve));
     if (key !== undefined) client.send({ type: 'auth', api_key: key });
+    else if (cookie !== undefined) client.send({ type: 'auth' });
     return client;
   }
 
@@ -89,12 +97,8 @@ export class EventStream extends StreamClient {
     answer.on('error', () => undefined);
   }
 
-  static async open(base: string, path: string, { key, lastEventId }: Options = {}): Promise<EventStream> {
-    const headers = {
-      accept: 'text/event-stream',
-      ...(key !== undefined && { 'x-api-key': key }),
-      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
-    };
+  static async open(base: string, path: string, { key, lastEventId, cookie, origin }: Options = {}): Promise<EventStream> {
+    const headers = given({ accept: 'text/event-stream', 'x-api-key': key, 'last-event-id': lastEventId, cookie, origin });
     const asked = request(base + path, { agent: false, headers });
     asked.end();
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
