@@ -21,15 +21,16 @@ import {
   afterPause,
   afterTest,
   causes,
-  hasGivenUp,
   messageOf,
   noDeliveries,
+  pauseReasonOf,
   shownTo,
   toldTogether,
   workMs,
   type AlertTarget,
   type Lease,
   type Notice,
+  type PauseReason,
   type TargetCommand,
   type TargetDeliveries,
 } from '#model';
@@ -152,27 +153,19 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     const state = lease.held() ? this.table.get(key) : undefined;
     if (!state) return;
     const after = afterAnswer(state, answer, this.clock(), Math.random());
-    this.#set(key, after, hasGivenUp(after) ? [this.#givingUp(target)] : []);
+    const reason = pauseReasonOf(after);
+    this.#set(key, after, reason ? [this.#givingUp(target, reason)] : []);
     await this.table.write();
   }
 
   /** Has the target paused, for everybody. */
-  #givingUp(target: AlertTarget): Entry<TargetCommand> {
+  #givingUp(target: AlertTarget, reason: Exclude<PauseReason, 'asked'>): Entry<TargetCommand> {
     const { orgId, targetId, changedMs } = target;
-    logger.warn(`every attempt of a day to tell ${shownTo(target)} of organization ${orgId} has failed: it is paused`);
-    const by = { id: 'service', name: 'service' };
-    const id = randomUUID();
-    return entry(targetCommands, {
-      orgId,
-      id,
-      askedMs: this.clock(),
-      by,
-      targetId,
-      does: 'give_up',
-      target: null,
-      change: null,
-      changedMs,
-    });
+    const why = reason === 'gone' ? 'it answers that it is gone' : 'every attempt of a day has failed';
+    logger.warn(`${shownTo(target)} of organization ${orgId} is paused: ${why}`);
+    const asked = { orgId, id: randomUUID(), askedMs: this.clock(), by: { id: 'service', name: 'service' } };
+    const does = reason === 'gone' ? 'gone' : 'give_up';
+    return entry(targetCommands, { ...asked, targetId, does, target: null, change: null, changedMs });
   }
 
   /** A test is made once, and one at a time for each target. */

@@ -13,8 +13,8 @@ export const maxTargets = 20;
 export const maxTargetNameChars = 100;
 export const maxTargetUrlBytes = 2048;
 
-/** Why nothing is sent to a target: somebody has asked for that, or every attempt of a day has failed. */
-export const pauseReasons = ['asked', 'failing'] as const;
+/** Why nothing is sent to a target: somebody has asked for that, every attempt of a day has failed, or it has answered that it is gone. */
+export const pauseReasons = ['asked', 'failing', 'gone'] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
 /** Where alerts are told. */

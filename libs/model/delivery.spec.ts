@@ -6,19 +6,20 @@ import {
   afterNotice,
   afterPause,
   deliveryMs,
-  hasGivenUp,
   maxApart,
   maxAttemptsKept,
   maxBurst,
   maxFailingMs,
   maxRetryMs,
   noDeliveries,
+  pauseReasonOf,
   retryMs,
   workMs,
   type Answer,
   type TargetDeliveries,
 } from './delivery.js';
 import { countOf } from './told-alerts.js';
+import { maxMisplacedMs } from './delivery-verdict.js';
 
 const threshold = { min: null, max: 80, clearMin: null, clearMax: null, forMs: 0, severity: 'info', message: '' } as const;
 const alert = (at: number): Alert => ({
@@ -35,8 +36,8 @@ const alert = (at: number): Alert => ({
 });
 const alerts = (count: number, from = 0): Alert[] => Array.from({ length: count }, (_, at) => alert(from + at));
 
-const ok: Answer = { isDelivered: true, status: 200, error: '', retryAfterMs: 0, tookMs: 5 };
-const bad: Answer = { isDelivered: false, status: 500, error: 'no', retryAfterMs: 0, tookMs: 5 };
+const ok: Answer = { verdict: 'taken', status: 200, error: '', retryAfterMs: 0, tookMs: 5 };
+const bad: Answer = { verdict: 'later', status: 500, error: 'no', retryAfterMs: 0, tookMs: 5 };
 const empty = noDeliveries('o', 't');
 const waiting = (count: number, state = empty, offset = 0): TargetDeliveries =>
   afterNotice(state, { partition: 0, offset }, alerts(count, 1000 * offset));
@@ -129,19 +130,54 @@ describe('an attempt that fails', () => {
 
   it('for a day is the last, and what waits is given up with it', () => {
     const [state, begun] = run(waiting(1), (nowMs) => (nowMs > maxFailingMs + maxRetryMs ? ok : bad), 0, 1e12);
-    expect([begun.length, state.open, hasGivenUp(state)]).toEqual([1, null, true]);
+    expect([begun.length, state.open, pauseReasonOf(state)]).toEqual([1, null, 'failing']);
     const { atMs, outcome } = state.attempts.at(-1)!;
     expect([outcome, atMs >= maxFailingMs, atMs < maxFailingMs + maxRetryMs]).toEqual(['given_up', true, true]);
     expect(state.attempts.length).toBeGreaterThan(30);
     expect(state.attempts.length).toBeLessThan(maxAttemptsKept);
-    expect(hasGivenUp(afterAnswer(failing(), ok, 1, 0))).toBe(false);
+    expect(pauseReasonOf(afterAnswer(failing(), ok, 1, 0))).toBeUndefined();
+  });
+
+  it('of a delivery that is refused for good is the last, and the next one begins', () => {
+    const state = afterAnswer(afterBeginning(waiting(3), 'd', 0), { ...bad, verdict: 'refused', status: 400 }, 0, 0.5);
+    expect([state.open, countOf(state.waiting!), pauseReasonOf(state)]).toEqual([null, 2, undefined]);
+    expect(state.attempts).toMatchObject([{ outcome: 'refused', status: 400, transitions: 1, againMs: null }]);
+    expect(workMs(state)).toBeLessThanOrEqual(0);
+    const [done, begun] = run(state, () => ok, 0, 1e9);
+    expect([begun.length, done.failingSinceMs]).toEqual([2, null]);
+  });
+
+  it('of a target that has taken nothing for a day is the last also where it refuses', () => {
+    const refusal: Answer = { ...bad, verdict: 'refused', status: 400 };
+    const state = afterAnswer(afterBeginning(waiting(2), 'd', 0), refusal, 0, 0.5);
+    const next = afterAnswer(afterBeginning(state, 'e', maxFailingMs), refusal, maxFailingMs, 0.5);
+    expect([next.attempts.at(-1)!.outcome, pauseReasonOf(next)]).toEqual(['given_up', 'failing']);
+  });
+
+  it('in a place where nobody takes deliveries is made again for ten minutes', () => {
+    const lost: Answer = { ...bad, verdict: 'misplaced', status: 404 };
+    const [state, begun] = run(waiting(1), () => lost, 0, 1e12);
+    expect([begun.length, state.open, pauseReasonOf(state)]).toEqual([1, null, undefined]);
+    expect(state.attempts.map(({ outcome }) => outcome)).toEqual([...Array<string>(state.attempts.length - 1).fill('failed'), 'refused']);
+    const { atMs } = state.attempts.at(-1)!;
+    expect([atMs >= maxMisplacedMs, atMs < 3 * maxMisplacedMs, state.attempts.length > 8]).toEqual([true, true, true]);
+    const [mended] = run(waiting(1), (nowMs) => (nowMs < 60_000 ? lost : ok), 0, 1e12);
+    expect(mended.attempts.at(-1)!.outcome).toBe('delivered');
+  });
+
+  it('of a target that is gone is the last, and what waits is given up with it', () => {
+    const state = afterAnswer(afterBeginning(waiting(3), 'd', 0), { ...bad, verdict: 'gone', status: 410 }, 0, 0.5);
+    expect([state.open, state.waiting, workMs(state), pauseReasonOf(state)]).toEqual([null, null, Infinity, 'gone']);
+    expect(state.attempts).toMatchObject([{ outcome: 'gone', status: 410, transitions: 3, againMs: null }]);
   });
 
   it('for its size leaves out the names, under another id', () => {
     const big = afterBeginning(waiting(50), 'd', 0);
-    const { open } = afterAnswer(big, { ...bad, status: 413 }, 0, 0.5);
+    const tooLarge: Answer = { ...bad, verdict: 'refused', status: 413 };
+    const smaller = afterAnswer(big, tooLarge, 0, 0.5);
+    const { open } = smaller;
     expect([open!.id, open!.told.names, countOf(open!.told)]).toEqual(['d_s', '', 50]);
-    expect(afterAnswer({ ...big, open }, { ...bad, status: 413 }, 0, 0.5).open!.id).toBe('d_s');
+    expect(afterAnswer(smaller, tooLarge, 0, 0.5)).toMatchObject({ open: null, attempts: [{ outcome: 'failed' }, { outcome: 'refused' }] });
   });
 });
 

@@ -1,6 +1,8 @@
 import type { Alert } from './alert.js';
 import type { Telling } from './alert-message.js';
+import type { PauseReason } from './alert-target.js';
 import { countOf, firstTold, toldTogether, type ToldAlerts } from './told-alerts.js';
+import { maxMisplacedMs, type DeliveryVerdict } from './delivery-verdict.js';
 
 /** A target that fails for so long is paused, and what waited for it is given up. */
 export const maxFailingMs = 86_400_000;
@@ -16,8 +18,9 @@ export const maxApart = 5;
 export const maxAttemptsKept = 50;
 export const maxAnswerChars = 200;
 
-/** What became of an attempt. */
-export type AttemptOutcome = 'delivered' | 'failed' | 'given_up';
+/** What became of an attempt. After `refused` its delivery is over; after `gone` and `given_up` the target is paused too. */
+export const attemptOutcomes = ['delivered', 'failed', 'given_up', 'refused', 'gone'] as const;
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 export interface Attempt {
   readonly deliveryId: string;
@@ -37,7 +40,7 @@ export interface Attempt {
 
 /** What a target has answered. */
 export interface Answer {
-  readonly isDelivered: boolean;
+  readonly verdict: DeliveryVerdict;
   readonly status: number | null;
   readonly error: string;
   /** How long the target asks us to wait. */
@@ -113,23 +116,29 @@ export function afterBeginning(state: TargetDeliveries, id: string, nowMs: numbe
 export function afterAnswer(state: TargetDeliveries, answer: Answer, nowMs: number, random: number): TargetDeliveries {
   const { open } = state;
   if (!open) return state;
-  if (answer.isDelivered) return { ...kept(state, attemptOf(open, answer, nowMs, 'delivered')), open: null, failingSinceMs: null };
-  const failingSinceMs = state.failingSinceMs ?? nowMs;
-  if (nowMs - failingSinceMs >= maxFailingMs) {
-    const transitions = countOf(open.told) + (state.waiting ? countOf(state.waiting) : 0);
-    return { ...kept(state, { ...attemptOf(open, answer, nowMs, 'given_up'), transitions }), open: null, waiting: null, failingSinceMs };
-  }
+  const { verdict } = answer;
+  if (verdict === 'taken') return { ...kept(state, attemptOf(open, answer, nowMs, 'delivered')), open: null, failingSinceMs: null };
+  const failing = { ...state, failingSinceMs: state.failingSinceMs ?? nowMs };
+  if (verdict === 'gone') return withoutAll(failing, attemptOf(open, answer, nowMs, 'gone'));
+  if (nowMs - failing.failingSinceMs >= maxFailingMs) return withoutAll(failing, attemptOf(open, answer, nowMs, 'given_up'));
+  const next = smaller(open, answer);
+  const isOver = verdict === 'refused' ? next === open : verdict === 'misplaced' && nowMs - open.madeMs >= maxMisplacedMs;
+  if (isOver) return { ...kept(failing, attemptOf(open, answer, nowMs, 'refused')), open: null };
   const nextMs = nowMs + Math.max(retryMs(open.failed, random), Math.min(answer.retryAfterMs, maxRetryMs));
   const attempt = attemptOf(open, answer, nowMs, 'failed', nextMs);
-  return { ...kept(state, attempt), open: { ...smaller(open, answer), failed: open.failed + 1, nextMs }, failingSinceMs };
+  return { ...kept(failing, attempt), open: { ...next, failed: open.failed + 1, nextMs } };
 }
 
-/** Whether the target is to be paused: nothing more is told to it until somebody asks for that. */
-export const hasGivenUp = ({ attempts, open }: TargetDeliveries): boolean => open === null && attempts.at(-1)?.outcome === 'given_up';
+/** Why the target is to be paused by its last attempt: nothing more is told to it until somebody asks for that. Undefined where it is not. */
+export function pauseReasonOf({ attempts, open }: TargetDeliveries): Exclude<PauseReason, 'asked'> | undefined {
+  const outcome = open === null ? attempts.at(-1)?.outcome : undefined;
+  if (outcome === 'gone') return 'gone';
+  return outcome === 'given_up' ? 'failing' : undefined;
+}
 
 /** A test is sent once, and nothing waits for it. */
 export const afterTest = (state: TargetDeliveries, telling: Telling, answer: Answer, nowMs: number): TargetDeliveries =>
-  kept(state, attemptOf(telling, answer, nowMs, answer.isDelivered ? 'delivered' : 'failed'));
+  kept(state, attemptOf(telling, answer, nowMs, answer.verdict === 'taken' ? 'delivered' : 'failed'));
 
 /** Nothing is told to a target that is paused. What waited is forgotten. */
 export const afterPause = (state: TargetDeliveries): TargetDeliveries =>
@@ -148,8 +157,14 @@ const smaller = (open: Delivery, { status }: Answer): Delivery =>
 function attemptOf(telling: Telling, answer: Answer, nowMs: number, outcome: AttemptOutcome, againMs: number | null = null): Attempt {
   const { id: deliveryId, told, isTest } = telling;
   const { status, tookMs } = answer;
-  const error = answer.isDelivered ? '' : answer.error.slice(0, maxAnswerChars).toWellFormed();
+  const error = answer.verdict === 'taken' ? '' : answer.error.slice(0, maxAnswerChars).toWellFormed();
   return { deliveryId, atMs: nowMs, tookMs, transitions: countOf(told), isTest, outcome, status, error, againMs };
+}
+
+/** What waits is given up with the last attempt. */
+function withoutAll(state: TargetDeliveries, attempt: Attempt): TargetDeliveries {
+  const transitions = attempt.transitions + (state.waiting ? countOf(state.waiting) : 0);
+  return { ...kept(state, { ...attempt, transitions }), open: null, waiting: null };
 }
 
 const kept = (state: TargetDeliveries, attempt: Attempt): TargetDeliveries => ({

@@ -17,6 +17,7 @@ export * from './command-desk.js';
 export * from './cut.js';
 export * from './decider.js';
 export * from './delivery.js';
+export * from './delivery-verdict.js';
 export * from './decisions.js';
 export * from './dependency.js';
 export * from './device-frame.js';

@@ -24,6 +24,7 @@ const change = (its: Partial<TargetChange>, targetId = 'a'): TargetCommand => ({
   change: { ...same, ...its },
 });
 const giveUp = (changedMs: number): TargetCommand => ({ ...asked, does: 'give_up', changedMs });
+const gone: TargetCommand = { ...asked, does: 'gone', changedMs: 5 };
 const end: TargetCommand = { ...asked, does: 'delete' };
 
 const of = (...targets: readonly AlertTarget[]): TargetsState => ({ targets: new Map(targets.map((one) => [one.targetId, one])) });
@@ -48,6 +49,7 @@ describe('a command about targets', () => {
     ['keeps why it is paused', of(paused), change({ isPaused: true }), 'changed', { ...paused, changedMs: 9 }],
     ['resumes', of(paused), change({ isPaused: false }), 'changed', { ...target, changedMs: 9 }],
     ['gives up', of(target), giveUp(5), 'given_up', { ...paused, changedMs: 9 }],
+    ['gives up what is gone', of(target), gone, 'given_up', { ...target, paused: 'gone', changedMs: 9 }],
     ['does not give up what was changed since', of(target), giveUp(4), 'outdated', target],
     ['does not give up twice', of(paused), giveUp(5), 'outdated', paused],
     ['ends one', of(target), end, 'deleted', undefined],
@@ -70,7 +72,9 @@ describe('a command about targets', () => {
     ['nothing', create('a'), undefined],
     ['nothing', change({}), undefined],
     ['nothing', giveUp(1), undefined],
+    ['nothing', gone, undefined],
     ['nothing', end, undefined],
+    ['no attempt', { ...gone, changedMs: null } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['no target to make', { ...create('a'), target: null } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['a target to delete', { ...end, target } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['another target', { ...create('a'), targetId: 'b' }, 'the target is another one than the command names'],

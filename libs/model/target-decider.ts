@@ -17,8 +17,8 @@ export type TargetCommand = Asked & { readonly targetId: string } & (
     | { readonly does: 'create'; readonly target: AlertTarget; readonly change: null; readonly changedMs: null }
     | { readonly does: 'change'; readonly target: null; readonly change: TargetChange; readonly changedMs: null }
     | {
-        /** Every attempt of a day has failed. */
-        readonly does: 'give_up';
+        /** Every attempt of a day has failed, or the target has answered that it is gone. */
+        readonly does: 'give_up' | 'gone';
         readonly target: null;
         readonly change: null;
         /** Of the target that was attempted: one that was changed since then is not meant. */
@@ -70,7 +70,7 @@ function outcomeOf({ targets }: TargetsState, command: TargetCommand, nowMs: num
   if (does === 'change') return { outcome: 'changed', targetId, before, after: { ...changed(before, command.change), changedMs } };
   const isMeant = before.changedMs === command.changedMs && before.paused === null;
   return isMeant
-    ? { outcome: 'given_up', targetId, before, after: { ...before, paused: 'failing', changedMs } }
+    ? { outcome: 'given_up', targetId, before, after: { ...before, paused: does === 'gone' ? 'gone' : 'failing', changedMs } }
     : { outcome: 'outdated', targetId };
 }
 
@@ -88,7 +88,7 @@ export function flawOfTargetCommand({ orgId, targetId, does, target, change, cha
   if (
     (does === 'create') !== (target !== null) ||
     (does === 'change') !== (change !== null) ||
-    (does === 'give_up') !== (changedMs !== null)
+    (does === 'give_up' || does === 'gone') !== (changedMs !== null)
   )
     return 'a command holds what it needs, and nothing else';
   if (!target) return undefined;

@@ -30,7 +30,7 @@ describe('a request to a target', () => {
   };
 
   it('is delivered, as JSON and signed', async () => {
-    expect(await post(`${allowed.url}/hook?a=b`)).toMatchObject({ isDelivered: true, status: 200, error: '' });
+    expect(await post(`${allowed.url}/hook?a=b`)).toMatchObject({ verdict: 'taken', status: 200, error: '' });
     const [{ path, headers, body }] = allowed.received as [Receiver['received'][0]];
     expect([path, headers['content-type'], headers['content-length']]).toEqual(['/hook?a=b', 'application/json', '7']);
     expect(headers['webhook-id']).toBe('d1');
@@ -56,7 +56,7 @@ describe('a request to a target', () => {
     ['full-width digits', (port: number) => `http://１２７.0.0.1:${port}/`],
   ])('to the inside is refused: %s', async (_, url) => {
     expect(await post(url(inside.port))).toMatchObject({
-      isDelivered: false,
+      verdict: 'later',
       status: null,
       error: expect.stringMatching(/not on the public|ENOTFOUND/),
     });
@@ -65,11 +65,11 @@ describe('a request to a target', () => {
 
   it('goes only to an address that was checked, whatever the name server says next', async () => {
     const url = `http://rebinding.example:${allowed.port}/`;
-    expect(await post(url, saying('127.0.0.2', '127.0.0.1'))).toMatchObject({ isDelivered: true });
+    expect(await post(url, saying('127.0.0.2', '127.0.0.1'))).toMatchObject({ verdict: 'taken' });
     const outbound = of(saying('127.0.0.2', '127.0.0.1'));
     const send = (): Promise<Answer> => outbound.send({ id: 'd1', http: { url, body: '{}', secret } });
-    expect((await send()).isDelivered).toBe(true);
-    expect(await send()).toMatchObject({ isDelivered: false, error: expect.stringContaining('not on the public internet') });
+    expect((await send()).verdict).toBe('taken');
+    expect(await send()).toMatchObject({ verdict: 'later', error: expect.stringContaining('not on the public internet') });
     expect([allowed.received.length, inside.received.length]).toEqual([2, 0]);
   });
 
@@ -79,7 +79,7 @@ describe('a request to a target', () => {
       { address: '127.0.0.2', family: 4 },
     ];
     expect(await post(`http://two.example:${allowed.port}/`, { resolve: () => Promise.resolve(both) })).toMatchObject({
-      isDelivered: true,
+      verdict: 'taken',
     });
     expect([allowed.received.length, inside.received.length]).toEqual([1, 0]);
   });
@@ -91,7 +91,7 @@ describe('a request to a target', () => {
 
     it.each([307, 308])('by %i within the host is posted there', async (status) => {
       redirect(status, '/there');
-      expect(await post(allowed.url)).toMatchObject({ isDelivered: true, status: 200 });
+      expect(await post(allowed.url)).toMatchObject({ verdict: 'taken', status: 200 });
       expect(allowed.received.map(({ path, body }) => [path, body])).toEqual([
         ['/', '{"a":1}'],
         ['/there', '{"a":1}'],
@@ -100,25 +100,25 @@ describe('a request to a target', () => {
 
     it.each([301, 302, 303])('by %i, which would lose the body, is not delivered', async (status) => {
       redirect(status, '/there');
-      expect(await post(allowed.url)).toMatchObject({ isDelivered: false, status });
+      expect(await post(allowed.url)).toMatchObject({ verdict: 'misplaced', status });
       expect(allowed.received).toHaveLength(1);
     });
 
     it.each([
-      ['another host', () => inside.url, 'another host'],
-      ['a name that is now inside', () => `http://rebinding.example:${inside.port}/there`, 'not on the public internet'],
-    ])('to %s is not delivered', async (_, location, error) => {
+      ['another host', () => inside.url, 'misplaced', 'another host'],
+      ['a name that is now inside', () => `http://rebinding.example:${inside.port}/there`, 'later', 'not on the public internet'],
+    ] as const)('to %s is not delivered', async (_, location, verdict, error) => {
       const isName = location().includes('rebinding');
       redirect(307, location());
       const url = isName ? `http://rebinding.example:${allowed.port}/` : allowed.url;
       const answer = await post(url, isName ? saying('127.0.0.2', '127.0.0.1') : {});
-      expect(answer).toMatchObject({ isDelivered: false, error: expect.stringContaining(error) });
+      expect(answer).toMatchObject({ verdict, error: expect.stringContaining(error) });
       expect(inside.received).toEqual([]);
     });
 
     it('for ever is not followed for ever', async () => {
       redirect(307, '/');
-      expect(await post(allowed.url)).toMatchObject({ isDelivered: false, status: 307, error: 'It redirects more than 3 times.' });
+      expect(await post(allowed.url)).toMatchObject({ verdict: 'misplaced', status: 307, error: 'It redirects more than 3 times.' });
       expect(allowed.received).toHaveLength(4);
     });
   });
@@ -138,7 +138,7 @@ describe('a request to a target', () => {
     ],
   ])('with %s fails', async (_, error, answer) => {
     allowed.behaviour = (__, { socket }) => answer(socket!);
-    expect(await post(allowed.url, { maxAttemptMs: 300 })).toMatchObject({ isDelivered: false, status: null, error });
+    expect(await post(allowed.url, { maxAttemptMs: 300 })).toMatchObject({ verdict: 'later', status: null, error });
   });
 
   it('with a body that never ends is over when enough of it is read', async () => {
@@ -151,13 +151,13 @@ describe('a request to a target', () => {
       more();
     };
     const answer = await post(allowed.url);
-    expect(answer).toMatchObject({ isDelivered: false, status: 500 });
+    expect(answer).toMatchObject({ verdict: 'later', status: 500 });
     expect(answer.error.length).toBeLessThan(5000);
   });
 
   it('with a body that does not come is what its status says', async () => {
     allowed.behaviour = (_, response) => response.writeHead(202, { 'content-length': 10 }).flushHeaders();
-    expect(await post(allowed.url, { maxAttemptMs: 300 })).toMatchObject({ isDelivered: true, status: 202 });
+    expect(await post(allowed.url, { maxAttemptMs: 300 })).toMatchObject({ verdict: 'taken', status: 202 });
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe('a request to a target', () => {
   it('to a port where nobody listens fails', async () => {
     const { url } = allowed;
     await allowed.close();
-    expect(await post(url)).toMatchObject({ isDelivered: false, error: 'The target cannot be reached: ECONNREFUSED.' });
+    expect(await post(url)).toMatchObject({ verdict: 'later', error: 'The target cannot be reached: ECONNREFUSED.' });
     allowed = await Receiver.open('127.0.0.2');
   });
 
@@ -196,7 +196,7 @@ describe('a mail', () => {
     new Outbound({ ...options, server: server.url, from: 'hw@example.org', ...more }).send({ id: 'd1', mail: its });
 
   it('comes with its text, under the id of its delivery', async () => {
-    expect(await send()).toMatchObject({ isDelivered: true, status: 250 });
+    expect(await send()).toMatchObject({ verdict: 'taken', status: 250 });
     const [{ from, to, data }] = server.received as [SmtpServer['received'][0]];
     expect([from, to]).toEqual(['hw@example.org', ['ops@example.com']]);
     expect(data).toContain('Message-ID: <d1@example.org>');
@@ -219,10 +219,20 @@ describe('a mail', () => {
 
   it('that the server refuses is not delivered', async () => {
     server.answer = '552 too much';
-    expect(await send()).toMatchObject({ isDelivered: false, status: 552, error: expect.stringContaining('too much') });
+    expect(await send()).toMatchObject({ verdict: 'refused', status: 552, error: expect.stringContaining('too much') });
+  });
+
+  it('that the server cannot take now is for later', async () => {
+    server.answer = '452 no room';
+    expect(await send()).toMatchObject({ verdict: 'later', status: 452 });
+  });
+
+  it('that never got so far, because the server does not let us in, is for later', async () => {
+    server.greeting = '554 not you';
+    expect(await send()).toMatchObject({ verdict: 'later', status: 554 });
   });
 
   it('goes nowhere without a server', async () => {
-    expect(await send({ server: '' })).toMatchObject({ isDelivered: false, error: expect.stringContaining('HEADWATER_SMTP_URL') });
+    expect(await send({ server: '' })).toMatchObject({ verdict: 'later', error: expect.stringContaining('HEADWATER_SMTP_URL') });
   });
 });

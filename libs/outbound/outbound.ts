@@ -1,4 +1,4 @@
-import { visible, type Answer, type Message } from '#model';
+import { httpVerdict, mailVerdict, visible, type Answer, type Message } from '#model';
 import { NotAllowed, permitted, resolveBySystem, type Resolve } from './guard.js';
 import { HttpSender, type HttpAnswer } from './http-sender.js';
 import { MailSender, type MailOptions } from './mail-sender.js';
@@ -65,15 +65,16 @@ export class Outbound {
 
   async #mail({ id, mail }: Extract<Message, { mail: unknown }>): Promise<Told> {
     await this.mail.send(id, mail);
-    return { isDelivered: true, status: 250, error: '', retryAfterMs: 0 };
+    return { verdict: 'taken', status: 250, error: '', retryAfterMs: 0 };
   }
 }
 
 function toldBy({ status, text, retryAfter, refused }: HttpAnswer, nowMs: number): Told {
-  const isDelivered = status >= 200 && status < 300;
+  const verdict = httpVerdict(status);
   const said = visible(text).trim();
-  const error = isDelivered ? '' : (refused ?? (said === '' ? `The target answered ${status}.` : `The target answered ${status}: ${said}`));
-  return { isDelivered, status, error, retryAfterMs: retryAfter === undefined ? 0 : waitOf(retryAfter, nowMs) };
+  const error =
+    verdict === 'taken' ? '' : (refused ?? (said === '' ? `The target answered ${status}.` : `The target answered ${status}: ${said}`));
+  return { verdict, status, error, retryAfterMs: retryAfter === undefined ? 0 : waitOf(retryAfter, nowMs) };
 }
 
 /** @param text seconds, or a date. */
@@ -82,9 +83,17 @@ function waitOf(text: string, nowMs: number): number {
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-/** SMTP says a number too. */
+/** SMTP says a number too. Without one nobody has answered, which may be otherwise the next time. */
 function failureOf(error: unknown): Told {
-  const { message, code, responseCode: status = null } = error as Error & { code?: string; responseCode?: number };
+  const { message, code, responseCode: status = null, command } = error as SmtpError;
   const isOurs = error instanceof NotAllowed || code === undefined || status !== null;
-  return { isDelivered: false, status, error: visible(isOurs ? message : `The target cannot be reached: ${code}.`), retryAfterMs: 0 };
+  const verdict = status === null ? 'later' : mailVerdict(status, command === 'RCPT TO' || command === 'DATA');
+  return { verdict, status, error: visible(isOurs ? message : `The target cannot be reached: ${code}.`), retryAfterMs: 0 };
 }
+
+type SmtpError = Error & {
+  readonly code?: string;
+  readonly responseCode?: number;
+  /** That the server has refused. */
+  readonly command?: string;
+};

@@ -97,6 +97,15 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
   const recorded = async (targetId = 'a'): Promise<readonly string[]> =>
     ((await stateOf(targetId))?.attempts ?? []).map(({ outcome }) => outcome);
 
+  /** The only one about a target. It follows the record that says why it was made. */
+  const theCommand = (): Promise<TargetCommand> =>
+    eventually(async () => {
+      const reader = LogReader.of(subject.log, { topics: [targetCommands], from: 'beginning', to: 'end' });
+      await reader.following.caughtUp();
+      expect(reader.records).toHaveLength(1);
+      return reader.records[0]!.value as TargetCommand;
+    });
+
   it('tells each target once, signed, however often a crash brings the record', async () => {
     await run();
     await append(entry(alertTargets, targetOf('a')), entry(alertTargets, targetOf('b')), told(alert(1)), told(alert(1)));
@@ -215,14 +224,7 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     nowMs += maxFailingMs;
     await settle();
     await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up']));
-    // The command follows the record that says so.
-    const command = await eventually(async () => {
-      const reader = LogReader.of(subject.log, { topics: [targetCommands], from: 'beginning', to: 'end' });
-      await reader.following.caughtUp();
-      expect(reader.records).toHaveLength(1);
-      return reader.records[0]!.value as TargetCommand;
-    });
-    expect(command).toMatchObject({ does: 'give_up', targetId: 'a', changedMs: t, askedMs: nowMs });
+    expect(await theCommand()).toMatchObject({ does: 'give_up', targetId: 'a', changedMs: t, askedMs: nowMs });
     expect(await stateOf()).toMatchObject({ open: null, waiting: null, attempts: [{}, { transitions: 2 }] });
     // As whoever decides does.
     await append(entry(alertTargets, targetOf('a', { paused: 'failing', changedMs: nowMs })), told(alert(3)));
@@ -233,6 +235,41 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up', 'delivered']));
     expect((await stateOf())!.failingSinceMs).toBeNull();
     expect(requests().slice(2).flatMap(idsOf)).toEqual([alert(4).alertId]);
+  });
+
+  it('ends a delivery that is refused for good, and goes on with the next', async () => {
+    receiver.behaviour = (_, response) => void response.writeHead(receiver.received.length === 1 ? 400 : 200).end('no such field');
+    await run();
+    await append(entry(alertTargets, targetOf('a')), told(alert(1)));
+    await eventually(async () => expect(await recorded()).toEqual(['refused']));
+    await append(told(alert(2)));
+    await eventually(async () => expect(await recorded()).toEqual(['refused', 'delivered']));
+    nowMs += 1e6;
+    await settle();
+    expect(requests().flatMap(idsOf)).toEqual([alert(1).alertId, alert(2).alertId]);
+    const error = 'The target answered 400: no such field';
+    expect((await stateOf())!.attempts[0]).toMatchObject({ status: 400, error, transitions: 1, againMs: null });
+  });
+
+  it('has a target paused at once that is gone', async () => {
+    receiver.behaviour = (_, response) => void response.writeHead(410).end();
+    await run();
+    await append(entry(alertTargets, targetOf('a')), told(alert(1)));
+    await eventually(async () => expect(await recorded()).toEqual(['gone']));
+    expect(await theCommand()).toMatchObject({ does: 'gone', targetId: 'a', changedMs: t });
+    nowMs += 1e6;
+    await settle();
+    expect(requests()).toHaveLength(1);
+  });
+
+  it('writes no mail again that was refused for good', async () => {
+    mail.answer = '550 no such mailbox';
+    await run();
+    await append(entry(alertTargets, targetOf('a', { kind: 'email', to: 'ops@example.com', secret: '' })), told(alert(1)));
+    await eventually(async () => expect((await stateOf())?.attempts).toMatchObject([{ outcome: 'refused', status: 550 }]));
+    nowMs += 1e6;
+    await settle();
+    expect(mail.refused).toBe(1);
   });
 
   it('knows nothing of a target that is deleted', async () => {

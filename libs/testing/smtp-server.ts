@@ -11,6 +11,8 @@ export interface ReceivedMail {
 /** As much of an SMTP server as a client needs to send mail. */
 export class SmtpServer {
   readonly received: ReceivedMail[] = [];
+  /** What it says to who connects. */
+  greeting = '220 ready';
   /** What it answers to the text of a mail; only one that begins with 2 has it kept. */
   answer = '250 kept';
   /** Mails that it has not kept. */
@@ -54,7 +56,7 @@ export class SmtpServer {
       if (/data/i.test(verb)) data = [];
       say(/data/i.test(verb) ? '354 go on' : /quit/i.test(verb) ? '221 bye' : '250 ok');
     };
-    say('220 ready');
+    say(this.greeting);
     let rest = '';
     for await (const chunk of socket.setEncoding('utf8') as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\r\n');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  attemptOutcomes,
   maxTargetNameChars,
   maxTargets,
   maxTargetUrlBytes,
@@ -54,7 +55,8 @@ export const listedTarget = z
     to: z.string().meta({ description: 'The address, or the beginning and the end of the URL.', examples: ['https://example.com/…erts'] }),
     min_severity: minSeverity,
     paused: z.enum(pauseReasons).nullable().meta({
-      description: '`asked`: somebody has paused it. `failing`: every attempt of a day has failed. null: alerts are told.',
+      description:
+        '`asked`: somebody has paused it. `failing`: every attempt of a day has failed. `gone`: it has answered 410 Gone. null: alerts are told.',
     }),
     created_ms: z.int().meta({ description: 'Unix milliseconds.' }),
   })
@@ -80,8 +82,9 @@ export const attemptJson = z
     took_ms: z.int(),
     transitions: z.int().meta({ description: 'How many transitions of alerts it told.' }),
     test: z.boolean(),
-    outcome: z.enum(['delivered', 'failed', 'given_up']).meta({
-      description: '`given_up`: every attempt of a day has failed, the target is paused, and these transitions are not told.',
+    outcome: z.enum(attemptOutcomes).meta({
+      description:
+        '`failed`: it is tried again, unless it is a test. After the next three it is not, and these transitions are not told. `refused`: the target does not want this delivery, and would answer the next attempt in the same way. `given_up`: every attempt of a day has failed, and the target is paused. `gone`: it has answered 410, and is paused.',
     }),
     status: z.int().nullable().meta({ description: 'What the target answered; null where it did not.' }),
     error: z.string().meta({ description: 'What was wrong; empty when nothing was.' }),

@@ -33,9 +33,11 @@ export const targetsArea: Area<TargetsState, TargetCommand, TargetEvent, TargetO
   auditOf({ outcome, targetId: about, before, after }) {
     const target = after ?? before;
     if (!target) return [];
-    const isPaused = after?.paused === 'failing' && before?.paused !== 'failing';
-    return [{ did: `target.${outcome}`, about, text: `${inWords(target)}${isPaused ? ': every attempt of a day has failed' : ''}` }];
+    return [{ did: `target.${outcome}`, about, text: `${inWords(target)}${outcome === 'given_up' ? `: ${whyPaused(target)}` : ''}` }];
   },
 };
 
 const inWords = (target: AlertTarget): string => `${target.name || target.kind} (${shownTo(target)})`;
+
+const whyPaused = ({ paused }: AlertTarget): string =>
+  paused === 'gone' ? 'it answers that it is gone' : 'every attempt of a day has failed';

@@ -170,6 +170,38 @@ export const alertTargets: Section = (stage) => {
     );
 
     itHere(
+      'is not told again where it is refused for good, and nothing more where the target is gone',
+      async () => {
+        const { own } = stage();
+        const target = await made({ kind: 'webhook', url: `${receiver.url}/gone`, name: stage().run });
+        const source = stage().id('gone');
+        await own.accepted({ source_id: source, points: [{ metric: 'heat', value: 1 }] });
+        await stage().caughtUp(source);
+        await watched(own, { source_id: source, metric: 'heat', threshold: { max: 80 } });
+        receiver.received.length = 0;
+        receiver.behaviour = (_, response) => void response.writeHead(receiver.received.length === 1 ? 422 : 410).end();
+        for (const [value, count] of [
+          [91, 1],
+          [20, 2],
+        ] as const) {
+          await own.accepted({ source_id: source, points: [{ metric: 'heat', value }] });
+          await known(async () => expect(await attemptsAt(own, target.id)).toHaveLength(count));
+        }
+        expect(await attemptsAt(own, target.id)).toMatchObject([
+          { outcome: 'gone', status: 410, error: 'The target answered 410.', again_ms: null },
+          { outcome: 'refused', status: 422, error: 'The target answered 422.', again_ms: null },
+        ]);
+        await known(async () => expect((await targetsOf(own)).find(({ id }) => id === target.id)).toMatchObject({ paused: 'gone' }));
+        const { entries } = read(await ask(own, 'GET', '/audit')) as { readonly entries: readonly { readonly about: string }[] };
+        const text = `${stage().run} (${receiver.url}/…): it answers that it is gone`;
+        expect(entries.find(({ about }) => about === target.id)).toMatchObject({ did: 'target.given_up', text });
+        receiver.behaviour = (_, response) => void response.end();
+        await end(target);
+      },
+      60_000,
+    );
+
+    itHere(
       'is a sample, when somebody asks for that, and what it answers is answered',
       async () => {
         const { own } = stage();

@@ -1,4 +1,4 @@
-import type { AlertTarget, Attempt, TargetKind } from '#model';
+import type { AlertTarget, Attempt, PauseReason, TargetKind } from '#model';
 import { html, type Html } from '../html.js';
 
 export const kindText: Readonly<Record<TargetKind, string>> = {
@@ -13,11 +13,21 @@ export const kindText: Readonly<Record<TargetKind, string>> = {
 /** Whether alerts are told there. */
 export const stateOfTarget = ({ paused }: AlertTarget): Html => {
   if (paused === null) return html`<span class="state on">told</span>`;
-  return html`<span class="state">paused</span>
-    ${paused === 'failing' && html`<span class="quiet">all attempts of a day have failed</span>`}`;
+  return html`<span class="state">paused</span> ${paused !== 'asked' && html`<span class="quiet">${whyPaused[paused]}</span>`}`;
 };
 
-const outcomeText: Readonly<Record<Attempt['outcome'], string>> = { delivered: 'delivered', failed: 'failed', given_up: 'given up' };
+const whyPaused: Readonly<Record<Exclude<PauseReason, 'asked'>, string>> = {
+  failing: 'all attempts of a day have failed',
+  gone: 'it answers that it is gone (410)',
+};
+
+const outcomeText: Readonly<Record<Attempt['outcome'], string>> = {
+  delivered: 'delivered',
+  failed: 'failed',
+  given_up: 'given up',
+  refused: 'refused',
+  gone: 'gone',
+};
 
 export const outcomeTag = ({ outcome }: Attempt): Html =>
   html`<span class="tag ${outcome === 'delivered' ? 'good' : 'critical'}">${outcomeText[outcome]}</span>`;
