@@ -149,7 +149,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     this.#set(key, begun);
     await this.table.write();
     if (!lease.held()) return;
-    const answer = await this.outbound.send(messageOf(target, begun.open!));
+    const answer = await this.outbound.send(messageOf(target, begun.open!, this.clock()));
     const state = lease.held() ? this.table.get(key) : undefined;
     if (!state) return;
     const after = afterAnswer(state, answer, this.clock(), Math.random());
@@ -165,7 +165,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     logger.warn(`${shownTo(target)} of organization ${orgId} is paused: ${why}`);
     const asked = { orgId, id: randomUUID(), askedMs: this.clock(), by: { id: 'service', name: 'service' } };
     const does = reason === 'gone' ? 'gone' : 'give_up';
-    return entry(targetCommands, { ...asked, targetId, does, target: null, change: null, changedMs });
+    return entry(targetCommands, { ...asked, targetId, does, target: null, change: null, changedMs, secret: null });
   }
 
   /** A test is made once, and one at a time for each target. */
@@ -175,7 +175,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     if (isKnown || this.#testing.has(key) || this.#testing.size >= maxAttempts || this.#isStopping) return;
     const telling = { id: testId!, told: toldTogether(null, alerts)!, isTest: true, madeMs: this.clock() };
     const test = this.outbound
-      .send(messageOf(target, telling))
+      .send(messageOf(target, telling, this.clock()))
       .then((answer) => {
         if (!lease.held()) return undefined;
         this.table.set(key, afterTest(this.#stateOf(notice), telling, answer, this.clock()));

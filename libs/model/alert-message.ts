@@ -1,5 +1,5 @@
 import { alertJson } from './alert.js';
-import { topicOf, type AlertTarget, type TargetKind } from './alert-target.js';
+import { secretsOf, topicOf, type AlertTarget, type TargetKind } from './alert-target.js';
 import { textOf, visible, type AlertText } from './alert-text.js';
 import type { Severity } from './monitor.js';
 import { countOf, namesOf, type ToldAlerts } from './told-alerts.js';
@@ -8,8 +8,8 @@ import { countOf, namesOf, type ToldAlerts } from './told-alerts.js';
 export interface HttpMessage {
   readonly url: string;
   readonly body: string;
-  /** Signs the request as Standard Webhooks say; undefined for none. */
-  readonly secret: string | undefined;
+  /** Each signs the request, as Standard Webhooks say; of what is not signed there is none. */
+  readonly secrets: readonly string[];
 }
 
 export interface MailMessage {
@@ -39,14 +39,15 @@ const maxChars: Readonly<Record<Exclude<TargetKind, 'webhook'>, number>> = {
   email: 20_000,
 };
 
-/** What goes to a target, in the words and marks that it takes. Names and messages are only ever text there, whatever stands in them. */
-export function messageOf({ kind, to, secret }: AlertTarget, telling: Telling): Message {
+/** What goes to a target now, in the words and marks that it takes. Names and messages are only ever text there, whatever stands in them. */
+export function messageOf(target: AlertTarget, telling: Telling, nowMs: number): Message {
+  const { kind, to } = target;
   const { id, told, isTest } = telling;
-  if (kind === 'webhook') return { id, http: { url: to, body: JSON.stringify(webhookJson(telling)), secret } };
+  if (kind === 'webhook') return { id, http: { url: to, body: JSON.stringify(webhookJson(telling)), secrets: secretsOf(target, nowMs) } };
   const text = textOf(told, isTest);
   if (kind === 'email') return { id, mail: { to, subject: visible(text.title), text: `${fit(text, maxChars.email, (line) => line)}\n` } };
   const url = kind === 'ntfy' ? new URL(`/${new URL(to).search}`, to).href : to;
-  return { id, http: { url, body: JSON.stringify(chatJson[kind](text, to)), secret: undefined } };
+  return { id, http: { url, body: JSON.stringify(chatJson[kind](text, to)), secrets: [] } };
 }
 
 /** The alert itself where it is one; else how many there are, the first of them, and the ids of all. */

@@ -1,5 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { flawOfAlertTarget, flawsOfTarget, isTold, normalTarget, shownTo, type AlertTarget, type TargetKind } from './alert-target.js';
+import {
+  flawOfAlertTarget,
+  flawsOfTarget,
+  formerSecretMs,
+  isTold,
+  normalTarget,
+  rotated,
+  secretsOf,
+  shownTo,
+  type AlertTarget,
+  type TargetKind,
+} from './alert-target.js';
 
 const target: AlertTarget = {
   orgId: 'o',
@@ -9,6 +20,7 @@ const target: AlertTarget = {
   to: 'https://example.com/hook',
   minSeverity: 'info',
   secret: 'whsec_c2VjcmV0',
+  formerSecret: null,
   createdMs: 1,
   changedMs: 1,
   paused: null,
@@ -68,6 +80,20 @@ describe('a target', () => {
     ['email', 'ops@example.com', 'ops@example.com'],
   ] as const)('%s at %s is shown as %s', (kind, to, shown) => {
     expect(shownTo(of(kind, to))).toBe(shown);
+  });
+
+  it('is signed with the secret before for a day after it has another one', () => {
+    const once = rotated(target, 'whsec_bmV3', 10);
+    expect([9, 10, 9 + formerSecretMs, 10 + formerSecretMs].map((ms) => secretsOf(once, ms))).toEqual([
+      ['whsec_bmV3', 'whsec_c2VjcmV0'],
+      ['whsec_bmV3', 'whsec_c2VjcmV0'],
+      ['whsec_bmV3', 'whsec_c2VjcmV0'],
+      ['whsec_bmV3'],
+    ]);
+    expect(secretsOf(rotated(once, 'whsec_Mw==', 11), 11)).toEqual(['whsec_Mw==', 'whsec_c2VjcmV0']);
+    const lateMs = 10 + formerSecretMs;
+    expect(secretsOf(rotated(once, 'whsec_Mw==', lateMs), lateMs)).toEqual(['whsec_Mw==', 'whsec_bmV3']);
+    expect(secretsOf({ ...target, kind: 'slack', secret: '' }, 10)).toEqual([]);
   });
 
   it('is told what matters enough', () => {

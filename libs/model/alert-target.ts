@@ -17,6 +17,15 @@ export const maxTargetUrlBytes = 2048;
 export const pauseReasons = ['asked', 'failing', 'gone'] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
+/** For so long a webhook is signed with the secret before too, once it has another one. */
+export const formerSecretMs = 86_400_000;
+
+/** A secret that another one has replaced, and that signs beside it until then, Unix milliseconds. */
+export interface FormerSecret {
+  readonly secret: string;
+  readonly untilMs: number;
+}
+
 /** Where alerts are told. */
 export interface TargetDefinition {
   /** For people; may be empty. */
@@ -33,12 +42,29 @@ export interface AlertTarget extends TargetDefinition {
   readonly targetId: string;
   /** Signs what is sent to a webhook: `whsec_` and base64. Empty for the other kinds. */
   readonly secret: string;
+  /** Null where no other secret was before. */
+  readonly formerSecret: FormerSecret | null;
   /** Unix milliseconds. */
   readonly createdMs: number;
   /** When it was last changed, Unix milliseconds: each change has its own. */
   readonly changedMs: number;
   /** Null while alerts are told. */
   readonly paused: PauseReason | null;
+}
+
+/** What signs requests now: the newest first, two at most, none of what is not signed. */
+export function secretsOf({ secret, formerSecret }: AlertTarget, nowMs: number): readonly string[] {
+  if (secret === '') return [];
+  return formerSecret && nowMs < formerSecret.untilMs ? [secret, formerSecret.secret] : [secret];
+}
+
+/**
+ * The target with another secret. What signed before signs for `formerSecretMs` more. A second secret within that time takes the place of
+ * the first, which perhaps nobody has stored: the receiver still knows the one from before both.
+ */
+export function rotated(target: AlertTarget, secret: string, nowMs: number): AlertTarget {
+  const former = secretsOf(target, nowMs).at(-1)!;
+  return { ...target, secret, formerSecret: { secret: former, untilMs: nowMs + formerSecretMs } };
 }
 
 export const isTold = (severity: Severity, { minSeverity }: TargetDefinition): boolean =>

@@ -82,6 +82,11 @@ export const errorCases = {
     title: 'The organization has too many alert targets',
     remedy: 'Delete a target that is not needed any more: an organization has at most 20.',
   },
+  unsigned_alert_target: {
+    kind: 'invalid',
+    title: 'The alert target has no secret',
+    remedy: 'Ask for another secret of targets of kind webhook: requests to other kinds are not signed.',
+  },
   invalid_key: {
     kind: 'unauthenticated',
     title: 'The API key is missing or not valid',

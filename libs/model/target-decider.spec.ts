@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maxTargets, type AlertTarget } from './alert-target.js';
+import { maxTargets, rotated, type AlertTarget } from './alert-target.js';
 import { flawOfTargetCommand, targetDecider, type TargetChange, type TargetCommand, type TargetsState } from './target-decider.js';
 
 const target: AlertTarget = {
@@ -10,11 +10,22 @@ const target: AlertTarget = {
   to: 'https://example.com/hook',
   minSeverity: 'info',
   secret: 'whsec_c2VjcmV0',
+  formerSecret: null,
   createdMs: 1,
   changedMs: 5,
   paused: null,
 };
-const asked = { orgId: 'o', id: 'c', askedMs: 1, by: { id: 'k', name: 'k' }, targetId: 'a', target: null, change: null, changedMs: null };
+const asked = {
+  orgId: 'o',
+  id: 'c',
+  askedMs: 1,
+  by: { id: 'k', name: 'k' },
+  targetId: 'a',
+  target: null,
+  change: null,
+  changedMs: null,
+  secret: null,
+};
 const same: TargetChange = { name: null, to: null, minSeverity: null, isPaused: null };
 const create = (targetId: string): TargetCommand => ({ ...asked, targetId, does: 'create', target: { ...target, targetId } });
 const change = (its: Partial<TargetChange>, targetId = 'a'): TargetCommand => ({
@@ -25,6 +36,7 @@ const change = (its: Partial<TargetChange>, targetId = 'a'): TargetCommand => ({
 });
 const giveUp = (changedMs: number): TargetCommand => ({ ...asked, does: 'give_up', changedMs });
 const gone: TargetCommand = { ...asked, does: 'gone', changedMs: 5 };
+const rotate: TargetCommand = { ...asked, does: 'rotate', secret: 'whsec_bmV3' };
 const end: TargetCommand = { ...asked, does: 'delete' };
 
 const of = (...targets: readonly AlertTarget[]): TargetsState => ({ targets: new Map(targets.map((one) => [one.targetId, one])) });
@@ -34,6 +46,7 @@ const after = (state: TargetsState, command: TargetCommand, nowMs = 9): readonly
   return [event!.outcome, targets.get(command.targetId)];
 };
 const paused = { ...target, paused: 'failing' } as const;
+const chat = { ...target, kind: 'slack', secret: '' } as const;
 
 describe('a command about targets', () => {
   it.each([
@@ -52,6 +65,8 @@ describe('a command about targets', () => {
     ['gives up what is gone', of(target), gone, 'given_up', { ...target, paused: 'gone', changedMs: 9 }],
     ['does not give up what was changed since', of(target), giveUp(4), 'outdated', target],
     ['does not give up twice', of(paused), giveUp(5), 'outdated', paused],
+    ['signs with another secret', of(target), rotate, 'rotated', { ...rotated(target, 'whsec_bmV3', 9), changedMs: 9 }],
+    ['has no secret for what is not signed', of(chat), rotate, 'unsigned', chat],
     ['ends one', of(target), end, 'deleted', undefined],
     ['ends none that is not there', of(), end, 'unknown_target', undefined],
     ['changes none that is not there', of(target), change({}, 'b'), 'unknown_target', undefined],
@@ -73,7 +88,9 @@ describe('a command about targets', () => {
     ['nothing', change({}), undefined],
     ['nothing', giveUp(1), undefined],
     ['nothing', gone, undefined],
+    ['nothing', rotate, undefined],
     ['nothing', end, undefined],
+    ['no secret', { ...rotate, secret: null } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['no attempt', { ...gone, changedMs: null } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['no target to make', { ...create('a'), target: null } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],
     ['a target to delete', { ...end, target } as unknown as TargetCommand, 'a command holds what it needs, and nothing else'],

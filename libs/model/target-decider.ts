@@ -1,4 +1,4 @@
-import { flawOfAlertTarget, flawsOfTarget, maxTargets, type AlertTarget } from './alert-target.js';
+import { flawOfAlertTarget, flawsOfTarget, maxTargets, rotated, type AlertTarget } from './alert-target.js';
 import type { Decider } from './decider.js';
 import type { Severity } from './monitor.js';
 import { isOrgId } from './names.js';
@@ -14,8 +14,8 @@ export interface TargetChange {
 
 /** Asks for a change of where an organization is told of alerts. */
 export type TargetCommand = Asked & { readonly targetId: string } & (
-    | { readonly does: 'create'; readonly target: AlertTarget; readonly change: null; readonly changedMs: null }
-    | { readonly does: 'change'; readonly target: null; readonly change: TargetChange; readonly changedMs: null }
+    | { readonly does: 'create'; readonly target: AlertTarget; readonly change: null; readonly changedMs: null; readonly secret: null }
+    | { readonly does: 'change'; readonly target: null; readonly change: TargetChange; readonly changedMs: null; readonly secret: null }
     | {
         /** Every attempt of a day has failed, or the target has answered that it is gone. */
         readonly does: 'give_up' | 'gone';
@@ -23,12 +23,30 @@ export type TargetCommand = Asked & { readonly targetId: string } & (
         readonly change: null;
         /** Of the target that was attempted: one that was changed since then is not meant. */
         readonly changedMs: number;
+        readonly secret: null;
       }
-    | { readonly does: 'delete'; readonly target: null; readonly change: null; readonly changedMs: null }
+    | {
+        /** Another secret for a webhook. */
+        readonly does: 'rotate';
+        readonly target: null;
+        readonly change: null;
+        readonly changedMs: null;
+        readonly secret: string;
+      }
+    | { readonly does: 'delete'; readonly target: null; readonly change: null; readonly changedMs: null; readonly secret: null }
   );
 
-/** What became of a command; the last three are refusals. */
-export type TargetOutcome = 'created' | 'changed' | 'given_up' | 'deleted' | 'unknown_target' | 'outdated' | 'too_many';
+/** What became of a command; the last four are refusals. */
+export type TargetOutcome =
+  | 'created'
+  | 'changed'
+  | 'given_up'
+  | 'rotated'
+  | 'deleted'
+  | 'unknown_target'
+  | 'outdated'
+  | 'too_many'
+  | 'unsigned';
 
 export interface TargetsState {
   /** By their ids. */
@@ -68,6 +86,10 @@ function outcomeOf({ targets }: TargetsState, command: TargetCommand, nowMs: num
   if (does === 'delete') return { outcome: 'deleted', targetId, before };
   const changedMs = Math.max(nowMs, before.changedMs + 1);
   if (does === 'change') return { outcome: 'changed', targetId, before, after: { ...changed(before, command.change), changedMs } };
+  if (does === 'rotate') {
+    if (before.kind !== 'webhook') return { outcome: 'unsigned', targetId };
+    return { outcome: 'rotated', targetId, before, after: { ...rotated(before, command.secret, nowMs), changedMs } };
+  }
   const isMeant = before.changedMs === command.changedMs && before.paused === null;
   return isMeant
     ? { outcome: 'given_up', targetId, before, after: { ...before, paused: does === 'gone' ? 'gone' : 'failing', changedMs } }
@@ -83,11 +105,12 @@ const changed = (before: AlertTarget, { name, to, minSeverity, isPaused }: Targe
 });
 
 /** What a command says that makes no sense, in words; undefined when there is nothing. */
-export function flawOfTargetCommand({ orgId, targetId, does, target, change, changedMs }: TargetCommand): string | undefined {
+export function flawOfTargetCommand({ orgId, targetId, does, target, change, changedMs, secret }: TargetCommand): string | undefined {
   if (!isOrgId(orgId)) return 'the organization id is not one';
   if (
     (does === 'create') !== (target !== null) ||
     (does === 'change') !== (change !== null) ||
+    (does === 'rotate') !== (secret !== null) ||
     (does === 'give_up' || does === 'gone') !== (changedMs !== null)
   )
     return 'a command holds what it needs, and nothing else';

@@ -43,11 +43,12 @@ export class HttpSender {
     }
   }
 
-  async #request(url: URL, id: string, { body, secret }: HttpMessage, signal: AbortSignal): Promise<IncomingMessage> {
+  async #request(url: URL, id: string, { body, secrets }: HttpMessage, signal: AbortSignal): Promise<IncomingMessage> {
     // For a host that is an address itself, a socket looks nothing up.
     if (isLiteral(url.hostname)) await permitted(this.networks, this.resolve, url.hostname);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const headers = { 'content-type': 'application/json', 'user-agent': 'Headwater', ...(secret && this.#signed(id, body, secret)) };
+    const signed = secrets.length > 0 ? this.#signed(id, body, secrets) : {};
+    const headers = { 'content-type': 'application/json', 'user-agent': 'Headwater', ...signed };
     const options = { method: 'POST', headers, signal, agent: false, maxHeaderSize: maxAnswerHeaderBytes } as const;
     const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
     const request = send(url, { ...options, lookup: guarded(this.networks, this.resolve) }, resolve);
@@ -55,13 +56,13 @@ export class HttpSender {
     return promise;
   }
 
-  /** As Standard Webhooks say. */
-  #signed(id: string, body: string, secret: string): Readonly<Record<string, string>> {
+  /** As Standard Webhooks say: whoever knows one of the secrets finds its signature. */
+  #signed(id: string, body: string, secrets: readonly string[]): Readonly<Record<string, string>> {
     const now = new Date(this.clock());
     return {
       'webhook-id': id,
       'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-      'webhook-signature': new Webhook(secret).sign(id, now, body),
+      'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, now, body)).join(' '),
     };
   }
 }

@@ -21,8 +21,8 @@ describe('a request to a target', () => {
   });
 
   const of = (more: Partial<OutboundOptions> = {}): Outbound => new Outbound({ ...options, networks: ['127.0.0.2'], ...more });
-  const post = (url: string, more?: Partial<OutboundOptions>, signed: string | undefined = secret): Promise<Answer> =>
-    of(more).send({ id: 'd1', http: { url, body: '{"a":1}', secret: signed } });
+  const post = (url: string, more?: Partial<OutboundOptions>, secrets: readonly string[] = [secret]): Promise<Answer> =>
+    of(more).send({ id: 'd1', http: { url, body: '{"a":1}', secrets } });
   /** A name server that says another address each time. */
   const saying = (...addresses: readonly string[]): Pick<OutboundOptions, 'resolve'> => {
     let at = 0;
@@ -38,8 +38,16 @@ describe('a request to a target', () => {
     expect(() => new Webhook(secret).verify('{"a":2}', headers as Record<string, string>)).toThrow('signature');
   });
 
+  it('has a signature of each secret', async () => {
+    const other = `whsec_${Buffer.from('another one of 24 bytes').toString('base64')}`;
+    await post(allowed.url, {}, [other, secret]);
+    const [{ headers, body }] = allowed.received as [Receiver['received'][0]];
+    expect(String(headers['webhook-signature'])).toMatch(/^v1,[\w+/=]{44} v1,[\w+/=]{44}$/);
+    for (const one of [other, secret]) expect(new Webhook(one).verify(body, headers as Record<string, string>)).toEqual({ a: 1 });
+  });
+
   it('has no signature where there is no secret', async () => {
-    await of().send({ id: 'd1', http: { url: allowed.url, body: '{}', secret: undefined } });
+    await of().send({ id: 'd1', http: { url: allowed.url, body: '{}', secrets: [] } });
     expect(Object.keys(allowed.received[0]!.headers).filter((name) => name.startsWith('webhook'))).toEqual([]);
   });
 
@@ -67,7 +75,7 @@ describe('a request to a target', () => {
     const url = `http://rebinding.example:${allowed.port}/`;
     expect(await post(url, saying('127.0.0.2', '127.0.0.1'))).toMatchObject({ verdict: 'taken' });
     const outbound = of(saying('127.0.0.2', '127.0.0.1'));
-    const send = (): Promise<Answer> => outbound.send({ id: 'd1', http: { url, body: '{}', secret } });
+    const send = (): Promise<Answer> => outbound.send({ id: 'd1', http: { url, body: '{}', secrets: [secret] } });
     expect((await send()).verdict).toBe('taken');
     expect(await send()).toMatchObject({ verdict: 'later', error: expect.stringContaining('not on the public internet') });
     expect([allowed.received.length, inside.received.length]).toEqual([2, 0]);

@@ -82,6 +82,7 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     to: `${receiver.url}/${targetId}`,
     minSeverity: 'info',
     secret,
+    formerSecret: null,
     createdMs: t,
     changedMs: t,
     paused: null,
@@ -187,6 +188,23 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
       ['failed', 503, 'The target answered 503: words'],
       ['delivered', 200, ''],
     ]);
+  });
+
+  it('signs with the secret before too, while it lasts', async () => {
+    const newer = `whsec_${Buffer.from('another one of 24 bytes').toString('base64')}`;
+    const target = targetOf('a', { secret: newer, formerSecret: { secret, untilMs: t + 10 } });
+    const signatures = (at: number, ...secrets: string[]): string => {
+      const { headers, body } = requests()[at]!;
+      return secrets.map((one) => new Webhook(one).sign(String(headers['webhook-id']), new Date(nowMs), body)).join(' ');
+    };
+    await run();
+    await append(entry(alertTargets, target), told(alert(1)));
+    await eventually(async () => expect(await recorded()).toEqual(['delivered']));
+    expect(requests()[0]!.headers['webhook-signature']).toBe(signatures(0, newer, secret));
+    nowMs += 10;
+    await append(told(alert(2)));
+    await eventually(async () => expect(await recorded()).toHaveLength(2));
+    expect(requests()[1]!.headers['webhook-signature']).toBe(signatures(1, newer));
   });
 
   it('lets no target wait for another one', async () => {

@@ -293,6 +293,7 @@ const alertNote: Required<AlertNote> = {
   silencedUntilMs: t + 1,
   silencedBy: 'ann',
 };
+/** `formerSecret` is what an older writer's record is read with. */
 const alertTarget: Required<AlertTarget> = {
   orgId: 'o',
   targetId: 'g',
@@ -301,10 +302,12 @@ const alertTarget: Required<AlertTarget> = {
   to: 'https://a.example/',
   minSeverity: 'warning',
   secret: 'whsec_YQ==',
+  formerSecret: null,
   createdMs: t,
   changedMs: t + 1,
   paused: 'failing',
 };
+/** `secret` is what an older writer's record is read with. */
 const targetCommand: Required<TargetCommand> = {
   orgId: 'o',
   id: 'c',
@@ -315,6 +318,7 @@ const targetCommand: Required<TargetCommand> = {
   target: null,
   change: { name: 'ops', to: null, minSeverity: 'critical', isPaused: false },
   changedMs: null,
+  secret: null,
 };
 const noticedSource: Required<NoticedSource> = { orgId: 'o', sourceId: 's', digest: 'd' };
 const notice: Required<Notice> = { orgId: 'o', targetId: 'g', place: { partition: 3, offset: 7 }, testId: null, alerts: [open] };
@@ -424,8 +428,10 @@ const written: Readonly<Record<string, string>> = {
     '026f0273f6a1abfef9620102026ef6a1abfef962f6a1abfef96202f4a1abfef962020261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000000',
   'alert-target.v1.avsc': '026f0267066f70730a2468747470733a2f2f612e6578616d706c652f021477687365635f59513d3df6a1abfef962f8a1abfef9620202',
   'alert-target.v2.avsc': '026f0267066f70730a2468747470733a2f2f612e6578616d706c652f021477687365635f59513d3df6a1abfef962f8a1abfef9620202',
+  'alert-target.v3.avsc': '026f0267066f70730a2468747470733a2f2f612e6578616d706c652f021477687365635f59513d3df6a1abfef962f8a1abfef962020200',
   'target-command.v1.avsc': '026f0263f6a1abfef962026b0a7072657373026702000202066f7073000204020000',
   'target-command.v2.avsc': '026f0263f6a1abfef962026b0a7072657373026702000202066f7073000204020000',
+  'target-command.v3.avsc': '026f0263f6a1abfef962026b0a7072657373026702000202066f707300020402000000',
   'noticed-source.v1.avsc': '026f02730264',
   'notice.v1.avsc':
     '026f026702060e00020261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef962000000',

@@ -71,11 +71,11 @@ export class TargetBook {
     const definition = normalTarget({ kind, name, to: (kind === 'email' ? email : url) ?? '', minSeverity });
     checked(flawsOfTarget(definition));
     await this.#checkAllowed(definition);
-    const secret = kind === 'webhook' ? `whsec_${randomBytes(24).toString('base64')}` : '';
+    const secret = kind === 'webhook' ? newSecret() : '';
     const targetId = `target_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
     const at = { createdMs: this.clock(), changedMs: this.clock(), paused: null };
-    const target = { ...definition, orgId: caller.orgId, targetId, secret, ...at };
-    const outcome = await this.#carryOut(caller, { targetId, does: 'create', target, change: null, changedMs: null });
+    const target = { ...definition, orgId: caller.orgId, targetId, secret, formerSecret: null, ...at };
+    const outcome = await this.#carryOut(caller, { ...nothingElse, targetId, does: 'create', target });
     if (outcome === 'too_many')
       throw new TelemetryError('too_many_alert_targets', 'Delete a target first: your organization has as many as it may.');
     return this.find(caller, targetId) ?? target;
@@ -93,14 +93,24 @@ export class TargetBook {
     const change: TargetChange = { name: name ?? null, to, minSeverity: minSeverity ?? null, isPaused: paused ?? null };
     checked(flawsOfChange(before, change));
     if (to !== null) await this.#checkAllowed({ ...before, to });
-    const outcome = await this.#carryOut(caller, { targetId, does: 'change', target: null, change, changedMs: null });
+    const outcome = await this.#carryOut(caller, { ...nothingElse, targetId, does: 'change', change });
     if (outcome === 'unknown_target') throw unknownTarget();
+    return this.#known(caller, targetId);
+  }
+
+  /** Signs a webhook with another secret, as `rotated` says. Rejects `unknown_alert_target` and `unsigned_alert_target`. */
+  async rotate(caller: Caller, targetId: string): Promise<AlertTarget> {
+    this.#known(caller, targetId);
+    const secret = newSecret();
+    const outcome = await this.#carryOut(caller, { ...nothingElse, targetId, does: 'rotate', secret });
+    if (outcome === 'unknown_target') throw unknownTarget();
+    if (outcome === 'unsigned') throw new TelemetryError('unsigned_alert_target', 'Only targets of kind webhook are signed with a secret.');
     return this.#known(caller, targetId);
   }
 
   /** Rejects `unknown_alert_target`. */
   async delete(caller: Caller, targetId: string): Promise<void> {
-    const outcome = await this.#carryOut(caller, { targetId, does: 'delete', target: null, change: null, changedMs: null });
+    const outcome = await this.#carryOut(caller, { ...nothingElse, targetId, does: 'delete' });
     if (outcome === 'unknown_target') throw unknownTarget();
   }
 
@@ -136,6 +146,11 @@ export class TargetBook {
     return (await this.commands.carryOut(targetsArea, asking)).word;
   }
 }
+
+/** What a command holds beside what it asks. */
+const nothingElse = { target: null, change: null, changedMs: null, secret: null } as const;
+
+const newSecret = (): string => `whsec_${randomBytes(24).toString('base64')}`;
 
 function checked(flaws: readonly Flaw[]): void {
   const [first] = flaws;

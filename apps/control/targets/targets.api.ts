@@ -51,6 +51,18 @@ export const targetOperations: readonly Operation[] = [
   },
   {
     ...targets,
+    id: 'rotateAlertTargetSecret',
+    method: 'post',
+    path: '/api/alert-targets/{id}/rotate-secret',
+    summary: 'Sign a webhook with another secret',
+    description:
+      'For 24 hours each request has two signatures, one of the secret before and one of the new one, so that the receiver can change over at any time; then only one. Asked again within that time, the new secret is replaced, and the one before signs on: for whoever has lost the new one.',
+    params,
+    answers: { 200: { description: 'The target, with its new secret.', schema: createdTarget } },
+    errors: ['unknown_alert_target', 'unsigned_alert_target'],
+  },
+  {
+    ...targets,
     id: 'testAlertTarget',
     method: 'post',
     path: '/api/alert-targets/{id}/test',

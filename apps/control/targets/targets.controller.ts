@@ -7,6 +7,7 @@ import {
   newTarget,
   targetChange,
   toAttemptJson,
+  toCreatedTarget,
   toListedTarget,
   type attemptJson,
   type createdTarget,
@@ -29,8 +30,7 @@ export class TargetsController {
     @CallerParam() caller: Caller,
     @JsonBody(newTarget) wanted: z.output<typeof newTarget>,
   ): Promise<z.output<typeof createdTarget>> {
-    const target = await this.book.create(caller, wanted);
-    return { ...toListedTarget(target), secret: target.secret || null };
+    return toCreatedTarget(await this.book.create(caller, wanted));
   }
 
   @Patch('alert-targets/:id')
@@ -46,6 +46,12 @@ export class TargetsController {
   @HttpCode(204)
   async delete(@CallerParam() caller: Caller, @Param('id') targetId: string): Promise<void> {
     await this.book.delete(caller, targetId);
+  }
+
+  @Post('alert-targets/:id/rotate-secret')
+  @HttpCode(200)
+  async rotate(@CallerParam() caller: Caller, @Param('id') targetId: string): Promise<z.output<typeof createdTarget>> {
+    return toCreatedTarget(await this.book.rotate(caller, targetId));
   }
 
   /** Answers what the target answered. */

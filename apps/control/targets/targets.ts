@@ -59,12 +59,15 @@ export const listedTarget = z
         '`asked`: somebody has paused it. `failing`: every attempt of a day has failed. `gone`: it has answered 410 Gone. null: alerts are told.',
     }),
     created_ms: z.int().meta({ description: 'Unix milliseconds.' }),
+    former_secret_until_ms: z.int().nullable().meta({
+      description: 'Until when requests are signed with the secret before too, Unix milliseconds; null where there was none.',
+    }),
   })
   .meta({ id: 'AlertTarget' });
 
 export const targetList = z.array(listedTarget).max(maxTargets);
 
-/** The answer to a new target. */
+/** The answer to a new target, and to another secret. */
 export const createdTarget = listedTarget
   .extend({
     secret: z.string().nullable().meta({
@@ -93,9 +96,16 @@ export const attemptJson = z
   .meta({ id: 'DeliveryAttempt' });
 
 export function toListedTarget(target: AlertTarget): z.output<typeof listedTarget> {
-  const { targetId: id, kind: its, name: called, minSeverity: min_severity, paused, createdMs: created_ms } = target;
-  return { id, kind: its, name: called, to: shownTo(target), min_severity, paused, created_ms };
+  const { targetId: id, kind: its, name: called, minSeverity: min_severity, paused, createdMs: created_ms, formerSecret } = target;
+  const former_secret_until_ms = formerSecret?.untilMs ?? null;
+  return { id, kind: its, name: called, to: shownTo(target), min_severity, paused, created_ms, former_secret_until_ms };
 }
+
+/** With its secret. */
+export const toCreatedTarget = (target: AlertTarget): z.output<typeof createdTarget> => ({
+  ...toListedTarget(target),
+  secret: target.secret || null,
+});
 
 export function toAttemptJson(target_id: string, attempt: Attempt): z.output<typeof attemptJson> {
   const { deliveryId: delivery_id, atMs: at_ms, tookMs: took_ms, transitions, isTest: test, outcome, status, error, againMs } = attempt;

@@ -49,7 +49,13 @@ export const alertTargets: Section = (stage) => {
       const { secret, ...target } = await made({ kind: 'webhook', name: 'ops', url: elsewhere });
       expect(secret).toMatch(/^whsec_[A-Za-z0-9+/=]{32}$/);
       const expected = { id: expect.stringMatching(/^target_/), kind: 'webhook', name: 'ops', to: 'https://hooks.invalid/…cdef' };
-      expect(target).toEqual({ ...expected, min_severity: 'info', paused: null, created_ms: expect.any(Number) });
+      expect(target).toEqual({
+        ...expected,
+        min_severity: 'info',
+        paused: null,
+        created_ms: expect.any(Number),
+        former_secret_until_ms: null,
+      });
       const { id } = target;
       const listed = await ask(own, 'GET', '/alert-targets');
       expect((read(listed) as TargetJson[]).find((one) => one.id === id)).toEqual(target);
@@ -104,6 +110,7 @@ export const alertTargets: Section = (stage) => {
       for (const [method, path, body] of [
         ['PATCH', '', { name: 'mine' }],
         ['POST', '/test', undefined],
+        ['POST', '/rotate-secret', undefined],
         ['DELETE', '', undefined],
       ] as const) {
         const [hidden, nobodys] = await Promise.all(
@@ -116,6 +123,25 @@ export const alertTargets: Section = (stage) => {
       expect((await ask(other, 'GET', '/deliveries')).text).not.toContain(target.id);
       expect((await targetsOf(own)).map(({ id }) => id)).toContain(target.id);
       await end(target);
+    });
+
+    it('has another secret when somebody asks, if it is a webhook', async () => {
+      const { own } = stage();
+      const [webhook, chat] = await Promise.all([made({ kind: 'webhook', url: elsewhere }), made({ kind: 'slack', url: elsewhere })]);
+      const [first, second] = [
+        await ask(own, 'POST', `/alert-targets/${webhook.id}/rotate-secret`),
+        await ask(own, 'POST', `/alert-targets/${webhook.id}/rotate-secret`),
+      ].map((answer) => {
+        expect(answer.status).toBe(200);
+        return read(answer) as TargetJson;
+      }) as [TargetJson, TargetJson];
+      expect(first).toEqual({ ...webhook, secret: expect.stringMatching(/^whsec_/), former_secret_until_ms: expect.any(Number) });
+      expect(new Set([webhook, first, second].map(({ secret }) => secret)).size).toBe(3);
+      problem(await ask(own, 'POST', `/alert-targets/${chat.id}/rotate-secret`), 400, 'unsigned_alert_target');
+      const { entries } = read(await ask(own, 'GET', '/audit')) as { readonly entries: readonly { readonly about: string }[] };
+      expect(entries.find(({ about }) => about === webhook.id)).toMatchObject({ did: 'target.rotated' });
+      await end(webhook, chat);
+      problem(await ask(own, 'POST', `/alert-targets/${webhook.id}/rotate-secret`), 404, 'unknown_alert_target');
     });
 
     it('needs the scope admin', async () => {
@@ -142,13 +168,19 @@ export const alertTargets: Section = (stage) => {
         await own.accepted({ source_id: source, points: [{ metric: 'heat', value: 1 }] });
         await stage().caughtUp(source);
         const { id: monitorId } = await watched(own, { source_id: source, metric: 'heat', threshold: { max: 80, message: 'Too hot' } });
+        const secrets = [target.secret];
         for (const value of [91, 20]) {
+          if (value === 20) {
+            const rotated = await ask(own, 'POST', `/alert-targets/${target.id}/rotate-secret`);
+            secrets.push((read(rotated) as TargetJson).secret);
+          }
           const before = receiver.received.length;
           await own.accepted({ source_id: source, points: [{ metric: 'heat', value }] });
           await known(async () => expect(receiver.received).toHaveLength(before + 1));
         }
-        const told = receiver.received.map(({ body, headers }) => {
-          expect(new Webhook(target.secret).verify(body, headers as Record<string, string>)).toEqual(JSON.parse(body));
+        const told = receiver.received.map(({ body, headers }, at) => {
+          for (const secret of secrets.slice(0, at + 1))
+            expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(JSON.parse(body));
           return JSON.parse(body) as Record<string, unknown>;
         });
         const alert = { monitor_id: monitorId, source_id: source, metric: 'heat', threshold: { max: 80 }, message: 'Too hot' };

@@ -27,7 +27,8 @@ export class ToldLedger {
   }
 
   targets(orgId: string): readonly Entry[] {
-    const about = { orgId, name: '', kind: 'webhook', minSeverity: 'info', secret, createdMs: 1, changedMs: 1, paused: null } as const;
+    const signed = { kind: 'webhook', secret, formerSecret: null } as const;
+    const about = { ...signed, orgId, name: '', minSeverity: 'info', createdMs: 1, changedMs: 1, paused: null } as const;
     return this.#ids.map((targetId) => entry(alertTargets, { ...about, targetId, to: `${this.receiver.url}/${targetId}` }));
   }
 

@@ -41,6 +41,7 @@ const rows: readonly Row[] = [
   ['POST', '/targets', 403, 400],
   ['POST', '/targets/:target', 403, 404],
   ['POST', '/targets/:target/pause', 403, 404],
+  ['POST', '/targets/:target/secret', 403, 404],
   ['POST', '/targets/:target/test', 403, 404],
   ['POST', '/targets/:target/delete', 403, 303],
 ];

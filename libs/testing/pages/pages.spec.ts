@@ -282,6 +282,11 @@ describe('the pages, in a browser (needs Chromium)', () => {
     await press('form[action$="/test"] button');
     expect(await text()).toContain('Test a target once in 5 seconds.');
     await finds('target');
+    await page.leads(() => page.run(`() => document.querySelector('form[action$="/secret"]').requestSubmit()`, null));
+    expect(/whsec_\S+/.exec(await text())![0]).not.toBe(secret);
+    expect(await text()).toContain('the one before signs them too');
+    await finds('target-secret-rotated');
+    await press('main a.button');
     await submit({ name: 'pager <b>', severity: 'critical' });
     expect(await text()).toContain('pager <b>');
     await press('form[action$="/pause"] button');

@@ -1,8 +1,9 @@
-import { maxAttemptsKept, maxTargetUrlBytes, shownTo, type AlertTarget, type Attempt } from '#model';
+import { maxAttemptsKept, maxTargetUrlBytes, secretsOf, shownTo, type AlertTarget, type Attempt } from '#model';
 import { html, type Html } from '../html.js';
 import { layout } from '../layout.js';
 import { confirmed, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
+import { timeText } from '../times.js';
 import type { Visit } from '../visit.js';
 import { nameField, severityField } from './targets-page.js';
 import { kindText, nameOf, outcomeTag, stateOfTarget } from './target-text.js';
@@ -36,6 +37,13 @@ export const targetPage = (
             <dt>Alerts are</dt>
             <dd>${stateOfTarget(target)}</dd>
           </div>
+          ${
+            secretsOf(target, nowMs).length > 1 &&
+            html`<div>
+              <dt>Signed with</dt>
+              <dd>its secret and, until ${timeText(target.formerSecret!.untilMs)} UTC, the one before</dd>
+            </div>`
+          }
           <div>
             <dt>Made</dt>
             <dd>${seen(target.createdMs, nowMs)}</dd>
@@ -48,6 +56,15 @@ export const targetPage = (
             <input type="hidden" name="paused" value="${paused === null ? 'yes' : 'no'}" />
             <button class="plain">${paused === null ? 'Pause' : 'Resume'}</button>
           </form>
+          ${
+            target.kind === 'webhook' &&
+            confirmed(
+              'New secret',
+              `/targets/${targetId}/secret`,
+              'Make a new secret',
+              'For 24 hours requests are signed with the one before too. What was made within the last 24 hours is replaced.',
+            )
+          }
           ${confirmed('Delete', `/targets/${targetId}/delete`, `Delete ${nameOf(target)}`, 'Nothing is told there any more.')}
         </div>
         ${paused !== null && html`<p class="quiet">What fires while it is paused is never told.</p>`}
@@ -92,9 +109,9 @@ const attemptRow = (attempt: Attempt, nowMs: number): Html => {
 };
 
 /** What a webhook is signed with, once. */
-export const secretPage = (visit: Visit, target: AlertTarget): Html =>
+export const secretPage = (visit: Visit, target: AlertTarget, nowMs: number): Html =>
   layout({
-    title: 'A new target',
+    title: 'A new secret',
     visit,
     room: '/targets',
     main: html`<h1>The target ${nameOf(target)}</h1>
@@ -103,6 +120,10 @@ export const secretPage = (visit: Visit, target: AlertTarget): Html =>
           Its requests are signed with this secret, as Standard Webhooks say: your program checks them with it.
           <strong>It is shown this once</strong>: nobody can show it again.
         </p>
+        ${
+          secretsOf(target, nowMs).length > 1 &&
+          html`<p>Until ${timeText(target.formerSecret!.untilMs)} UTC the one before signs them too: change over before that.</p>`
+        }
         <pre tabindex="0"><code>${target.secret}</code></pre>
         <p><a class="button" href="/targets/${target.targetId}">I have stored it</a></p>
       </section>`,

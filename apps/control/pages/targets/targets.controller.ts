@@ -44,7 +44,7 @@ export class TargetsPages {
         visit.caller,
         checkJson(newTarget, { kind, name, min_severity: severity, ...placeOf(kind, to) }),
       );
-      return target.secret ? new Shown(secretPage(visit, target), 201) : new Redirect(`/targets/${target.targetId}`);
+      return target.secret ? new Shown(secretPage(visit, target, this.clock()), 201) : new Redirect(`/targets/${target.targetId}`);
     } catch (error) {
       return refused(request, error, (problem) => this.#list(visit, { ...asked, problem }));
     }
@@ -80,6 +80,17 @@ export class TargetsPages {
     @Req() request: FastifyRequest,
   ): Promise<Redirect | Shown> {
     return this.#does(visit, id, request, () => this.book.change(visit.caller, id, { paused: form.get('paused') === 'yes' }));
+  }
+
+  @Post(':id/secret')
+  @ForVisitor('targets')
+  async rotate(@VisitParam() visit: Visit, @Param('id') id: string, @Req() request: FastifyRequest): Promise<Redirect | Shown> {
+    const target = this.#find(visit.caller, id);
+    try {
+      return new Shown(secretPage(visit, await this.book.rotate(visit.caller, id), this.clock()), 201);
+    } catch (error) {
+      return refused(request, error, (problem) => this.#page(visit, target, problem));
+    }
   }
 
   @Post(':id/test')
