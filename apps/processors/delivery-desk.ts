@@ -26,9 +26,11 @@ import {
   pauseReasonOf,
   shownTo,
   toldTogether,
+  waitingIn,
   workMs,
   type AlertTarget,
   type Lease,
+  type Metric,
   type Notice,
   type PauseReason,
   type TargetCommand,
@@ -37,6 +39,7 @@ import {
 import { Outbound } from '#outbound';
 import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, targetKey } from '#topics';
 import { Agenda } from './agenda.js';
+import { AttemptCounts, deliveryMetrics, type TargetFigures } from './delivery-metrics.js';
 
 /** Attempts that a process makes at a time; other targets wait. */
 const maxAttempts = 64;
@@ -65,6 +68,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
   readonly #busy = new Map<string, Promise<void>>();
   readonly #testing = new Map<string, Promise<void>>();
   #isStopping = false;
+  readonly #attempts = new AttemptCounts();
 
   constructor(
     @Inject(RECORD_LOG) log: RecordLog,
@@ -78,6 +82,10 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
       () => this.#targets.changes(({ key }) => this.#changed.add(key)),
       () => undefined,
     );
+  }
+
+  metrics(): readonly Metric[] {
+    return deliveryMetrics(this.#attempts, () => this.#figures(), this.clock);
   }
 
   async tick(nowMs: number, lease: Lease): Promise<void> {
@@ -153,6 +161,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     const state = lease.held() ? this.table.get(key) : undefined;
     if (!state) return;
     const after = afterAnswer(state, answer, this.clock(), Math.random());
+    this.#attempts.add(target.kind, after.attempts.at(-1)!.outcome);
     const reason = pauseReasonOf(after);
     this.#set(key, after, reason ? [this.#givingUp(target, reason)] : []);
     await this.table.write();
@@ -184,6 +193,22 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
       .catch((error: unknown) => logger.warn(`what became of a test is not written: ${causes(error)}`))
       .finally(() => this.#testing.delete(key));
     this.#testing.set(key, test);
+  }
+
+  /** Nothing while others have the partitions. */
+  #figures(): TargetFigures {
+    const paused = new Map<PauseReason, number>();
+    if (!this.#lease?.held()) return { waiting: 0, transitions: 0, oldestMs: undefined, paused };
+    let [waiting, transitions, oldestMs] = [0, 0, Infinity];
+    for (const [, state] of this.table.entries()) {
+      const count = waitingIn(state);
+      if (count > 0) waiting++;
+      transitions += count;
+      oldestMs = Math.min(oldestMs, state.open?.madeMs ?? Infinity);
+    }
+    for (const [key, target] of this.#targets.scan(''))
+      if (target.paused && this.table.owns(key)) paused.set(target.paused, (paused.get(target.paused) ?? 0) + 1);
+    return { waiting, transitions, oldestMs: oldestMs === Infinity ? undefined : oldestMs, paused };
   }
 
   #set(key: string, state: TargetDeliveries, outputs: readonly Entry[] = []): void {

@@ -97,6 +97,10 @@ export function afterNotice(state: TargetDeliveries, { partition, offset }: Aler
   return { ...state, nextOffsets, waiting: toldTogether(state.waiting, alerts) };
 }
 
+/** How many transitions are to be told, those of the delivery that is under way among them. */
+export const waitingIn = ({ open, waiting }: TargetDeliveries): number =>
+  (open ? countOf(open.told) : 0) + (waiting ? countOf(waiting) : 0);
+
 /** When something is to be done for a target, Unix milliseconds; `Infinity` for never. */
 export function workMs({ open, waiting, dueMs }: TargetDeliveries): number {
   if (open) return open.nextMs;
@@ -163,8 +167,7 @@ function attemptOf(telling: Telling, answer: Answer, nowMs: number, outcome: Att
 
 /** What waits is given up with the last attempt. */
 function withoutAll(state: TargetDeliveries, attempt: Attempt): TargetDeliveries {
-  const transitions = attempt.transitions + (state.waiting ? countOf(state.waiting) : 0);
-  return { ...kept(state, { ...attempt, transitions }), open: null, waiting: null };
+  return { ...kept(state, { ...attempt, transitions: waitingIn(state) }), open: null, waiting: null };
 }
 
 const kept = (state: TargetDeliveries, attempt: Attempt): TargetDeliveries => ({

@@ -9,6 +9,7 @@ import {
   TelemetryError,
   type Alert,
   type AlertTarget,
+  type Sample,
   type TargetCommand,
   type TargetDeliveries,
 } from '#model';
@@ -97,6 +98,16 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
   };
   const recorded = async (targetId = 'a'): Promise<readonly string[]> =>
     ((await stateOf(targetId))?.attempts ?? []).map(({ outcome }) => outcome);
+
+  /** What operators see, by name and labels. */
+  const figures = async (): Promise<Record<string, unknown>> => {
+    const each = desk.metrics().map(async (metric) => {
+      const figure = await metric.read();
+      const samples = Array.isArray(figure) ? (figure as readonly Sample[]) : [{ labels: {}, value: figure }];
+      return samples.map(({ labels, value }) => [[metric.name, ...Object.entries(labels).map((one) => one.join('='))].join(' '), value]);
+    });
+    return Object.fromEntries((await Promise.all(each)).flat());
+  };
 
   /** The only one about a target. It follows the record that says why it was made. */
   const theCommand = (): Promise<TargetCommand> =>
@@ -267,6 +278,29 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     expect(requests().flatMap(idsOf)).toEqual([alert(1).alertId, alert(2).alertId]);
     const error = 'The target answered 400: no such field';
     expect((await stateOf())!.attempts[0]).toMatchObject({ status: 400, error, transitions: 1, againMs: null });
+  });
+
+  it('counts how targets are told', async () => {
+    receiver.behaviour = ({ path }, response) => void response.writeHead(path === '/a' ? 500 : 204).end();
+    await run();
+    const others = [targetOf('b', { kind: 'slack', secret: '' }), targetOf('c', { paused: 'asked' }), targetOf('d', { paused: 'gone' })];
+    await append(...[targetOf('a'), ...others].map((target) => entry(alertTargets, target)), told(alert(1)));
+    await eventually(async () => expect([await recorded('a'), await recorded('b')]).toEqual([['failed'], ['delivered']]));
+    await append(told(alert(2)), told(alert(3)));
+    await eventually(async () => expect(await recorded('b')).toHaveLength(3));
+    await settle();
+    nowMs += 500;
+    expect(await figures()).toMatchObject({
+      'headwater_delivery_attempts kind=webhook outcome=failed': 1,
+      'headwater_delivery_attempts kind=webhook outcome=delivered': 0,
+      'headwater_delivery_attempts kind=slack outcome=delivered': 3,
+      headwater_delivery_waiting_targets: 1,
+      headwater_delivery_waiting_transitions: 3,
+      headwater_delivery_oldest_seconds: 0.5,
+      'headwater_paused_targets reason=asked': 1,
+      'headwater_paused_targets reason=failing': 0,
+      'headwater_paused_targets reason=gone': 1,
+    });
   });
 
   it('has a target paused at once that is gone', async () => {
