@@ -41,8 +41,12 @@ import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, tar
 import { Agenda } from './agenda.js';
 import { AttemptCounts, deliveryMetrics, type TargetFigures } from './delivery-metrics.js';
 
-/** Attempts that a process makes at a time; other targets wait. */
-const maxAttempts = 64;
+/** Targets that a process tells at a time; others wait. */
+const maxBusy = 256;
+/** Of these, targets whose last attempt has failed: they take long to fail, and leave room to those that answer. */
+const maxFailing = 128;
+/** Tests that a process makes at a time. */
+const maxTests = 64;
 /** Targets that a tick begins with. */
 const maxBegun = 1_000;
 
@@ -66,6 +70,8 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
   #changed = new Set<string>();
   /** What is under way, by the key of the target. */
   readonly #busy = new Map<string, Promise<void>>();
+  /** Those of them whose last attempt had failed when it began. */
+  readonly #failing = new Set<string>();
   readonly #testing = new Map<string, Promise<void>>();
   #isStopping = false;
   readonly #attempts = new AttemptCounts();
@@ -127,14 +133,26 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
   #begin(key: string, lease: Lease): void {
     if (this.#isStopping) return;
     // Perhaps with work of an earlier lease, which will not go on.
-    if (this.#busy.has(key) || this.#busy.size >= maxAttempts) return this.#agenda.put(key, this.clock(), this.clock());
+    if (this.#busy.has(key) || !this.#hasRoom(key)) return this.#agenda.put(key, this.clock(), this.clock());
+    if (this.#isFailing(key)) this.#failing.add(key);
     const work = this.#work(key, lease)
       .catch((error: unknown) => {
         logger.warn(`what was delivered to a target is not written: ${causes(error)}`);
         this.#agenda.put(key, this.clock() + 1000, this.clock());
       })
-      .finally(() => this.#busy.delete(key));
+      .finally(() => {
+        this.#busy.delete(key);
+        this.#failing.delete(key);
+      });
     this.#busy.set(key, work);
+  }
+
+  #hasRoom(key: string): boolean {
+    return this.#busy.size < maxBusy && (this.#failing.size < maxFailing || !this.#isFailing(key));
+  }
+
+  #isFailing(key: string): boolean {
+    return typeof this.table.get(key)?.failingSinceMs === 'number';
   }
 
   async #work(key: string, lease: Lease): Promise<void> {
@@ -181,7 +199,7 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
   #test(key: string, target: AlertTarget, notice: Notice, lease: Lease): void {
     const { testId, alerts } = notice;
     const isKnown = this.table.get(key)?.attempts.some(({ deliveryId }) => deliveryId === testId);
-    if (isKnown || this.#testing.has(key) || this.#testing.size >= maxAttempts || this.#isStopping) return;
+    if (isKnown || this.#testing.has(key) || this.#testing.size >= maxTests || this.#isStopping) return;
     const telling = { id: testId!, told: toldTogether(null, alerts)!, isTest: true, madeMs: this.clock() };
     const test = this.outbound
       .send(messageOf(target, telling, this.clock()))

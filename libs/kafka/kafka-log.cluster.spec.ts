@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import {
   claimsContract,
   decisionsContract,
+  deliveriesContract,
   describeOnKafka,
   groupsContract,
   keysContract,
@@ -10,7 +11,23 @@ import {
   until,
   viewsContract,
 } from '#testing';
-import { apiKeys, decisions, decisionsGroup, events, keyDecisions, keysGroup, sessions, sessionUses, sources } from '#topics';
+import {
+  alertNotes,
+  alertTargets,
+  apiKeys,
+  decisions,
+  decisionsGroup,
+  deliveries,
+  deliveriesGroup,
+  events,
+  keyDecisions,
+  keysGroup,
+  noticedSources,
+  noticesGroup,
+  sessions,
+  sessionUses,
+  sources,
+} from '#topics';
 import { Asker } from './asker.js';
 import { openTestLog, testOptions } from './open-test-log.js';
 
@@ -65,4 +82,9 @@ describeOnKafka('claims in it', () => {
 
 describeOnKafka('what people change in it', () => {
   decisionsContract(() => openTestLog({ topics: decided }));
+});
+
+describeOnKafka('the deliveries of alerts from it', () => {
+  const topics = [...noticesGroup.inputs, noticedSources, ...deliveriesGroup.inputs, deliveries, ...deliveriesGroup.outputs];
+  deliveriesContract(() => openTestLog({ topics: [...topics, alertTargets, alertNotes] }), true);
 });

@@ -1,10 +1,16 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { entry, Runner, tombstone, type Entry, type Processor, type RecordLog } from '#log';
 import {
+  afterAnswer,
+  afterBeginning,
+  afterNotice,
   maxFailingMs,
   maxTargets,
+  maxToldNamed,
+  noDeliveries,
   sampleAlert,
   TelemetryError,
   type Alert,
@@ -39,8 +45,12 @@ const idsOf = ({ body }: ReceivedRequest): readonly string[] => {
 };
 const deliveryOf = ({ headers }: ReceivedRequest): string => String(headers['webhook-id']);
 
-/** What the reactors that tell targets promise, on the log of an adapter. */
-export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
+/**
+ * What the reactors that tell targets promise, on the log of an adapter.
+ *
+ * @param isShort only what a log can break, with one crash: for a log on which each test takes seconds.
+ */
+export function deliveriesContract(open: () => Promise<LogUnderTest>, isShort = false): void {
   let subject: LogUnderTest;
   let receiver: Receiver;
   let nowMs: number;
@@ -51,8 +61,7 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
   beforeEach(async () => {
     Logger.overrideLogger(false);
     [subject, receiver, mail, nowMs, runners] = [await open(), await Receiver.open(), await SmtpServer.open(), t, []];
-    const server = { server: mail.url, from: 'hw@example.org' };
-    outbound = new Outbound({ networks: ['127.0.0.1'], ...server, clock: () => nowMs, maxAttemptMs: 2_000 });
+    outbound = outboundOf();
   });
   afterEach(async () => {
     await stop();
@@ -60,6 +69,8 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
   });
 
   const clock = (): number => nowMs;
+  const outboundOf = (maxAttemptMs = 2_000): Outbound =>
+    new Outbound({ networks: ['127.0.0.1'], server: mail.url, from: 'hw@example.org', clock, maxAttemptMs });
   const run = async (log: RecordLog = subject.log): Promise<void> => {
     desk = new DeliveryDesk(log, subject.views, outbound, clock);
     const processors: readonly Processor[] = [new NoticeMaker(log, subject.views, clock), desk];
@@ -91,13 +102,13 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
   });
   const append = (...entries: Entry[]): Promise<void> => subject.log.append(entries);
   const requests = (targetId = 'a'): readonly ReceivedRequest[] => receiver.received.filter(({ path }) => path === `/${targetId}`);
-  const stateOf = async (targetId = 'a'): Promise<TargetDeliveries | undefined> => {
+  const stateOf = async (targetId = 'a', orgId = 'o'): Promise<TargetDeliveries | undefined> => {
     const view = subject.views.open(deliveries);
     await view.caughtUp();
-    return view.get(targetKey({ orgId: 'o', targetId }));
+    return view.get(targetKey({ orgId, targetId }));
   };
-  const recorded = async (targetId = 'a'): Promise<readonly string[]> =>
-    ((await stateOf(targetId))?.attempts ?? []).map(({ outcome }) => outcome);
+  const recorded = async (targetId = 'a', orgId = 'o'): Promise<readonly string[]> =>
+    ((await stateOf(targetId, orgId))?.attempts ?? []).map(({ outcome }) => outcome);
 
   /** What operators see, by name and labels. */
   const figures = async (): Promise<Record<string, unknown>> => {
@@ -129,6 +140,138 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     const signed = { ...headers, 'webhook-timestamp': String(Math.floor(t / 1000)) } as unknown as Record<string, string>;
     expect(headers['webhook-signature']).toBe(new Webhook(secret).sign(signed['webhook-id']!, new Date(t), body));
   });
+
+  it('has a target paused that fails for a day, and tells it nothing more', async () => {
+    receiver.behaviour = (_, response) => void response.writeHead(500).end();
+    await run();
+    await append(entry(alertTargets, targetOf('a')), told(alert(1)));
+    await eventually(async () => expect(await recorded()).toEqual(['failed']));
+    await append(told(alert(2)));
+    nowMs += maxFailingMs;
+    await settle();
+    await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up']));
+    expect(await theCommand()).toMatchObject({ does: 'give_up', targetId: 'a', changedMs: t, askedMs: nowMs });
+    expect(await stateOf()).toMatchObject({ open: null, waiting: null, attempts: [{}, { transitions: 2 }] });
+    // As whoever decides does.
+    await append(entry(alertTargets, targetOf('a', { paused: 'failing', changedMs: nowMs })), told(alert(3)));
+    await settle();
+    expect(requests()).toHaveLength(2);
+    receiver.behaviour = (_, response) => void response.end();
+    await append(entry(alertTargets, targetOf('a', { changedMs: nowMs + 1 })), told(alert(4)));
+    await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up', 'delivered']));
+    expect((await stateOf())!.failingSinceMs).toBeNull();
+    expect(requests().slice(2).flatMap(idsOf)).toEqual([alert(4).alertId]);
+  });
+
+  it('lets nobody wait for targets that fail, however many, nor for what waits since before a start', async () => {
+    const held: ServerResponse[] = [];
+    receiver.behaviour = ({ path }, response) => void (path.startsWith('/b') ? held.push(response) : response.end());
+    outbound = outboundOf(60_000);
+    const place = { partition: 0, offset: 0 };
+    const failing = Array.from({ length: 1000 }, (_, at) => targetOf(`b${at}`, { orgId: `p${at % 50}` }));
+    const failed = { verdict: 'later', status: null, error: 'no', retryAfterMs: 0, tookMs: 1 } as const;
+    const failedOf = ({ orgId, targetId }: AlertTarget): TargetDeliveries =>
+      afterAnswer(afterBeginning(afterNotice(noDeliveries(orgId, targetId), place, [alert(1)]), 'd', t - 10_000), failed, t - 10_000, 0);
+    const full = targetOf('full', { orgId: 'q' });
+    const all = Array.from({ length: maxToldNamed }, (_, at) => alert(at + 1));
+    const states = [...failing.map(failedOf), afterNotice(noDeliveries('q', 'full'), place, all)];
+    await append(...[...failing, full, targetOf('a')].map((target) => entry(alertTargets, target)));
+    await append(...states.map((state) => entry(deliveries, state)));
+    await run();
+    try {
+      await settle();
+      await eventually(() => expect(held.length).toBeGreaterThan(100));
+      await append(told(alert(1)));
+      await eventually(async () => {
+        await settle();
+        expect([await recorded('a'), await recorded('full', 'q')]).toEqual([['delivered'], ['delivered']]);
+      });
+      expect(held.map(({ writableEnded }) => writableEnded)).not.toContain(true);
+    } finally {
+      receiver.behaviour = (_, response) => void response.end();
+      for (const response of held) response.end();
+    }
+  });
+
+  describe('a crash between any two steps', () => {
+    const many = (from: number, count: number): Entry[] => Array.from({ length: count }, (_, at) => told(alert(from + at, `s${at % 7}`)));
+    const course: readonly (readonly Entry[])[] = [many(1, 3), many(10, 1), many(20, 30), many(60, 2)];
+    const expected = course.flat().map((_, at) => (at < 3 ? 1 + at : at < 4 ? 10 : at < 34 ? 16 + at : 26 + at));
+
+    /** Lets everything through until a number of appends are done; then nothing more, as in a process that is about to die. */
+    async function courseOf(last: number): Promise<number> {
+      let steps = 0;
+      let isDead = false;
+      const died = Promise.withResolvers<void>();
+      const step = <T>(work: () => Promise<T>): Promise<T> => {
+        if (++steps === last) isDead = true;
+        if (!isDead) return work();
+        died.resolve();
+        return Promise.reject(new TelemetryError('log_unavailable', 'The process dies.'));
+      };
+      const mortal = withMethods(subject.log, {
+        append: (entries) => step(() => subject.log.append(entries)),
+        appendBytes: (...record) => step(() => subject.log.appendBytes(...record)),
+        consume: async (options) => {
+          const subscription = await subject.log.consume(options);
+          return withMethods(subscription, { commit: (positions) => step(() => subscription.commit(positions)) });
+        },
+      });
+      await append(entry(alertTargets, targetOf('a')), entry(alertTargets, targetOf('b')));
+      await run(mortal);
+      let hasRestarted = false;
+      for (const [at, entries] of course.entries()) {
+        await append(...entries);
+        const until = course.slice(0, at + 1).flat().length;
+        const isFirst = !hasRestarted;
+        const work = eventually(async () => {
+          // What has died works no more, least of all in a test after this one.
+          if (isFirst && isDead) return;
+          nowMs += 10_000;
+          await settle();
+          for (const id of ['a', 'b']) expect(new Set(requests(id).flatMap(idsOf)).size).toBe(until);
+          if (at % 2 === 1) await Promise.all(runners.map((runner) => runner.checkpoint()));
+        });
+        await Promise.race([work, ...(hasRestarted ? [] : [died.promise])]);
+        if (!isDead || hasRestarted) continue;
+        hasRestarted = true;
+        void work.catch(() => undefined);
+        const dying = [desk.beforeApplicationShutdown(), ...runners.splice(0).map((runner) => runner.stop())];
+        subject = await subject.crash();
+        await Promise.allSettled(dying);
+        await run();
+        await eventually(async () => {
+          nowMs += 10_000;
+          await settle();
+          for (const id of ['a', 'b']) expect(new Set(requests(id).flatMap(idsOf)).size).toBe(until);
+        });
+      }
+      return steps;
+    }
+
+    it('leaves each transition told, and again only under the same id', async () => {
+      const steps = isShort ? 8 : await courseOf(Infinity);
+      expect(steps).toBeGreaterThan(isShort ? 0 : 15);
+      // A crash after each of the first 12 steps, then after every fifth.
+      for (let last = isShort ? steps : 1; last <= steps; last += last < 12 ? 1 : 5) {
+        await stop();
+        await subject.close();
+        receiver.received.length = 0;
+        subject = await open();
+        const died = (await courseOf(last)) >= last;
+        expect(died || !isShort).toBe(true);
+        for (const id of ['a', 'b']) {
+          const deliveriesOf = new Map<string, Set<string>>();
+          for (const request of requests(id))
+            for (const one of idsOf(request)) deliveriesOf.set(one, (deliveriesOf.get(one) ?? new Set()).add(deliveryOf(request)));
+          const found = Object.fromEntries(Array.from(deliveriesOf, ([one, ids]) => [one, ids.size]));
+          expect({ last, id, found }).toEqual({ last, id, found: Object.fromEntries(expected.map((at) => [alert(at).alertId, 1])) });
+        }
+      }
+    }, 300_000);
+  });
+
+  if (isShort) return;
 
   it('tells a target what matters enough, and nothing while it is paused or is of another organization', async () => {
     await run();
@@ -244,28 +387,6 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     expect(requests().length).toBeLessThan(30);
   });
 
-  it('has a target paused that fails for a day, and tells it nothing more', async () => {
-    receiver.behaviour = (_, response) => void response.writeHead(500).end();
-    await run();
-    await append(entry(alertTargets, targetOf('a')), told(alert(1)));
-    await eventually(async () => expect(await recorded()).toEqual(['failed']));
-    await append(told(alert(2)));
-    nowMs += maxFailingMs;
-    await settle();
-    await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up']));
-    expect(await theCommand()).toMatchObject({ does: 'give_up', targetId: 'a', changedMs: t, askedMs: nowMs });
-    expect(await stateOf()).toMatchObject({ open: null, waiting: null, attempts: [{}, { transitions: 2 }] });
-    // As whoever decides does.
-    await append(entry(alertTargets, targetOf('a', { paused: 'failing', changedMs: nowMs })), told(alert(3)));
-    await settle();
-    expect(requests()).toHaveLength(2);
-    receiver.behaviour = (_, response) => void response.end();
-    await append(entry(alertTargets, targetOf('a', { changedMs: nowMs + 1 })), told(alert(4)));
-    await eventually(async () => expect(await recorded()).toEqual(['failed', 'given_up', 'delivered']));
-    expect((await stateOf())!.failingSinceMs).toBeNull();
-    expect(requests().slice(2).flatMap(idsOf)).toEqual([alert(4).alertId]);
-  });
-
   it('ends a delivery that is refused for good, and goes on with the next', async () => {
     receiver.behaviour = (_, response) => void response.writeHead(receiver.received.length === 1 ? 400 : 200).end('no such field');
     await run();
@@ -348,79 +469,5 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>): void {
     expect(requests()).toHaveLength(1);
     expect(JSON.parse(requests()[0]!.body)).toMatchObject({ type: 'alert.triggered', test: true });
     expect((await stateOf())!.attempts).toMatchObject([{ deliveryId: 'msg_1', isTest: true, status: 404 }]);
-  });
-
-  describe('a crash between any two steps', () => {
-    const many = (from: number, count: number): Entry[] => Array.from({ length: count }, (_, at) => told(alert(from + at, `s${at % 7}`)));
-    const course: readonly (readonly Entry[])[] = [many(1, 3), many(10, 1), many(20, 30), many(60, 2)];
-    const expected = course.flat().map((_, at) => (at < 3 ? 1 + at : at < 4 ? 10 : at < 34 ? 16 + at : 26 + at));
-
-    /** Lets everything through until a number of appends are done; then nothing more, as in a process that is about to die. */
-    async function courseOf(last: number): Promise<number> {
-      let steps = 0;
-      let isDead = false;
-      const died = Promise.withResolvers<void>();
-      const step = <T>(work: () => Promise<T>): Promise<T> => {
-        if (++steps === last) isDead = true;
-        if (!isDead) return work();
-        died.resolve();
-        return Promise.reject(new TelemetryError('log_unavailable', 'The process dies.'));
-      };
-      const mortal = withMethods(subject.log, {
-        append: (entries) => step(() => subject.log.append(entries)),
-        appendBytes: (...record) => step(() => subject.log.appendBytes(...record)),
-        consume: async (options) => {
-          const subscription = await subject.log.consume(options);
-          return withMethods(subscription, { commit: (positions) => step(() => subscription.commit(positions)) });
-        },
-      });
-      await append(entry(alertTargets, targetOf('a')), entry(alertTargets, targetOf('b')));
-      await run(mortal);
-      let hasRestarted = false;
-      for (const [at, entries] of course.entries()) {
-        await append(...entries);
-        const until = course.slice(0, at + 1).flat().length;
-        const work = eventually(async () => {
-          nowMs += 10_000;
-          await settle();
-          for (const id of ['a', 'b']) expect(new Set(requests(id).flatMap(idsOf)).size).toBe(until);
-          if (at % 2 === 1) await Promise.all(runners.map((runner) => runner.checkpoint()));
-        });
-        await Promise.race([work, ...(hasRestarted ? [] : [died.promise])]);
-        if (!isDead || hasRestarted) continue;
-        hasRestarted = true;
-        void work.catch(() => undefined);
-        const dying = [desk.beforeApplicationShutdown(), ...runners.splice(0).map((runner) => runner.stop())];
-        subject = await subject.crash();
-        await Promise.allSettled(dying);
-        await run();
-        await eventually(async () => {
-          nowMs += 10_000;
-          await settle();
-          for (const id of ['a', 'b']) expect(new Set(requests(id).flatMap(idsOf)).size).toBe(until);
-        });
-      }
-      return steps;
-    }
-
-    it('leaves each transition told, and again only under the same id', async () => {
-      const steps = await courseOf(Infinity);
-      expect(steps).toBeGreaterThan(15);
-      // A crash after each of the first 12 steps, then after every fifth.
-      for (let last = 1; last <= steps; last += last < 12 ? 1 : 5) {
-        await stop();
-        await subject.close();
-        receiver.received.length = 0;
-        subject = await open();
-        await courseOf(last);
-        for (const id of ['a', 'b']) {
-          const deliveriesOf = new Map<string, Set<string>>();
-          for (const request of requests(id))
-            for (const one of idsOf(request)) deliveriesOf.set(one, (deliveriesOf.get(one) ?? new Set()).add(deliveryOf(request)));
-          const found = Object.fromEntries(Array.from(deliveriesOf, ([one, ids]) => [one, ids.size]));
-          expect({ last, id, found }).toEqual({ last, id, found: Object.fromEntries(expected.map((at) => [alert(at).alertId, 1])) });
-        }
-      }
-    }, 300_000);
   });
 }
