@@ -41,6 +41,11 @@ export const errorCases = {
   invalid_interval: { kind: 'invalid', title: 'The interval is not valid', remedy: 'Use one of raw, 1m, 10m, 1h, 1d.' },
   invalid_limit: { kind: 'invalid', title: 'The limit is out of range', remedy: 'Use a whole number from 1 to 10000.' },
   invalid_parameter: { kind: 'invalid', title: 'A parameter is not valid', remedy: 'See the parameters of this route in /openapi.json.' },
+  monitor_changed: {
+    kind: 'invalid',
+    title: 'The monitor was changed meanwhile',
+    remedy: 'Look at the monitor as it is now, then save your change again if you still want it.',
+  },
   too_many_monitors: {
     kind: 'invalid',
     title: 'There are too many monitors',

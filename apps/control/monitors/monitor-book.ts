@@ -82,10 +82,20 @@ export class MonitorBook {
     return this.#known(caller, await this.#carryOut(caller, { does: 'define', monitorId, definition, basedOnMs: null }));
   }
 
-  /** Merges fields into the body of a monitor, as RFC 7396 says. Rejects `unknown_monitor`, and `invalid_body` also for another source or metric. */
-  async change(caller: Caller, monitorId: string, patch: unknown): Promise<Monitor> {
+  /**
+   * Merges fields into the body of a monitor, as RFC 7396 says. Rejects `unknown_monitor`, and `invalid_body` also for another source or metric.
+   *
+   * @param seenMs `definedMs` of the definition that the fields were made from. Rejects `monitor_changed` where it is another one by now; without
+   * it the fields are merged into whatever it is.
+   */
+  async change(caller: Caller, monitorId: string, patch: unknown, seenMs?: number): Promise<Monitor> {
     for (let tries = 0; tries < maxTries; tries++) {
       const before = this.#known(caller, monitorId);
+      if (seenMs !== undefined && before.definedMs !== seenMs)
+        throw new TelemetryError(
+          'monitor_changed',
+          'Somebody has changed this monitor since you opened it. Save once more to have yours instead.',
+        );
       const definition = checkJson(newMonitor, mergePatch(toBody(before), patch));
       for (const [name, isOther] of [
         ['source_id', definition.sourceId !== before.sourceId],

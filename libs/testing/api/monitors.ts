@@ -55,6 +55,15 @@ export const monitors: Section = (stage) => {
         200,
         { id, name: 'Heat', threshold: { max: 90, for_seconds: 2 }, offline: null },
       ]);
+      const both = await Promise.all([{ name: 'Hot' }, { offline: {} }].map((patch) => ask(own, 'PATCH', `/${id}`, patch)));
+      expect(both.map(({ status }) => status)).toEqual([200, 200]);
+      await known(async () =>
+        expect(read(await ask(own, 'GET', `/${id}`))).toMatchObject({
+          name: 'Hot',
+          threshold: { max: 90 },
+          offline: { timeout_seconds: 300 },
+        }),
+      );
       const ids = async (query: string): Promise<readonly string[]> => listed(await ask(own, 'GET', query));
       await known(async () => expect([await ids(`?source_id=${source()}`), await ids('?limit=1&source_id=nobody')]).toEqual([[id], []]));
       expect(await ask(own, 'DELETE', `/${id}`)).toMatchObject({ status: 204, text: '' });

@@ -255,7 +255,10 @@ describe('the pages, in a browser (needs Chromium)', () => {
     await press('button[value="7d"]');
     expect(await text()).toContain('in the last 7 days');
     await finds('monitor-changed');
+    await town.watch({ source_id: 'press-7', metric: 'machine.temperature', threshold: { max: 90 } });
     await submit({ max: '76', clear_max: '', timeout_seconds: '' });
+    expect(await text()).toContain('Somebody has changed this monitor since you opened it.');
+    await submit({ max: '76' });
     expect(await text()).toMatch(/above 76\s/);
     const deletion = `[...document.querySelectorAll('form[action$="/delete"]')].at(-1)`;
     await page.leads(() => page.run(`() => ${deletion}.requestSubmit()`, null));

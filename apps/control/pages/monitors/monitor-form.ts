@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TelemetryError, type MonitorDefinition } from '#model';
+import { TelemetryError, type Monitor, type MonitorDefinition } from '#model';
 import { typed, type Form } from '../form.js';
 
 const fieldNames = [
@@ -16,6 +16,8 @@ const fieldNames = [
   'timeout_seconds',
   'offline_severity',
   'offline_message',
+  // `definedMs` of the definition that it was filled in from; empty where there was none.
+  'defined',
 ] as const;
 type FieldName = (typeof fieldNames)[number];
 
@@ -45,6 +47,9 @@ export const formQuery = z.object({
 /** What was sent with a form. */
 export const formOf = (form: Form): MonitorForm =>
   Object.fromEntries(fieldNames.map((name) => [name, typed(form, name)])) as Record<FieldName, string>;
+
+/** The form of a monitor as it is. */
+export const formWith = (monitor: Monitor): MonitorForm => ({ ...filledWith(monitor), defined: String(monitor.definedMs) });
 
 /** The form as it would be filled in for a definition. */
 export function filledWith({ name, sourceId, metric, threshold: t, offline: o }: MonitorDefinition): MonitorForm {

@@ -38,6 +38,7 @@ export function monitorPage(visit: Visit, { monitor, form, trial, problem }: Sho
       </div>
       ${problemNote(problem)}
       <form method="post" action="${monitor ? `/monitors/${monitor.monitorId}` : '/monitors'}">
+        ${monitor && html`<input type="hidden" name="defined" value="${form.defined}" />`}
         <section class="card stack" aria-labelledby="what">
           <h2 id="what">What is watched</h2>
           ${monitor ? fixedFields(monitor) : freeFields(form)}

@@ -11,7 +11,7 @@ import { Pages } from '../pages.js';
 import { refused } from '../refused.js';
 import { Redirect, type Shown } from '../shown.js';
 import { ForVisitor, VisitParam, type Visit } from '../visit.js';
-import { bodyOf, filledWith, formOf, formQuery, type MonitorForm, type TrialSize } from './monitor-form.js';
+import { bodyOf, formOf, formQuery, formWith, type MonitorForm, type TrialSize } from './monitor-form.js';
 import { monitorPage } from './monitor-page.js';
 import { monitorsPage } from './monitors-page.js';
 import { Trials } from './trials.js';
@@ -75,7 +75,7 @@ export class MonitorsPages {
     @Req() request: FastifyRequest,
   ): Promise<Html | Shown> {
     const monitor = this.#find(visit.caller, id);
-    return this.#page(visit, monitor, size ? withPlaceOf(monitor, fields) : filledWith(monitor), size, request);
+    return this.#page(visit, monitor, size ? withPlaceOf(monitor, fields) : formWith(monitor), size, request);
   }
 
   @Post(':id')
@@ -90,10 +90,13 @@ export class MonitorsPages {
     const form = formOf(sent);
     try {
       const { name, threshold, offline } = bodyOf(form);
-      await this.book.change(visit.caller, id, { name, threshold, offline });
+      await this.book.change(visit.caller, id, { name, threshold, offline }, Number(form.defined));
       return new Redirect('/monitors');
     } catch (error) {
-      return refused(request, error, (problem) => monitorPage(visit, { monitor, form, problem }));
+      // Whoever has read that it was changed may save it all the same.
+      const isChanged = error instanceof TelemetryError && error.code === 'monitor_changed';
+      const again = isChanged ? { ...form, defined: String(monitor.definedMs) } : form;
+      return refused(request, error, (problem) => monitorPage(visit, { monitor, form: again, problem }));
     }
   }
 
