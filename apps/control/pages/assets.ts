@@ -10,7 +10,7 @@ export interface Asset {
   readonly version: string;
 }
 
-const types = { 'style.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml' } as const;
+const types = { 'style.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml', 'live.js': 'text/javascript; charset=utf-8' } as const;
 export type AssetName = keyof typeof types;
 
 const assets = new Map(

@@ -1,5 +1,5 @@
 import { mayAs, type Permission } from '#model';
-import { assetUrl } from './assets.js';
+import { assetUrl, type AssetName } from './assets.js';
 import { html, type Html, type Piece } from './html.js';
 import type { Visit } from './visit.js';
 
@@ -23,10 +23,12 @@ export interface Content {
   readonly visit?: Visit;
   /** The room that the page belongs to. */
   readonly room?: Room;
+  /** What a browser runs beside it. The page is complete without. */
+  readonly script?: AssetName;
 }
 
 /** A whole page. */
-export const layout = ({ title, main, visit, room }: Content): Html =>
+export const layout = ({ title, main, visit, room, script }: Content): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -35,6 +37,7 @@ export const layout = ({ title, main, visit, room }: Content): Html =>
         <title>${title} · Headwater</title>
         <link rel="stylesheet" href="${assetUrl('style.css')}" />
         <link rel="icon" type="image/svg+xml" href="${assetUrl('icon.svg')}" />
+        ${script && html`<script type="module" src="${assetUrl(script)}"></script>`}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

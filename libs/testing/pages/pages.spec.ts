@@ -333,6 +333,29 @@ describe('the pages, in a browser (needs Chromium)', () => {
     expect(JSON.parse(polled.text)).toMatchObject({ status: 'approved', org_id: 'Mill', api_key: expect.any(String) });
   });
 
+  withChromium('show what comes while somebody looks, until they are signed out', async () => {
+    await signIn('vic@example.com');
+    await go('/sources/sensor-00');
+    const says = (what: string): Promise<void> => eventually(async () => expect(await text()).toContain(what));
+    await says('Live');
+    await town.send({
+      source_id: 'sensor-00',
+      points: [
+        { metric: 'spindle.load', value: 42.5 },
+        { metric: 'fault', class: 'event', value: 'came just now' },
+      ],
+    });
+    await says('42.5');
+    await says('came just now');
+    await finds('source-live');
+    await page.run(`() => void (document.querySelector('figure[data-part="chart spindle.load"] details').open = true)`, null);
+    await town.send({ source_id: 'sensor-00', points: [{ metric: 'fault', class: 'event', value: 'came later' }] });
+    await says('came later');
+    expect(await page.run(`() => document.querySelectorAll('details[open]').length`, null)).toBe(1);
+    await page.run(`() => fetch('/api/auth/sign-out', { method: 'POST' }).then(({ status }) => status)`, null);
+    await says('Not live');
+  });
+
   withChromium('keep everybody out of what is not theirs', async () => {
     await signIn('vic@example.com');
     for (const path of ['/keys', '/people']) {

@@ -52,7 +52,7 @@ export function chart(data: ChartData): Html {
   const columns = columnsOf(data.buckets, window, data.sizeMs, maxColumns);
   const known = columns.all.filter((column) => column !== null);
   const plot = known.length === 0 ? html`<p class="quiet">No points in this window.</p>` : plotOf(data, columns, known);
-  return html`<figure class="chart" aria-labelledby="${id}-name">
+  return html`<figure class="chart" data-part="chart ${metric}" aria-labelledby="${id}-name">
     <figcaption class="bar">
       <h3 id="${id}-name">${metric}</h3>
       ${aside}

@@ -1,3 +1,4 @@
+import { organizationParameter } from '#edge';
 import { mayAs, type LogEntry } from '#model';
 import { findingOf, severityTag, spanOf } from '../alerts/alert-text.js';
 import { chart } from '../chart/chart.js';
@@ -17,7 +18,8 @@ export function sourcePage(visit: Visit, view: SourceView, shown: Shown, after: 
     title: source.sourceId,
     visit,
     room: '/',
-    main: html`<div class="stack">
+    ...(shown.isNow && { script: 'live.js' }),
+    main: html`<div class="stack" data-part="about">
         <p class="quiet"><a href="/">Sources</a> / ${source.sourceId}</p>
         <h1>${source.sourceId}</h1>
         <dl class="facts">
@@ -40,7 +42,8 @@ export function sourcePage(visit: Visit, view: SourceView, shown: Shown, after: 
         </dl>
         ${openAlerts(view)}
       </div>
-      ${picker(source.sourceId, shown, nowMs)} ${metrics(view, shown, after, mayAs(visit.person.role, 'monitors'))} ${events(view)}`,
+      ${picker(source.sourceId, shown, nowMs)} ${shown.isNow && live(visit, source.sourceId)}
+      ${metrics(view, shown, after, mayAs(visit.person.role, 'monitors'))} ${events(view)}`,
   });
 }
 
@@ -50,6 +53,14 @@ function openAlerts({ alerts, nowMs }: SourceView): Html | undefined {
   return html`<ul class="note warn" aria-label="Open alerts">
     ${open.map((alert) => html`<li>${severityTag(alert)} ${findingOf(alert)}, since ${seen(alert.triggeredMs, nowMs)}. <a href="/alerts">Alerts</a></li>`)}
   </ul>`;
+}
+
+/** Where a script says whether the page is up to date, and the streams that tell it. */
+function live({ organization }: Visit, sourceId: string): Html {
+  const streams = ['metrics', 'logs'].map(
+    (kind) => `/v1/sources/${encodeURIComponent(sourceId)}/${kind}/stream?${organizationParameter}=${organization.orgId}`,
+  );
+  return html`<p class="quiet" role="status" data-streams="${streams.join(' ')}"></p>`;
 }
 
 /** Which window, and the ones beside it. */
@@ -85,10 +96,11 @@ function metrics(
   after: string | undefined,
   mayWatch: boolean,
 ): Html {
-  if (series.length === 0 && after === undefined) return html`<p class="note">This source has not sent a number yet.</p>`;
+  if (series.length === 0 && after === undefined)
+    return html`<p class="note" data-part="metrics">This source has not sent a number yet.</p>`;
   const query = isNow ? `last=${size}` : `last=${size}&end=${new Date(window.endMs).toISOString()}`;
   const base = `/sources/${encodeURIComponent(source.sourceId)}?${query}`;
-  return html`<section class="charts" aria-labelledby="metrics">
+  return html`<section class="charts" aria-labelledby="metrics" data-part="metrics">
       <h2 id="metrics">Metrics</h2>
       ${series.map(({ metric, buckets, newest }, nth) =>
         chart({
@@ -121,7 +133,7 @@ const watchLink = (sourceId: string, metric: string): Html =>
   html`<a href="/monitors/new?source_id=${sourceId}&amp;metric=${metric}" aria-label="Watch ${metric}">Watch</a>`;
 
 function events({ events: entries, hasMoreEvents }: SourceView): Html {
-  return html`<section class="stack" aria-labelledby="events">
+  return html`<section class="stack" aria-labelledby="events" data-part="events">
     <div class="bar">
       <h2 id="events">Events</h2>
       ${hasMoreEvents && html`<p class="quiet">The last ${pageEvents} of this window.</p>`}
