@@ -66,7 +66,7 @@ export function post({ url, key }: Target, agent: Agent, path: string, body: str
   return new Promise((resolve, reject) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const sent = request(url + path, { agent, method: 'POST', headers }, (answer) => {
-      const isGood = answer.statusCode === 200;
+      const isGood = answer.statusCode! < 300;
       json(answer).then((said) => (isGood ? resolve(said) : reject(new Error(`${path}: ${JSON.stringify(said)}`))), reject);
     });
     sent.on('error', reject);

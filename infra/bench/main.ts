@@ -10,6 +10,7 @@ import { ingressFigure } from './ingress-figure.js';
 import { latencyFigures, liveFigure } from './latency-figures.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
+import { monitorFigures } from './monitor-figures.js';
 import type { Figure } from './report.js';
 import { visibilityFigure } from './visibility-figure.js';
 
@@ -21,6 +22,7 @@ const figures: readonly Figure[] = [
   channelFigure,
   fanOutFigure,
   idleFigure,
+  ...monitorFigures,
   deliveryFigure,
   ingressFigure,
   pipelineFigures,

@@ -33,8 +33,10 @@ export class ServerProcess implements Target {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  static async embedded(): Promise<ServerProcess> {
-    const server = await ServerProcess.#started('bench', () => [here('../../apps/embedded/main.js')]);
+  /** @param preload a file of this folder that is loaded before the server. */
+  static async embedded(preload?: string): Promise<ServerProcess> {
+    const before = preload === undefined ? [] : ['--import', here(preload)];
+    const server = await ServerProcess.#started('bench', () => [...before, here('../../apps/embedded/main.js')]);
     // The first key is printed once the service is ready, perhaps after it has said so to others.
     await until(() => Promise.resolve(server.key !== ''), 5_000);
     return server;

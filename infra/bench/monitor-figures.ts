@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { AlertOrder, AlertReport } from './alert-load.js';
+import { charge } from './ingest-figures.js';
+import { post } from './live-client.js';
+import { ready } from './processes.js';
+import { percentiles, print, ratios, spread, type Asked, type Figure } from './report.js';
+import { get, ingest, ServerProcess, until, type Target } from './server-process.js';
+import { dayStartMs, metricName, shapes, sourceName } from './shapes.js';
+
+const [d1] = shapes as [(typeof shapes)[number]];
+const dayMs = 86_400_000;
+/** As much as an organization may have. */
+const maxOfOrganization = 10_000;
+const ofSource = 25;
+/** Definitions that are posted at once. */
+const together = 64;
+
+/** What is never outside, on a metric that is sent. */
+const calm = { threshold: { max: 1e9, clear_max: 1e8 } };
+
+/** Where the monitors of one server stand: on sources that send, or on others. */
+interface Side {
+  readonly name: string;
+  readonly monitors: number;
+  readonly ofSenders: boolean;
+  readonly preload?: string;
+}
+
+const sides: readonly Side[] = [
+  { name: 'nobody evaluates', monitors: 0, ofSenders: false, preload: './without-monitors.js' },
+  { name: 'no monitor', monitors: 0, ofSenders: false },
+  { name: '1,000 on other sources', monitors: 1_000, ofSenders: false },
+  { name: '100,000 on other sources', monitors: 100_000, ofSenders: false },
+  { name: '10,000 on the sources that send', monitors: 10_000, ofSenders: true },
+];
+
+/** Another organization of a stopped server, with a key of its own. */
+async function organization(server: ServerProcess): Promise<string> {
+  const cli = new URL('../../apps/cli/main.js', import.meta.url).pathname;
+  const args = [cli, 'org', 'create', '--name', 'bench', '--data', join(server.folder, 'data')];
+  return (await promisify(execFile)(process.execPath, ['--no-warnings', ...args])).stdout.trim();
+}
+
+async function define(target: Target, count: number, prefix: string): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: together });
+  let next = 0;
+  const posting = async (): Promise<void> => {
+    while (next < count) {
+      const at = next++;
+      const [source, metric] = [Math.floor(at / ofSource), at % ofSource];
+      const monitor = { source_id: prefix + sourceName(source), metric: metricName(metric), ...calm };
+      await post(target, agent, '/api/monitors', JSON.stringify(monitor));
+    }
+  };
+  await Promise.all(Array.from({ length: together }, posting));
+  agent.destroy();
+}
+
+/** A server with the monitors of a side. */
+async function serverWith({ monitors, ofSenders, preload }: Side): Promise<ServerProcess> {
+  const server = await ServerProcess.embedded(preload);
+  try {
+    await until(async () => (await get(server, '/v1/sources')).ok, 30_000);
+    const keys = [server.key];
+    if (monitors > maxOfOrganization) {
+      await server.stop();
+      while (keys.length * maxOfOrganization < monitors) keys.push(await organization(server));
+      await server.start();
+    }
+    for (const key of keys) await define({ url: server.url, key }, Math.min(monitors, maxOfOrganization), ofSenders ? '' : 'other-');
+    return server;
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+}
+
+/** Voids the run unless the monitors of the sources that have sent do fire. */
+async function checkFires(server: Target, { name, ofSenders }: Side): Promise<void> {
+  if (!ofSenders) return;
+  await ingest(server, sourceName(0), [{ metric: metricName(0), value: 1e12, timestamp: Date.now() + 60_000 }]);
+  const isOpen = async (): Promise<boolean> => (await (await get(server, '/api/alerts?status=open')).text()).includes(sourceName(0));
+  await until(isOpen, 20_000).catch(() => {
+    throw new Error(`${name}: a point outside fires nothing: the run is void`);
+  });
+}
+
+async function evaluation({ pairs }: Asked): Promise<void> {
+  const servers: ServerProcess[] = [];
+  try {
+    for (const side of sides) servers.push(await serverWith(side));
+    const runs = sides.map((): number[] => []);
+    // Each round is a day later: a monitor has evaluated what is older. The first is for the just-in-time compilers.
+    for (let round = -1; round < pairs; round++) {
+      const startMs = dayStartMs(Date.now()) - (pairs - round) * dayMs;
+      for (const [at, server] of servers.entries()) {
+        const { cpuPerMpt } = await charge(server, d1, startMs);
+        if (round >= 0) runs[at]!.push(cpuPerMpt);
+      }
+    }
+    for (const [at, side] of sides.entries()) await checkFires(servers[at]!, side);
+    const [none] = runs as [number[]];
+    const over = sides.flatMap(({ name }, at): [string, string][] => [
+      [`${name}, cpu-s per million points`, spread(runs[at]!, 3)],
+      ...(at === 0 ? [] : [[`  ratio to nobody evaluates`, spread(ratios(runs[at]!, none), 3)] as [string, string]]),
+    ]);
+    print(`monitors: all of ${d1.about}, with so many monitors, ${pairs} pairs`, Object.fromEntries(over));
+  } finally {
+    for (const server of servers) await server.remove();
+  }
+}
+
+const perSecond = 100;
+const seconds = 10;
+
+async function latency({ pairs }: Asked): Promise<void> {
+  const server = await ServerProcess.embedded();
+  try {
+    await until(async () => (await get(server, '/v1/sources')).ok, 30_000);
+    const order: AlertOrder = { target: { url: server.url, key: server.key }, sources: 100, posts: perSecond * seconds, perSecond };
+    const reports: AlertReport[] = [];
+    for (let round = -1; round < pairs; round++) {
+      const report = (await (await ready('./alert-load.js', order))()) as AlertReport;
+      if (round >= 0) reports.push(report);
+    }
+    const all = reports.map(({ delays }) => percentiles(delays));
+    print(
+      `monitors: from POST of a point to the alert on the stream of events, ${perSecond}/s over 100 sources, ${seconds} s, ${pairs} times`,
+      {
+        'p50, ms': spread(
+          all.map(({ p50 }) => p50),
+          2,
+        ),
+        'p99, ms': spread(
+          all.map(({ p99 }) => p99),
+          1,
+        ),
+      },
+    );
+  } finally {
+    await server.remove();
+  }
+}
+
+export const monitorFigures: readonly Figure[] = [
+  { names: ['monitors'], shape: 'embedded', run: evaluation },
+  { names: ['alert-latency'], shape: 'embedded', run: latency },
+];
