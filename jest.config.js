@@ -5,7 +5,7 @@ export default {
   testMatch: ['**/*.spec.js'],
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
-  testTimeout: 90_000,
+  testTimeout: 150_000,
   // Half of what the suites do is to wait for servers.
   maxWorkers: 2,
   testSequencer: '<rootDir>/dist/libs/testing/run/longest-first.js',
