@@ -230,28 +230,29 @@ it('an alert with the longest of everything fits into an event', () => {
   expect(Buffer.byteLength(event!.value)).toBeLessThanOrEqual(maxEventValueBytes);
 });
 
-describe('what is told of any points at distinct times, in order of time', () => {
-  /** The rules in ten lines: an alert is open from a point that ends a run of points outside which is long enough, to the next one inside. */
-  function fold({ min, max, clearMin, clearMax, forMs }: Threshold, all: readonly Point[]): string[] {
-    const isOutside = ([, v]: Point): boolean => v > (max ?? Infinity) || v < (min ?? -Infinity);
-    const isInside = ([, v]: Point): boolean => v <= (clearMax ?? max ?? Infinity) && v >= (clearMin ?? min ?? -Infinity);
-    const runOf = (end: number): number => all.slice(0, end + 1).findLastIndex((point) => !isOutside(point)) + 1;
-    const lines: string[] = [];
-    for (const [at, point] of all.entries()) {
-      const isOpen = lines.at(-1)?.startsWith('fired') ?? false;
-      if (isOpen && isInside(point)) lines.push(`inside ${point[0]}`);
-      if (!isOpen && isOutside(point) && point[0] - all[runOf(at)]![0] >= forMs) lines.push(`fired ${point[0]}`);
-    }
-    return lines;
+/** The rules in ten lines: an alert is open from a point that ends a run of points outside which is long enough, to the next one inside. */
+function firings({ min, max, clearMin, clearMax, forMs }: Threshold, all: readonly Point[]): string[] {
+  const isOutside = ([, v]: Point): boolean => v > (max ?? Infinity) || v < (min ?? -Infinity);
+  const isInside = ([, v]: Point): boolean => v <= (clearMax ?? max ?? Infinity) && v >= (clearMin ?? min ?? -Infinity);
+  const runOf = (end: number): number => all.slice(0, end + 1).findLastIndex((point) => !isOutside(point)) + 1;
+  const lines: string[] = [];
+  for (const [at, point] of all.entries()) {
+    const isOpen = lines.at(-1)?.startsWith('fired') ?? false;
+    if (isOpen && isInside(point)) lines.push(`inside ${point[0]}`);
+    if (!isOpen && isOutside(point) && point[0] - all[runOf(at)]![0] >= forMs) lines.push(`fired ${point[0]}`);
   }
+  return lines;
+}
 
-  const thresholds = fc.record({
-    min: fc.constantFrom(null, 2),
-    max: fc.constantFrom(null, 7),
-    clearMin: fc.constantFrom(null, 3),
-    clearMax: fc.constantFrom(null, 6),
-    forMs: fc.constantFrom(0, 1, 5, 20),
-  });
+const thresholds = fc.record({
+  min: fc.constantFrom(null, 2),
+  max: fc.constantFrom(null, 7),
+  clearMin: fc.constantFrom(null, 3),
+  clearMax: fc.constantFrom(null, 6),
+  forMs: fc.constantFrom(0, 1, 5, 20),
+});
+
+describe('what is told of any points at distinct times, in order of time', () => {
   const histories = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 9 })), { maxLength: 60 }).map((steps) => {
     let timeMs = 0;
     return steps.map(([waitMs, value]): Point => [(timeMs += waitMs), value]);
@@ -286,7 +287,7 @@ describe('what is told of any points at distinct times, in order of time', () =>
           [memory, at] = [durable, 0];
         }
         take(at, all.length);
-        expect([...written.keys()]).toEqual(fold(monitor.threshold, all));
+        expect([...written.keys()]).toEqual(firings(monitor.threshold, all));
       }),
       { numRuns: 500 },
     );
@@ -379,6 +380,180 @@ describe('what is told of points that are late, ahead or come twice, while the d
           for (const before of records.slice(-1 - again)) take(before, Infinity);
         }
         expect(lines).toEqual(fold(all));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('what is told of a source that several monitors watch, for its values and for its silence', () => {
+  type Happening =
+    /** Without points: an event. */
+    | { readonly kind: 'sent'; readonly atMs: number; readonly points: readonly Point[] | null }
+    | {
+        readonly kind: 'looked';
+        readonly atMs: number;
+        readonly wasConnected: boolean;
+        readonly isConnected: boolean;
+        readonly caughtUpMs: number;
+      }
+    /** A monitor is defined again. */
+    | { readonly kind: 'defined'; readonly atMs: number; readonly monitorId: string };
+
+  /** The points that are neither late nor ahead. */
+  function counting(all: readonly Happening[]): readonly Point[] {
+    const its: Point[] = [];
+    for (const one of all) {
+      const newestMs = its.at(-1)?.[0] ?? 0;
+      const counts = ([timeMs]: Point): boolean => timeMs > newestMs && timeMs <= one.atMs + maxAheadMs;
+      if (one.kind === 'sent' && one.points) its.push(...one.points.filter(counts).toSorted(([x], [y]) => x - y));
+    }
+    return its;
+  }
+
+  /** The rules of silence in ten lines: an alert is open from when it is known that nothing came for so long, to what comes next. */
+  function silences({ timeoutMs }: Offline, definedMs: number, all: readonly Happening[]): readonly string[] {
+    const lines: string[] = [];
+    let heardMs = definedMs;
+    for (const one of all) {
+      const isOpen = lines.at(-1)?.startsWith('fired') ?? false;
+      if (one.kind === 'sent' || (one.kind === 'looked' && one.wasConnected && !one.isConnected)) heardMs = one.atMs;
+      if (isOpen && (one.kind === 'sent' || (one.kind === 'looked' && one.isConnected))) lines.push(`heard ${one.atMs}`);
+      if (isOpen || one.kind !== 'looked' || one.isConnected || one.caughtUpMs < heardMs + timeoutMs) continue;
+      lines.push(`fired ${one.caughtUpMs}`);
+    }
+    return lines;
+  }
+
+  /** Each definition by itself: it begins with nothing known, and what it leaves open closes with it. */
+  function expected({ monitorId, threshold, offline }: Monitor, all: readonly Happening[]): readonly string[] {
+    const starts = all.flatMap((one, at) => (one.kind === 'defined' && one.monitorId === monitorId ? [at] : []));
+    return [0, ...starts].flatMap((from, nth) => {
+      const its = all.slice(from, starts[nth]);
+      const endMs = nth < starts.length ? all[starts[nth]!]!.atMs : undefined;
+      const both = [
+        threshold ? firings(threshold, counting(its)) : [],
+        offline ? silences(offline, nth === 0 ? 1 : its[0]!.atMs, its) : [],
+      ];
+      return both.flatMap((lines) => {
+        const [way, ms] = lines.at(-1)?.split(' ') ?? [];
+        return endMs !== undefined && way === 'fired' ? [...lines, `changed ${Math.max(endMs, Number(ms))}`] : lines;
+      });
+    });
+  }
+
+  const offsetMs = fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: -30, max: 30 }) },
+    { weight: 1, arbitrary: fc.constantFrom(maxAheadMs, maxAheadMs + 1) },
+  );
+  const value = fc.integer({ min: 0, max: 9 });
+  const sentPoints = fc.uniqueArray(fc.tuple(offsetMs, value), { maxLength: 20, selector: ([timeMs]) => timeMs });
+  const look = fc.record({ isConnected: fc.boolean(), lagMs: fc.constantFrom(0, 0, 7, Infinity) });
+  const ids = ['banded', 'mixed', 'patient', 'gone'] as const;
+  const happenings = fc
+    .array(
+      fc.tuple(
+        fc.integer({ min: 1, max: 30 }),
+        fc.oneof(
+          { weight: 6, arbitrary: sentPoints },
+          { weight: 1, arbitrary: fc.constant(null) },
+          { weight: 6, arbitrary: look },
+          { weight: 1, arbitrary: fc.constantFrom(...ids) },
+        ),
+      ),
+      { maxLength: 40 },
+    )
+    .map((all) => {
+      let [atMs, wasConnected] = [1000, false];
+      return all.map(([waitMs, one]): Happening => {
+        atMs += waitMs;
+        if (typeof one === 'string') return { kind: 'defined', atMs, monitorId: one };
+        if (one === null) return { kind: 'sent', atMs, points: null };
+        if ('lagMs' in one) {
+          const looking = { kind: 'looked', atMs, wasConnected, isConnected: one.isConnected, caughtUpMs: atMs - one.lagMs } as const;
+          wasConnected = one.isConnected;
+          return looking;
+        }
+        return { kind: 'sent', atMs, points: one.map(([offset, its]): Point => [atMs + offset, its]) };
+      });
+    });
+  /**
+   * For each happening: how many steps of its record are done before the process dies, whether what it knows is written then, and how many
+   * records come again beside those that nobody has written.
+   */
+  const courses = fc.array(fc.record({ survives: fc.constantFrom(0, 1, 2, Infinity, Infinity), writes: fc.boolean(), again: fc.nat(3) }), {
+    minLength: 40,
+    maxLength: 40,
+  });
+  const timeoutMs = fc.constantFrom(1, 20, 60);
+
+  it('is what the rules say of each monitor, whatever step the process dies at', () => {
+    fc.assert(
+      fc.property(happenings, courses, thresholds, thresholds, timeoutMs, timeoutMs, (all, course, banded, mixed, short, long) => {
+        // Messages this long leave room for few alerts in a step.
+        const message = 'x'.repeat(maxAlertMessageBytes);
+        let monitors: readonly Monitor[] = [
+          { ...hot, monitorId: 'banded', threshold: { ...plain, message, ...banded } },
+          {
+            ...hot,
+            monitorId: 'mixed',
+            sourceId: '*',
+            threshold: { ...plain, message, ...mixed },
+            offline: { ...silence, timeoutMs: short },
+          },
+          { ...hot, monitorId: 'patient', threshold: { ...plain, message, max: 5, clearMax: 2, forMs: 10 } },
+          { ...gone, monitorId: 'gone', offline: { ...silence, timeoutMs: long } },
+        ];
+        const defined = monitors;
+        const decided: Alert[] = [];
+        let [durable, memory] = [start.state, start.state];
+        /** Records that `durable` knows all of. */
+        let written = 0;
+        const records: Extract<Happening, { kind: 'sent' }>[] = [];
+        const keep = ({ state, alerts }: Step): void => {
+          memory = state;
+          // Transitions are durable with the state that made them.
+          if (alerts.length > 0) durable = state;
+          decided.push(...alerts);
+        };
+        const write = (): void => {
+          [durable, written] = [memory, records.length];
+        };
+        /** False when the process dies on the way. */
+        const take = ({ atMs, points: its }: (typeof records)[number], survives: number): boolean => {
+          let steps = 0;
+          for (const step of its ? afterPoints(memory, monitors, aBatch(its, atMs)) : [afterSending(memory, monitors, atMs)]) {
+            if (steps++ === survives) return false;
+            keep(step);
+          }
+          return true;
+        };
+        let isConnected = false;
+        for (const [at, one] of all.entries()) {
+          const { survives, writes, again } = course[at]!;
+          if (one.kind === 'sent') {
+            records.push(one);
+            if (!take(one, survives)) {
+              memory = durable;
+              for (const record of records.slice(Math.max(0, written - again))) take(record, Infinity);
+            }
+            if (writes) write();
+            continue;
+          }
+          if (one.kind === 'defined')
+            monitors = monitors.map((each) => (each.monitorId === one.monitorId ? { ...each, definedMs: one.atMs } : each));
+          else isConnected = one.isConnected;
+          keep(afterLooking(memory, monitors, isConnected, one.atMs, one.kind === 'looked' ? one.caughtUpMs : -Infinity));
+          // What was seen in a look comes from no record again.
+          write();
+        }
+        for (const monitor of defined) {
+          const its = decided.filter(({ monitorId }) => monitorId === monitor.monitorId);
+          const [values, silent] = [its.filter(({ threshold }) => threshold), its.filter(({ offline }) => offline)];
+          expect([...told({ ...start, alerts: values }), ...told({ ...start, alerts: silent })].toSorted()).toEqual(
+            expected(monitor, all).toSorted(),
+          );
+        }
       }),
       { numRuns: 400 },
     );
