@@ -253,10 +253,12 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
 
   describe('a crash between any two steps', () => {
     const many = Array.from({ length: 40 }, (_, at): Point => [100 + at, at % 2 === 0 ? 99 : 10]);
+    /** Not back inside in the band, and not outside for long enough after the first of many. */
+    const slow: Monitor = { ...hot, monitorId: 'slow', sourceId: '*', threshold: { ...threshold, clearMax: 20, forMs: 60 } };
     const lower: Monitor = { ...hot, definedMs: 91_000, threshold: { ...threshold, max: 50 } };
     /** What happens, and at what time. Each is in the log before the next. */
     const course: readonly (readonly [nowMs: number, ...Entry[]])[] = [
-      [1000, entry(monitors, hot), entry(monitors, gone), sending(1000, [[1, 70]])],
+      [1000, entry(monitors, hot), entry(monitors, gone), entry(monitors, slow), sending(1000, [[1, 70]])],
       [
         2000,
         sending(1500, [[2, 85]]),
@@ -267,10 +269,16 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
       ],
       [3000, sending(2500, many)],
       [80_000],
-      [90_000, sending(85_000, [[200, 99]])],
+      [
+        90_000,
+        sending(85_000, [
+          [200, 99],
+          [260, 99],
+        ]),
+      ],
       [91_000, entry(monitors, lower)],
-      [92_000, sending(91_500, [[201, 60]])],
-      [93_000, tombstone(monitors, monitorKey(hot)), tombstone(monitors, monitorKey(gone))],
+      [92_000, sending(91_500, [[261, 60]])],
+      [93_000, ...[hot, gone, slow].map((monitor) => tombstone(monitors, monitorKey(monitor)))],
     ];
     const expected = [
       'hot fired 2',
@@ -278,12 +286,16 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
       'hot fired 4',
       // It is open at the first of many, and at the last of them it is not.
       ...many.slice(1).map(([at], index) => `hot ${index % 2 === 0 ? 'inside' : 'fired'} ${at}`),
+      'slow fired 100',
+      'slow inside 101',
       'gone fired 80000',
       'gone heard 85000',
       'hot fired 200',
+      'slow fired 260',
       'hot changed 91000',
-      'hot fired 201',
+      'hot fired 261',
       'hot deleted 93000',
+      'slow deleted 93000',
     ];
 
     /** Runs the course in a process that dies at a step, and then in another one. Resolves with the steps of the first. */
