@@ -81,16 +81,25 @@ const times = {
   end: z.string().meta({ description: 'End of the window, which does not belong to it, ISO 8601.' }),
 };
 
-/** A definition with a threshold of one source, and a window. */
+const tryOn = z
+  .string()
+  .meta({
+    description: 'The device whose points are evaluated. Without it: that of `source_id`; so it is needed where that is `*`.',
+    examples: ['press-7'],
+  })
+  .nullish();
+
+/** A definition with a threshold, about the source that it is tried on, and a window. */
 export const backtestBody = z
-  .object({ ...fields, last: times.last.optional(), start: times.start.optional(), end: times.end.optional() })
+  .object({ ...fields, try_on: tryOn, last: times.last.optional(), start: times.start.optional(), end: times.end.optional() })
   .meta({ id: 'NewBacktest' })
-  .transform(({ last, start, end, ...body }, context) => {
+  .transform(({ last, start, end, try_on: on, ...body }, context) => {
     const definition = checked(body, context);
     const add = (field: string, detail: string): void => context.addIssue({ code: 'custom', path: [field], message: detail });
-    if (definition.sourceId === everySource) add('source_id', 'Name one source');
+    const sourceId = on ?? definition.sourceId;
+    if (sourceId === everySource) add('try_on', 'Name one source');
     if (!definition.threshold && definition.offline) add('threshold', 'Send a threshold: silence has no backtest');
-    return { definition, window: { last, start, end } };
+    return { definition: { ...definition, sourceId }, window: { last, start, end } };
   });
 
 /** What is to be changed of a monitor: fields that are named take the place of what is there, as RFC 7396 says, and null removes. */

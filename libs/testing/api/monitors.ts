@@ -146,10 +146,15 @@ export const monitors: Section = (stage) => {
         points: 6,
         evaluated_until_ms: startMs + 900,
       });
+      const every = await ask(stage().own, 'POST', path, { ...body, start, end, source_id: '*', try_on: source() });
+      const one = await ask(stage().own, 'POST', path, { ...body, start, end });
+      expect([every.status, every.text]).toEqual([200, one.text]);
+      problem(await ask(stage().own, 'POST', path, { ...body, source_id: '*', try_on: 'nobody' }), 404, 'unknown_source');
     }, 60_000);
 
     it.each([
-      ['every source', { source_id: '*' }, ['/source_id']],
+      ['every source', { source_id: '*' }, ['/try_on']],
+      ['every source by that name', { try_on: '*' }, ['/try_on']],
       ['silence', { threshold: null, metric: null, offline: {} }, ['/threshold']],
       ['nothing', { threshold: null }, ['/threshold']],
     ])('is not tried on %s', async (_, flawed, pointers) => {
@@ -166,6 +171,8 @@ export const monitors: Section = (stage) => {
       );
       expect(bytesOf(foreign!)).toEqual(bytesOf(nobodys!));
       problem(foreign!, 404, 'unknown_source');
+      const every = await ask(stage().other, 'POST', '/backtest', { source_id: '*', try_on: source(), ...body });
+      problem(every, 404, 'unknown_source');
     });
 
     it.each([

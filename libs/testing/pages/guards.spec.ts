@@ -32,6 +32,7 @@ const rows: readonly Row[] = [
   ['GET', '/monitors', 200, 200],
   ['GET', '/monitors/new', 403, 200],
   ['GET', '/monitors/new?source_id=press-7&metric=machine.temperature&max=1&try=24h', 403, 404],
+  ['GET', '/monitors/new?source_id=*&try_on=press-7&metric=machine.temperature&max=1&try=24h', 403, 404],
   ['GET', '/monitors/:monitor', 403, 404],
   ['POST', '/monitors', 403, 400],
   ['POST', '/monitors/:monitor', 403, 404],

@@ -267,6 +267,19 @@ describe('the pages, in a browser (needs Chromium)', () => {
     await finds('monitors-none');
   });
 
+  withChromium('try a monitor of every source on one of them', async () => {
+    await signIn('ada@example.com');
+    await go(`/monitors/${await town.watch({ source_id: '*', metric: 'machine.temperature', threshold: { max: 75 } })}`);
+    await press('button[value="24h"]');
+    expect(await text()).toContain('Fill in the source to try it on.');
+    await page.run(`() => { document.querySelector('[name=try_on]').value = 'press-7'; }`, null);
+    await press('button[value="24h"]');
+    expect(await text()).toMatch(/It would have fired \d+ times in the last 24 hours, on press-7/);
+    await finds('monitor-tried-on');
+    await submit({ max: '90' });
+    expect(await text()).toMatch(/above 90\s/);
+  });
+
   withChromium('say where alerts are told, and what became of it', async () => {
     const receiver = await Receiver.open();
     await signIn('ada@example.com');

@@ -16,6 +16,8 @@ const fieldNames = [
   'timeout_seconds',
   'offline_severity',
   'offline_message',
+  // The source whose points a monitor of every source is tried on.
+  'try_on',
   // `definedMs` of the definition that it was filled in from; empty where there was none.
   'defined',
 ] as const;

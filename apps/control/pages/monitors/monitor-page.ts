@@ -63,6 +63,7 @@ export function monitorPage(visit: Visit, { monitor, form, trial, problem }: Sho
           <div class="fields">${numberField(form, 'timeout_seconds')} ${severityField('offline_severity', form.offline_severity)}</div>
           ${messageField('offline_message', form.offline_message)}
         </fieldset>
+        ${form.source_id.trim() === everySource && tryOnField(form)}
         <div class="row">
           <button>${monitor ? 'Save the change' : 'Save the monitor'}</button>
           ${trialSizes.map((size) => tryButton(monitor, size))}
@@ -75,6 +76,13 @@ export function monitorPage(visit: Visit, { monitor, form, trial, problem }: Sho
       ${trial && trialSection(trial)}`,
   });
 }
+
+const tryOnField = (form: MonitorForm): Html =>
+  html`<div>
+    <label for="try_on">Source to try it on</label>
+    <input id="try_on" name="try_on" value="${form.try_on}" maxlength="256" autocomplete="off" aria-describedby="try-on-hint" />
+    <p class="hint" id="try-on-hint">The id of one source: the monitor watches every source, but is tried on one.</p>
+  </div>`;
 
 const tryButton = (monitor: Monitor | undefined, size: TrialSize): Html => {
   const name = `Try it on the ${sizeNames[size]}`;
@@ -156,7 +164,7 @@ function trialSection({ definition, shown, backtest, alerts, buckets }: Trial): 
   const threshold = definition.threshold!;
   const isWhole = backtest.untilMs >= window.endMs;
   return html`<section class="stack" id="trial" aria-labelledby="trial-name">
-    <h2 id="trial-name">${fired(alerts.length)} in the ${sizeNames[size as TrialSize]}</h2>
+    <h2 id="trial-name">${fired(alerts.length)} in the ${sizeNames[size as TrialSize]}, on ${definition.sourceId}</h2>
     ${!isWhole && html`<p class="note warn">There is more than one trial looks at: it has come to ${secondText(backtest.untilMs)} UTC.</p>`}
     ${chart({
       id: 'trial-chart',

@@ -2,7 +2,7 @@ import { Get, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { checkJson, CLOCK, QueryParameters, Slices, type Clock } from '#edge';
-import { checkSourceId, TelemetryError, type Caller, type Monitor } from '#model';
+import { checkSourceId, everySource, TelemetryError, type Caller, type Monitor, type MonitorDefinition } from '#model';
 import { newMonitor } from '../../monitors/definition.js';
 import { MonitorBook, placeOf } from '../../monitors/monitor-book.js';
 import { FormParam, type Form } from '../form.js';
@@ -118,7 +118,7 @@ export class MonitorsPages {
   ): Promise<Html | Shown> {
     if (!size) return monitorPage(visit, { monitor, form });
     try {
-      const trial = await this.trials.run(visit.caller, checkJson(newMonitor, bodyOf(form)), size);
+      const trial = await this.trials.run(visit.caller, triedOn(form), size);
       return monitorPage(visit, { monitor, form, trial });
     } catch (error) {
       return refused(request, error, (problem) => monitorPage(visit, { monitor, form, problem }));
@@ -130,6 +130,12 @@ export class MonitorsPages {
     if (!found) throw new TelemetryError('unknown_monitor', 'Look at the list of monitors: your organization has none with this address.');
     return found;
   }
+}
+
+/** The definition that was filled in, about the source that it is to be tried on. */
+function triedOn(form: MonitorForm): MonitorDefinition {
+  const definition = checkJson(newMonitor, bodyOf(form));
+  return definition.sourceId === everySource ? { ...definition, sourceId: form.try_on.trim() || everySource } : definition;
 }
 
 /** The source and the metric of a monitor stay as they are. */

@@ -9,6 +9,7 @@ import type { TrialSize } from './monitor-form.js';
 
 /** What a monitor would have done in a window that ends now. */
 export interface Trial {
+  /** About the source that it was tried on. */
   readonly definition: MonitorDefinition;
   readonly shown: Shown;
   readonly backtest: Pick<Backtest, 'points' | 'untilMs'>;
@@ -27,10 +28,10 @@ export class Trials {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Rejects `invalid_body` for what has no backtest, `unknown_source`, and `store_unavailable`. */
+  /** @param definition about the source that it is tried on. Rejects `invalid_body` for what has no backtest, `unknown_source`, and `store_unavailable`. */
   async run(caller: Caller, definition: MonitorDefinition, size: TrialSize): Promise<Trial> {
     const { sourceId, metric, threshold } = definition;
-    if (sourceId === everySource) throw new TelemetryError('invalid_body', 'Name one source to try it on; then watch every source.');
+    if (sourceId === everySource) throw new TelemetryError('invalid_body', 'Fill in the source to try it on.');
     if (!threshold || metric === null) throw new TelemetryError('invalid_body', 'Fill in max or min to try it: silence is not tried.');
     checkWatchable(this.fleet, caller, sourceId);
     const shown = shownWindow(size, undefined, this.clock());
