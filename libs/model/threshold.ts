@@ -81,6 +81,32 @@ export function readingsOf(
   );
 }
 
+/**
+ * The time of the newest reading of a record, where nothing else follows from it: nothing was outside before, and nothing is. Undefined where
+ * the readings have to be decided one by one. Most records are calm, and this makes no object for a point.
+ *
+ * @param runs of the metric.
+ */
+export function calmUntil(
+  { min, max }: Threshold,
+  runs: readonly SeriesRun[],
+  { evaluatedMs, outsideSinceMs, alert }: ThresholdState,
+  receivedMs: number,
+): number | undefined {
+  if (alert || outsideSinceMs !== null) return undefined;
+  const [low, high] = [min ?? -Infinity, max ?? Infinity];
+  let newestMs = evaluatedMs;
+  for (const { timestampMs: times, value: values } of runs) {
+    for (let at = 0; at < times.length; at++) {
+      const timestampMs = times[at]!;
+      if (timestampMs <= evaluatedMs || timestampMs > receivedMs + maxAheadMs) continue;
+      if (values[at]! > high || values[at]! < low) return undefined;
+      if (timestampMs > newestMs) newestMs = timestampMs;
+    }
+  }
+  return newestMs;
+}
+
 const badness: Readonly<Record<Zone, number>> = { inside: 0, between: 1, outside: 2 };
 
 /** @param points in order of time. */

@@ -1,7 +1,7 @@
 import { resolved, triggered, type Alert } from './alert.js';
 import type { Monitor } from './monitor.js';
 import type { PointBatch, SeriesRun } from './point.js';
-import { decide, evolve, nothingEvaluated, readingsOf, type ThresholdState } from './threshold.js';
+import { calmUntil, decide, evolve, nothingEvaluated, readingsOf, type ThresholdState } from './threshold.js';
 
 /** What one definition of a monitor knows of one source. */
 export interface MonitorState extends ThresholdState {
@@ -57,6 +57,11 @@ export function* afterPoints(watched: WatchedSource, monitors: readonly Monitor[
     const its = monitor.threshold && runs.get(monitor.metric!);
     let known = stateOf(state, monitor);
     if (!its || batch.receivedMs < monitor.definedMs || known.definedMs !== monitor.definedMs) continue;
+    const calmMs = calmUntil(monitor.threshold, its, known, batch.receivedMs);
+    if (calmMs !== undefined) {
+      if (calmMs > known.evaluatedMs) state = withState(state, { ...known, evaluatedMs: calmMs });
+      continue;
+    }
     const readings = readingsOf(monitor.threshold, its, known, batch.receivedMs);
     if (readings.length === 0) continue;
     for (const reading of readings) {
