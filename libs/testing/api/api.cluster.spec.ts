@@ -30,8 +30,27 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
     // Two processes take points, and each lets two sources in.
     expect(codes.slice(-2)).toEqual(['too_many_series', 'too_many_series']);
     expect(codes).toContain(200);
-    expect((await headwater('org', 'set', id, '--payment', 'no')).code).toBe(0);
-    await eventually(async () => expect(await send(second, 'a')).toBe('payment_required'));
+    // Of each role that answers, both processes: they take turns.
+    const paths = ['/v1/sources', '/api/monitors', '/v1/sources/a/logs/stream'].flatMap((path) => [path, path]);
+    const statuses = (): Promise<number[]> =>
+      Promise.all(
+        paths.map(async (path) => {
+          const answer = await fetch(deployment.urls.api + path, { headers: { 'x-api-key': second.trim() } });
+          await answer.body?.cancel();
+          return answer.status;
+        }),
+      );
+    const withinMs = 10_000;
+    for (const [word, status] of [
+      ['yes', 200],
+      ['no', 402],
+      ['yes', 200],
+      ['no', 402],
+    ] as const) {
+      expect((await headwater('org', 'set', id, '--payment', word)).code).toBe(0);
+      await eventually(async () => expect(await statuses()).toEqual(paths.map(() => status)), withinMs);
+      await eventually(async () => expect(await send(second, 'a')).toBe(status === 200 ? 200 : 'payment_required'), withinMs);
+    }
     expect((await headwater('org', 'list')).stdout).toMatch(new RegExp(`^${id} +no .* sources=2 +Plant 7$`, 'm'));
   }, 120_000);
 });
