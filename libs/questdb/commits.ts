@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
 import { TelemetryError } from '#model';
 import { type Patience, UnfitStore } from '#stores';
 import type { Sql } from './sql.js';
@@ -7,7 +9,9 @@ export type CommitMode = 'sync' | 'any';
 
 const property = 'cairo.commit.mode';
 const againMs = 1000;
-const maxAsked = 5;
+const modes: ReadonlySet<unknown> = new Set(['sync', 'async', 'nosync']);
+const maxAsked = 20;
+const maxPauseMs = 50;
 
 /**
  * Whether rows that QuestDB accepts outlive a power cut. Offsets are committed once it has accepted the rows, so what it forgets
@@ -63,12 +67,24 @@ export class Commits {
 const question = `(SHOW PARAMETERS) WHERE property_path = '${property}'`;
 type Parameter = readonly [path: string, variable: string, value: string, ...more: unknown[]];
 
-/** Asked by several at once, QuestDB may answer without the row that it has: an empty answer says nothing. */
+/**
+ * QuestDB reads its parameters with one iterator for everybody who asks. When several ask at once it may answer no row, the value of another
+ * parameter, or an error of its Java code. Such an answer says nothing, so the question is asked again, a random moment later.
+ */
 async function told(ask: () => Promise<readonly Parameter[]>): Promise<readonly Parameter[]> {
-  let rows = await ask();
-  for (let asked = 1; rows.length === 0 && asked < maxAsked; asked++) rows = await ask();
-  return rows;
+  for (let asked = 1; ; asked++) {
+    try {
+      const rows = await ask();
+      if (modes.has(rows[0]?.[2]) || asked === maxAsked) return rows;
+    } catch (error) {
+      if (asked === maxAsked || !isOfJava(error)) throw error;
+    }
+    await pause(Math.random() * maxPauseMs);
+  }
 }
+
+const isOfJava = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof DatabaseError && /class java|internal error/.test(error.cause.message);
 
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
