@@ -283,7 +283,7 @@ describeOnServers('Rollups in QuestDB', () => {
     const [sources, metrics, startMs] = [200_000, 3, 1_700_006_400_000];
     const rows = `SELECT ${startMs}000::timestamp, 'org', 'source ' || ((x - 1) / ${metrics}), 'm' || (x % ${metrics}), 1.0, 1.0, 1.0, 1`;
     await sql.run([`INSERT INTO ${tables.rollup1d} ${rows} FROM long_sequence(${sources * metrics})`]);
-    await new Visibility(sql).of([tables.rollup1d], () => undefined);
+    await eventually(() => new Visibility(sql).of([tables.rollup1d], () => undefined));
     const path = { visibility: new Visibility(sql), outage: new Outage(), figures: new Figures(), tables: [], sink: new HttpSink(httpUrl) };
     const { levels: rollups } = new RollupTables(path, { sql, tables, names: new SeriesNames(true), partitioning: 'MONTH' }, forever);
     const taken: string[] = [];

@@ -52,6 +52,10 @@ export class Page {
       '--no-sandbox',
       '--disable-gpu',
       '--no-first-run',
+      // Nothing is asked of other hosts.
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
       '--remote-debugging-port=0',
       `--user-data-dir=${folder}`,
     ];
