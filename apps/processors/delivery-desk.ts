@@ -21,6 +21,7 @@ import {
   afterPause,
   afterTest,
   causes,
+  during,
   messageOf,
   noDeliveries,
   pauseReasonOf,
@@ -98,6 +99,9 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     await this.#targets.ready;
     if (!lease.held()) return;
     if (lease !== this.#lease) {
+      // A view that is behind lacks targets, whose deliveries would be dropped.
+      await this.#targets.caughtUp();
+      if (!lease.held()) return;
       this.#lease = lease;
       this.#agenda.clear();
       for (const [key] of this.table.entries()) this.#agenda.put(key, nowMs, nowMs);
@@ -169,20 +173,25 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
     }
   }
 
-  /** One attempt. What it tells is in the log before, and what became of it afterwards. */
+  /**
+   * One attempt. What it tells is in the log before, and what became of it afterwards. When the group wants the partition back meanwhile, the
+   * attempt has a moment to end: its outcome would be unknown otherwise, and the target be told twice.
+   */
   async #attempt(key: string, target: AlertTarget, before: TargetDeliveries, lease: Lease): Promise<void> {
     const begun = afterBeginning(before, `msg_${randomUUID().replaceAll('-', '')}`, this.clock());
     this.#set(key, begun);
     await this.table.write();
     if (!lease.held()) return;
-    const answer = await this.outbound.send(messageOf(target, begun.open!, this.clock()));
-    const state = lease.held() ? this.table.get(key) : undefined;
-    if (!state) return;
-    const after = afterAnswer(state, answer, this.clock(), Math.random());
-    this.#attempts.add(target.kind, after.attempts.at(-1)!.outcome);
-    const reason = pauseReasonOf(after);
-    this.#set(key, after, reason ? [this.#givingUp(target, reason)] : []);
-    await this.table.write();
+    await during(lease, async (goesOn) => {
+      const answer = await this.outbound.send(messageOf(target, begun.open!, this.clock()));
+      const state = goesOn() ? this.table.get(key) : undefined;
+      if (!state) return;
+      const after = afterAnswer(state, answer, this.clock(), Math.random());
+      this.#attempts.add(target.kind, after.attempts.at(-1)!.outcome);
+      const reason = pauseReasonOf(after);
+      this.#set(key, after, reason ? [this.#givingUp(target, reason)] : []);
+      await this.table.write(goesOn);
+    });
   }
 
   /** Has the target paused, for everybody. */

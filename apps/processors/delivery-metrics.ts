@@ -42,7 +42,7 @@ export interface TargetFigures {
 export const deliveryMetrics = (attempts: AttemptCounts, figures: () => TargetFigures, clock: () => number): readonly Metric[] => [
   counter(
     'headwater_delivery_attempts',
-    'Attempts to tell targets of alerts since the start, by kind of target and outcome; refused, gone and given_up are the last of their delivery.',
+    'Attempts to tell targets of alerts since the start, by kind of target and outcome; refused, blocked, gone and given_up are the last of their delivery.',
     () => attempts.samples(),
   ),
   gauge('headwater_delivery_waiting_targets', 'Targets of alerts that something waits for.', () => figures().waiting),

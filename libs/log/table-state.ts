@@ -70,8 +70,8 @@ export class TableState<V> {
    * Writes what is urgent and what is due by this time. One write at a time, so that of two records of a key the newer is the later in the
    * log.
    */
-  write(untilMs: number): Promise<void> {
-    return this.#inTurn(() => this.#write(untilMs));
+  write(untilMs: number, mayWrite = (): boolean => this.lease.held()): Promise<void> {
+    return this.#inTurn(() => this.#write(untilMs, mayWrite));
   }
 
   async read(partitions: readonly number[]): Promise<void> {
@@ -114,11 +114,11 @@ export class TableState<V> {
     if (isDone) this.#writeLater();
   }
 
-  async #write(untilMs: number): Promise<void> {
-    if (!this.lease.held()) return;
+  async #write(untilMs: number, mayWrite: () => boolean): Promise<void> {
+    if (!mayWrite()) return;
     await this.#send();
     const keys = [...this.#urgent, ...this.#due(untilMs)];
-    for (let from = 0; from < keys.length && this.lease.held(); from += maxAppended) {
+    for (let from = 0; from < keys.length && mayWrite(); from += maxAppended) {
       await this.#writeKeys(keys.slice(from, from + maxAppended));
     }
   }

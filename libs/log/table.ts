@@ -55,9 +55,13 @@ export class Table<V> {
     this.#current.set(key, value, outputs);
   }
 
-  /** Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost. */
-  write(): Promise<void> {
-    return this.#state?.write(Infinity) ?? Promise.resolve();
+  /**
+   * Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost.
+   *
+   * @param goesOn of `Lease.during`, for what an effect in flight has to write before others get the partitions.
+   */
+  write(goesOn?: () => boolean): Promise<void> {
+    return this.#state?.write(Infinity, goesOn) ?? Promise.resolve();
   }
 
   /** For the runner, before and after each batch and tick: writes what is not to wait. So outputs of one piece of work at most are held. */

@@ -6,9 +6,10 @@
  * - `misplaced`: nobody takes deliveries there, or none from us. That lasts, unless somebody is at work on the receiver: it is tried again for
  *   `maxMisplacedMs`.
  * - `refused`: this delivery is not wanted, and another attempt would be answered in the same way. It is not tried again.
+ * - `blocked`: its address is inside of a network that the operator has not allowed, so nothing was sent. It is not tried again.
  * - `gone`: nothing is wanted there any more. The target is paused.
  */
-export type DeliveryVerdict = 'taken' | 'later' | 'misplaced' | 'refused' | 'gone';
+export type DeliveryVerdict = 'taken' | 'later' | 'misplaced' | 'refused' | 'blocked' | 'gone';
 
 /** Longer than a receiver takes to start again with what was missing. */
 export const maxMisplacedMs = 600_000;

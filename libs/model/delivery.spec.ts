@@ -150,8 +150,33 @@ describe('an attempt that fails', () => {
   it('of a target that has taken nothing for a day is the last also where it refuses', () => {
     const refusal: Answer = { ...bad, verdict: 'refused', status: 400 };
     const state = afterAnswer(afterBeginning(waiting(2), 'd', 0), refusal, 0, 0.5);
-    const next = afterAnswer(afterBeginning(state, 'e', maxFailingMs), refusal, maxFailingMs, 0.5);
+    const later = afterAnswer(afterBeginning(waiting(2, state, 1), 'e', maxFailingMs / 2), refusal, maxFailingMs / 2, 0.5);
+    const next = afterAnswer(afterBeginning(later, 'f', maxFailingMs), refusal, maxFailingMs, 0.5);
     expect([next.attempts.at(-1)!.outcome, pauseReasonOf(next)]).toEqual(['given_up', 'failing']);
+  });
+
+  it.each([
+    ['a day of silence', maxFailingMs],
+    ['an hour', maxRetryMs],
+  ])('after a refusal and %s is the first of a day of attempts', (_, afterMs) => {
+    const refused = afterAnswer(afterBeginning(waiting(1), 'd', 0), { ...bad, verdict: 'refused', status: 400 }, 0, 0.5);
+    const [state] = run(waiting(1, refused, 1), () => bad, afterMs, 1e12);
+    expect(state.attempts.length).toBeGreaterThan(30);
+    expect(state.attempts.at(-1)!.atMs).toBeGreaterThanOrEqual(afterMs + maxFailingMs);
+  });
+
+  it('after a refusal and a day of silence is a refusal only', () => {
+    const refusal: Answer = { ...bad, verdict: 'refused', status: 400 };
+    const refused = afterAnswer(afterBeginning(waiting(1), 'd', 0), refusal, 0, 0.5);
+    const state = afterAnswer(afterBeginning(waiting(1, refused, 1), 'e', maxFailingMs), refusal, maxFailingMs, 0.5);
+    expect(pauseReasonOf(state)).toBeUndefined();
+  });
+
+  it('to an address that is not allowed is the last, and the next one begins', () => {
+    const blocked: Answer = { ...bad, verdict: 'blocked', status: null };
+    const state = afterAnswer(afterBeginning(waiting(3), 'd', 0), blocked, 0, 0.5);
+    expect([state.open, countOf(state.waiting!), pauseReasonOf(state)]).toEqual([null, 2, undefined]);
+    expect(state.attempts).toMatchObject([{ outcome: 'blocked', status: null, againMs: null }]);
   });
 
   it('in a place where nobody takes deliveries is made again for ten minutes', () => {

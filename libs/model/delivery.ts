@@ -4,7 +4,7 @@ import type { PauseReason } from './alert-target.js';
 import { countOf, firstTold, toldTogether, type ToldAlerts } from './told-alerts.js';
 import { maxMisplacedMs, type DeliveryVerdict } from './delivery-verdict.js';
 
-/** A target that fails for so long is paused, and what waited for it is given up. */
+/** A target that fails for so long is paused, and what waited for it is given up. After a silence of so long a failure counts as the first. */
 export const maxFailingMs = 86_400_000;
 /** The time between two attempts: at first, and at most. */
 export const minRetryMs = 1000;
@@ -18,8 +18,8 @@ export const maxApart = 5;
 export const maxAttemptsKept = 50;
 export const maxAnswerChars = 200;
 
-/** What became of an attempt. After `refused` its delivery is over; after `gone` and `given_up` the target is paused too. */
-export const attemptOutcomes = ['delivered', 'failed', 'given_up', 'refused', 'gone'] as const;
+/** What became of an attempt. After `refused` and `blocked` its delivery is over; after `gone` and `given_up` the target is paused too. */
+export const attemptOutcomes = ['delivered', 'failed', 'given_up', 'refused', 'gone', 'blocked'] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 export interface Attempt {
@@ -113,7 +113,9 @@ export function afterBeginning(state: TargetDeliveries, id: string, nowMs: numbe
   if (state.open || !waiting) return state;
   const [told, rest] = countOf(waiting) <= maxApart ? firstTold(waiting) : [waiting, null];
   const open: Delivery = { id, told, isTest: false, madeMs: nowMs, failed: 0, nextMs: nowMs };
-  return { ...state, open, waiting: rest, dueMs: Math.max(state.dueMs, nowMs) + deliveryMs };
+  const isLong = nowMs - (state.attempts.at(-1)?.atMs ?? nowMs) >= maxFailingMs;
+  const failingSinceMs = isLong ? null : state.failingSinceMs;
+  return { ...state, open, waiting: rest, failingSinceMs, dueMs: Math.max(state.dueMs, nowMs) + deliveryMs };
 }
 
 /** What an answer makes of the open delivery. @param random from 0 to 1. */
@@ -124,10 +126,13 @@ export function afterAnswer(state: TargetDeliveries, answer: Answer, nowMs: numb
   if (verdict === 'taken') return { ...kept(state, attemptOf(open, answer, nowMs, 'delivered')), open: null, failingSinceMs: null };
   const failing = { ...state, failingSinceMs: state.failingSinceMs ?? nowMs };
   if (verdict === 'gone') return withoutAll(failing, attemptOf(open, answer, nowMs, 'gone'));
-  if (nowMs - failing.failingSinceMs >= maxFailingMs) return withoutAll(failing, attemptOf(open, answer, nowMs, 'given_up'));
+  // What fails for now is tried for a day of its own, whatever became of the delivery before it.
+  const sinceMs = verdict === 'later' ? open.madeMs : failing.failingSinceMs;
+  if (nowMs - sinceMs >= maxFailingMs) return withoutAll(failing, attemptOf(open, answer, nowMs, 'given_up'));
   const next = smaller(open, answer);
-  const isOver = verdict === 'refused' ? next === open : verdict === 'misplaced' && nowMs - open.madeMs >= maxMisplacedMs;
-  if (isOver) return { ...kept(failing, attemptOf(open, answer, nowMs, 'refused')), open: null };
+  const isMisplaced = verdict === 'misplaced' && nowMs - open.madeMs >= maxMisplacedMs;
+  const end = verdict === 'blocked' ? 'blocked' : isMisplaced || (verdict === 'refused' && next === open) ? 'refused' : undefined;
+  if (end) return { ...kept(failing, attemptOf(open, answer, nowMs, end)), open: null };
   const nextMs = nowMs + Math.max(retryMs(open.failed, random), Math.min(answer.retryAfterMs, maxRetryMs));
   const attempt = attemptOf(open, answer, nowMs, 'failed', nextMs);
   return { ...kept(failing, attempt), open: { ...next, failed: open.failed + 1, nextMs } };

@@ -1,12 +1,37 @@
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import { lookup as systemLookup, promises as dns, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
+import { oneAtATime } from '#model';
 import type { Networks } from './networks.js';
 
 /** As `dns.lookup` does when it is asked for all addresses. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-export const resolveBySystem: Resolve = (host) =>
+/** How long a name server may take, twice. */
+const nameServerMs = 2_000;
+const inTurn = oneAtATime();
+const isSilence = (reason: unknown): boolean => (reason as NodeJS.ErrnoException).code === 'ETIMEOUT';
+
+/**
+ * Asks the name servers, and the system for names that only it knows, such as those in its hosts file. The system's lookup takes a thread that
+ * all lookups of the process share, Kafka's and QuestDB's too, for as long as a name server is silent. So it is asked for one name at a time,
+ * and for no name of the internet whose server does not answer.
+ */
+export async function resolveBySystem(host: string): Promise<readonly LookupAddress[]> {
+  if (!host.includes('.')) return inTurn(() => bySystem(host));
+  const resolver = new dns.Resolver({ timeout: nameServerMs, tries: 2 });
+  const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = [
+    ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
+    ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
+  ];
+  if (found.length > 0) return found;
+  const silence = [four, six].find((one) => one.status === 'rejected' && isSilence(one.reason)) as PromiseRejectedResult | undefined;
+  if (silence) throw silence.reason;
+  return inTurn(() => bySystem(host));
+}
+
+const bySystem = (host: string): Promise<readonly LookupAddress[]> =>
   new Promise((resolve, reject) => {
     systemLookup(host, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
   });

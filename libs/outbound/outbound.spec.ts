@@ -63,11 +63,10 @@ describe('a request to a target', () => {
     ['a dot at the end of the name', (port: number) => `http://localhost.:${port}/`],
     ['full-width digits', (port: number) => `http://１２７.0.0.1:${port}/`],
   ])('to the inside is refused: %s', async (_, url) => {
-    expect(await post(url(inside.port))).toMatchObject({
-      verdict: 'later',
-      status: null,
-      error: expect.stringMatching(/not on the public|ENOTFOUND/),
-    });
+    const { verdict, status, error } = await post(url(inside.port));
+    // Systems disagree about a dot at the end: some know no such name.
+    expect([verdict, status]).toEqual([error.includes('ENOTFOUND') ? 'later' : 'blocked', null]);
+    expect(error).toMatch(/not on the public|ENOTFOUND/);
     expect(inside.received).toEqual([]);
   });
 
@@ -77,7 +76,7 @@ describe('a request to a target', () => {
     const outbound = of(saying('127.0.0.2', '127.0.0.1'));
     const send = (): Promise<Answer> => outbound.send({ id: 'd1', http: { url, body: '{}', secrets: [secret] } });
     expect((await send()).verdict).toBe('taken');
-    expect(await send()).toMatchObject({ verdict: 'later', error: expect.stringContaining('not on the public internet') });
+    expect(await send()).toMatchObject({ verdict: 'blocked', error: expect.stringContaining('not on the public internet') });
     expect([allowed.received.length, inside.received.length]).toEqual([2, 0]);
   });
 
@@ -114,7 +113,7 @@ describe('a request to a target', () => {
 
     it.each([
       ['another host', () => inside.url, 'misplaced', 'another host'],
-      ['a name that is now inside', () => `http://rebinding.example:${inside.port}/there`, 'later', 'not on the public internet'],
+      ['a name that is now inside', () => `http://rebinding.example:${inside.port}/there`, 'blocked', 'not on the public internet'],
     ] as const)('to %s is not delivered', async (_, location, verdict, error) => {
       const isName = location().includes('rebinding');
       redirect(307, location());
@@ -218,7 +217,8 @@ describe('a mail', () => {
     ['address', { to: 'a@example.com\r\nBcc: all@example.com' }],
     ['list of addresses', { to: 'a@example.com, b@example.com' }],
   ])('has no other header or receiver for its %s', async (_, its) => {
-    await send({}, { ...mail, ...its });
+    const { verdict } = await send({}, { ...mail, ...its });
+    expect(server.received).toHaveLength(verdict === 'taken' ? 1 : 0);
     for (const { data, to } of server.received) {
       expect(data.split('\n\n')[0]).not.toMatch(/^Bcc/im);
       expect(to).toHaveLength(1);

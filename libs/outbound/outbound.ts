@@ -85,8 +85,9 @@ function waitOf(text: string, nowMs: number): number {
 
 /** SMTP says a number too. Without one nobody has answered, which may be otherwise the next time. */
 function failureOf(error: unknown): Told {
+  if (error instanceof NotAllowed) return { verdict: 'blocked', status: null, error: visible(error.message), retryAfterMs: 0 };
   const { message, code, responseCode: status = null, command } = error as SmtpError;
-  const isOurs = error instanceof NotAllowed || code === undefined || status !== null;
+  const isOurs = code === undefined || status !== null;
   const verdict = status === null ? 'later' : mailVerdict(status, command === 'RCPT TO' || command === 'DATA');
   return { verdict, status, error: visible(isOurs ? message : `The target cannot be reached: ${code}.`), retryAfterMs: 0 };
 }

@@ -15,6 +15,7 @@ import {
   TelemetryError,
   type Alert,
   type AlertTarget,
+  type Lease,
   type Sample,
   type TargetCommand,
   type TargetDeliveries,
@@ -315,12 +316,31 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>, isShort = 
     expect(requests().flatMap(idsOf)).toEqual([alert(2).alertId, alert(3).alertId]);
   });
 
-  it('tells what fired before the process that tells has first run, but nothing from before all of it', async () => {
+  it('tells nothing that fired before it ran for the first time', async () => {
     await append(entry(alertTargets, targetOf('a')), told(alert(1)));
     await run();
     await append(told(alert(2)));
     await eventually(async () => expect(await recorded()).toEqual(['delivered']));
     expect(requests().flatMap(idsOf)).toEqual([alert(2).alertId]);
+  });
+
+  it('keeps what a target answers while the group takes the partitions back, so that nobody tells it again', async () => {
+    const state = afterNotice(noDeliveries('o', 'a'), { partition: 0, offset: 0 }, [alert(1)]);
+    await append(entry(alertTargets, targetOf('a')), entry(deliveries, state));
+    let isLost = false;
+    receiver.behaviour = (_, response) => {
+      isLost = true;
+      response.end();
+    };
+    desk = new DeliveryDesk(subject.log, subject.views, outbound, clock);
+    const lease: Lease = { held: () => !isLost, during: (effect) => effect(() => true) };
+    await desk.table.begin(
+      lease,
+      Array.from({ length: deliveries.partitions }, (_, partition) => partition),
+    );
+    await desk.tick(nowMs, lease);
+    await eventually(async () => expect(await recorded()).toEqual(['delivered']));
+    expect([requests().length, isLost]).toEqual([1, true]);
   });
 
   it('tries again with the same id, and keeps each attempt', async () => {

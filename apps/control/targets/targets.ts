@@ -87,7 +87,7 @@ export const attemptJson = z
     test: z.boolean(),
     outcome: z.enum(attemptOutcomes).meta({
       description:
-        '`failed`: it is tried again, unless it is a test. After the next three it is not, and these transitions are not told. `refused`: the target does not want this delivery, and would answer the next attempt in the same way. `given_up`: every attempt of a day has failed, and the target is paused. `gone`: it has answered 410, and is paused.',
+        '`failed`: it is tried again, unless it is a test. After the next three it is not, and these transitions are not told. `refused`: the target does not want this delivery, and would answer the next attempt in the same way. `blocked`: its address is not on the public internet, nor in a network that the operator allows, so nothing was sent. `given_up`: every attempt of a day has failed, and the target is paused. `gone`: it has answered 410, and is paused.',
     }),
     status: z.int().nullable().meta({ description: 'What the target answered; null where it did not.' }),
     error: z.string().meta({ description: 'What was wrong; empty when nothing was.' }),

@@ -24,6 +24,7 @@ const whyPaused: Readonly<Record<Exclude<PauseReason, 'asked'>, string>> = {
 const outcomeText: Readonly<Record<Attempt['outcome'], string>> = {
   delivered: 'delivered',
   failed: 'failed',
+  blocked: 'blocked',
   given_up: 'given up',
   refused: 'refused',
   gone: 'gone',
