@@ -21,7 +21,7 @@ export const controlOperations: readonly Operation[] = [
     method: 'get',
     path: '/api/api-keys',
     summary: 'List the keys of the organization',
-    answers: { 200: { description: 'The keys, oldest first.', schema: z.array(listedKey) } },
+    answers: { 200: { description: 'All keys, oldest first: at most 10,000.', schema: z.array(listedKey) } },
   },
   {
     ...keys,
@@ -32,7 +32,7 @@ export const controlOperations: readonly Operation[] = [
     description: 'Answers 503 when that takes longer than 5 seconds. Then nobody has the key, and you may ask again.',
     body: newKey,
     answers: { 201: { description: 'The key, which works from now on and is shown this once.', schema: createdKey } },
-    errors: ['invalid_body'],
+    errors: ['invalid_body', 'too_many_keys'],
   },
   {
     ...keys,

@@ -3,9 +3,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, createHttpApp, deciders, KeyUses } from '#edge';
-import { readLog, RECORD_LOG, Runner, VIEWS } from '#log';
-import { errorCases } from '#model';
+import { CLOCK, createHttpApp, deciders, KeyUses, newKey } from '#edge';
+import { entry, readLog, RECORD_LOG, Runner, VIEWS } from '#log';
+import { errorCases, maxKeys } from '#model';
 import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
 import { makeKey, makeOrganization, noOutbound, NoStoresModule } from '#testing';
@@ -118,6 +118,23 @@ describe('keys', () => {
 
   it('without scopes it may write', async () => {
     expect(await made({ name: 'plain' })).toMatchObject({ scopes: ['write'] });
+  });
+
+  it('of 10,000 keys of an organization the list has all, and there is no other until one is deleted', async () => {
+    const many = await makeOrganization(storage.log, true);
+    const { key: own, secret } = await makeKey(storage.log, many, ['admin']);
+    const others = Array.from({ length: maxKeys - 1 }, () => newKey(many, { name: 'k', scopes: ['write'], createdBy: '' }, 1).key);
+    await storage.log.append(others.map((key) => entry(apiKeys, key)));
+    await storage.views.open(apiKeys).until(others.at(-1)!.keyId, (key) => key !== undefined, 60_000);
+    const make = async (): Promise<unknown> => {
+      const { status, text } = await call('POST', '/api/api-keys', secret, '{"name":"one more"}');
+      return [status, (JSON.parse(text) as { code?: string }).code];
+    };
+    expect(await make()).toEqual([400, 'too_many_keys']);
+    const listed = JSON.parse((await call('GET', '/api/api-keys', secret)).text) as Made[];
+    expect([listed.length, listed.some(({ id }) => id === own.keyId)]).toEqual([maxKeys, true]);
+    expect((await call('DELETE', `/api/api-keys/${others[0]!.keyId}`, secret)).status).toBe(204);
+    expect(await make()).toEqual([201, undefined]);
   });
 
   it('another organization sees and deletes none of them', async () => {

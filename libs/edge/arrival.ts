@@ -35,6 +35,9 @@ const preflightHeaders = (methods: readonly string[]): Record<string, string> =>
   'access-control-max-age': '86400',
 });
 
+/** Reading costs no rate: what is open at once is bounded. */
+const changes = ({ method }: FastifyRequest): boolean => method !== 'GET' && method !== 'HEAD';
+
 /** A header that was sent twice is joined by Node with a comma, so that it is no key. */
 const credentialOf = ({ headers }: FastifyRequest): Credential => ({
   apiKey: headers['x-api-key'] as string | undefined,
@@ -164,7 +167,7 @@ export class Arrival {
       request.caller = access.may
         ? this.admission.admitTo(access.may, request, credentialOf(request), access)
         : this.admission.admit(credentialOf(request), request.ip, access);
-      if (access.scope === 'write') this.rates.admit(request.caller);
+      if (changes(request)) this.rates.admit(request.caller);
     }
     const person = request.person ?? request.caller?.person;
     if (person) this.admission.visitors!.note(person, request, reply);

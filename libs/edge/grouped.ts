@@ -16,7 +16,12 @@ export class Grouped<V> {
 
   /** The values of a group, in no order. */
   of(group: string): Iterable<V> {
-    return this.#valuesOf.get(group)?.values() ?? [];
+    return this.mapOf(group).values();
+  }
+
+  /** The values of a group by their keys. */
+  mapOf(group: string): ReadonlyMap<string, V> {
+    return this.#valuesOf.get(group) ?? new Map<string, V>();
   }
 
   #set(key: string, value: V | null): void {

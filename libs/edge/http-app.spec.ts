@@ -225,6 +225,25 @@ describe('who is let in', () => {
   });
 });
 
+it.each([
+  ['POST', '/bytes', 201],
+  ['POST', '/things', 201],
+  ['PUT', '/settings/1', 200],
+  ['PATCH', '/settings/1', 200],
+  ['DELETE', '/things/1', 200],
+])('%s %s is a request of the rate of its organization, and reading is none', async (method, path, status) => {
+  const { orgId } = await app.get(Organizations).create('Slow', true, { limits: { requests_per_s: 0.2 } });
+  const { secret } = await makeKey(log, orgId, ['write']);
+  const headers = { 'x-api-key': secret, 'content-type': 'application/json' };
+  const statuses = async (how: string, to: string, body?: string): Promise<number[]> => {
+    const found: number[] = [];
+    for (let at = 0; at < 4; at++) found.push((await ask(how, to, headers, body)).status);
+    return found;
+  };
+  expect(await statuses(method, path, method === 'DELETE' ? undefined : '{"name":"x"}')).toEqual([status, status, status, 429]);
+  expect(await statuses('GET', '/things/1')).toEqual([200, 200, 200, 200]);
+});
+
 describe('an address that tries many keys', () => {
   const guess = (at: number): Promise<Answer> => ask('GET', '/things/1', { 'x-api-key': `hw_guess${at}` });
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Actor, ApiKey, KeyCommand, KeyOutcome } from '#model';
+import { maxKeys, TelemetryError, type Actor, type ApiKey, type KeyCommand, type KeyOutcome } from '#model';
 import { keysArea } from './areas/index.js';
 import { CLOCK, type Clock } from './clock.js';
 import { Commands, type Asking } from './commands.js';
@@ -16,10 +16,12 @@ export class KeyCommands {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Makes a key that works here at once. After a rejection it may exist all the same, but nobody has its secret. */
+  /** Makes a key that works here at once. After a rejection it may exist all the same, but nobody has its secret. Rejects `too_many_keys`. */
   async create(orgId: string, wanted: Omit<WantedKey, 'createdBy'>, by: Actor): Promise<NewKey> {
     const made = newKey(orgId, { ...wanted, createdBy: by.id }, this.clock());
-    await this.#carryOut(orgId, by, { does: 'create', keyId: made.key.keyId, key: made.key });
+    const word = await this.#carryOut(orgId, by, { does: 'create', keyId: made.key.keyId, key: made.key });
+    if (word === 'has_keys')
+      throw new TelemetryError('too_many_keys', `Delete keys first: an organization has at most ${maxKeys.toLocaleString('en')}.`);
     return made;
   }
 

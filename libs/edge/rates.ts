@@ -11,8 +11,8 @@ const ratesOf = {
 } as const;
 
 /**
- * How much an organization, and each of its keys, may send in a second to this process: each process counts for itself. A request is let in
- * while nothing is owed; what it brings is charged afterwards, when its size is known.
+ * How much an organization, and each of its keys or people, may send in a second to this process: each process counts for itself. A request
+ * that changes something is let in while nothing is owed; what it brings is charged afterwards, when its size is known.
  */
 @Injectable()
 export class Rates {

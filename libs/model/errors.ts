@@ -46,6 +46,11 @@ export const errorCases = {
     title: 'The monitor was changed meanwhile',
     remedy: 'Look at the monitor as it is now, then save your change again if you still want it.',
   },
+  too_many_keys: {
+    kind: 'invalid',
+    title: 'There are too many keys',
+    remedy: 'Delete keys that nobody uses: an organization has at most 10,000. The list says when each was last used.',
+  },
   too_many_monitors: {
     kind: 'invalid',
     title: 'There are too many monitors',

@@ -38,6 +38,7 @@ export * from './notice.js';
 export * from './one-at-a-time.js';
 export * from './key-decider.js';
 export * from './key-use.js';
+export * from './known.js';
 export * from './lease.js';
 export * from './loopback-callback.js';
 export * from './merge-patch.js';

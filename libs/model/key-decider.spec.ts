@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { flawOfKeyCommand, keyDecider, type KeyCommand } from './key-decider.js';
+import { flawOfKeyCommand, keyDecider, maxKeys, type KeyCommand, type KeyState } from './key-decider.js';
 import type { ApiKey } from './organization.js';
 
 const { initial } = keyDecider;
@@ -34,7 +34,19 @@ it.each([
     state = events.reduce((before, event) => keyDecider.evolve(before, event), state);
     return events.map(({ outcome }) => outcome);
   });
-  expect([found, [...state.keys.keys()]]).toEqual([outcomes, keys]);
+  expect([found, Array.from(state.keys.values(), ({ keyId }) => keyId)]).toEqual([outcomes, keys]);
+});
+
+it('an organization has at most 10,000 keys: one that is deleted makes room for another', () => {
+  const keys = new Map(Array.from({ length: maxKeys }, (_, at) => [`k${at}`, aKey(`k${at}`)]));
+  let state: KeyState = { keys };
+  const outcomes = [making('a'), deleting('k7'), making('a'), making('a'), making('b')].map((command) => {
+    const [event] = keyDecider.decide(state, command, 1);
+    state = keyDecider.evolve(state, event!);
+    return event!.outcome;
+  });
+  expect(outcomes).toEqual(['has_keys', 'deleted', 'created', 'created', 'has_keys']);
+  expect([keys.size, state.keys.size, state.keys.get('k7'), state.keys.get('a')?.keyId]).toEqual([maxKeys, maxKeys, undefined, 'a']);
 });
 
 it.each([

@@ -1,7 +1,11 @@
 import { flawOfRights } from './bound-sources.js';
 import type { Decider } from './decider.js';
+import { knownWith, type Known } from './known.js';
 import type { Asked } from './once.js';
 import type { ApiKey } from './organization.js';
+
+/** Keys of one organization: every process remembers all of them. */
+export const maxKeys = 10_000;
 
 /** Asks to make or to delete a key of one organization. */
 export type KeyCommand = Asked & {
@@ -15,12 +19,15 @@ export type KeyCommand = Asked & {
     | { readonly does: 'delete'; readonly key: null }
   );
 
-/** What became of a command; the last two are refusals. */
+/**
+ * What became of a command; the last two are refusals. `has_keys`: the organization has some already, where the first one is asked for, and as
+ * many as it may, where another one is. One word says both, for older processes know these four.
+ */
 export type KeyOutcome = 'created' | 'deleted' | 'has_keys' | 'unknown_key';
 
 export interface KeyState {
   /** By their ids. */
-  readonly keys: ReadonlyMap<string, ApiKey>;
+  readonly keys: Known<ApiKey>;
 }
 
 export interface KeyEvent {
@@ -37,10 +44,8 @@ export const keyDecider: Decider<KeyState, KeyCommand, KeyEvent> = {
   decide: (state, command) => [outcomeOf(state, command)],
 
   evolve(state, { outcome, keyId, key }) {
-    const keys = new Map(state.keys);
-    if (outcome === 'created') keys.set(keyId, key!);
-    if (outcome === 'deleted') keys.delete(keyId);
-    return { keys };
+    if (outcome === 'created') return { keys: knownWith(state.keys, keyId, key) };
+    return outcome === 'deleted' ? { keys: knownWith(state.keys, keyId, undefined) } : state;
   },
 };
 
@@ -48,7 +53,8 @@ function outcomeOf({ keys }: KeyState, { does, keyId, key }: KeyCommand): KeyEve
   const known = keys.get(keyId);
   if (does === 'delete') return { outcome: known ? 'deleted' : 'unknown_key', keyId, key: known };
   // The same key under a new command: its sender has not heard of the first one.
-  if (does === 'create_first' && keys.size > 0 && !known) return { outcome: 'has_keys', keyId, key: undefined };
+  const most = does === 'create_first' ? 1 : maxKeys;
+  if (keys.size >= most && !known) return { outcome: 'has_keys', keyId, key: undefined };
   return { outcome: 'created', keyId, key };
 }
 

@@ -34,7 +34,7 @@ export const claimOperations: readonly Operation[] = [
       'The first poll after the approval gets the key, and no other ever does: where that answer is lost, start another claim. Who polls faster than every 5 seconds is told 429. A claim that is over is known for 15 minutes more.',
     params: z.object({ device_code: z.string().meta({ description: 'The `device_code` of the claim.' }) }),
     answers: { 200: { description: 'How the claim stands.', schema: polledClaim } },
-    errors: ['unknown_claim', 'over_rate', 'log_unavailable'],
+    errors: ['unknown_claim', 'over_rate', 'too_many_keys', 'log_unavailable'],
   },
   {
     ...person,

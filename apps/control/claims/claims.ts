@@ -100,7 +100,7 @@ export class Claims {
     throw new TelemetryError('internal', 'No code was free: try again.');
   }
 
-  /** Rejects `unknown_claim`, or `over_rate` for who does not keep to the interval. */
+  /** Rejects `unknown_claim`, `too_many_keys`, or `over_rate` for who does not keep to the interval. */
   async poll(deviceCode: string): Promise<PolledClaim> {
     this.#checkReady();
     const claimId = idOf(deviceCode);

@@ -8,7 +8,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Accounts, InFlight, Organizations, PublicUrl, Visitors } from '#edge';
+import { Accounts, InFlight, Organizations, PublicUrl, Rates, Visitors } from '#edge';
 import { TelemetryError, type Caller, type Member, type Permission } from '#model';
 import { Redirect } from './shown.js';
 
@@ -45,6 +45,7 @@ class VisitGuard implements CanActivate {
     private readonly accounts: Accounts,
     private readonly organizations: Organizations,
     private readonly inFlight: InFlight,
+    private readonly rates: Rates,
   ) {}
 
   canActivate(context: ExecutionContext): true {
@@ -61,6 +62,7 @@ class VisitGuard implements CanActivate {
     const caller = this.visitors.callerOf(person, organization.orgId, may);
     if (payment && !this.organizations.hasPaymentMethod(caller.orgId))
       throw new TelemetryError('payment_required', `Put a payment method on file for ${organization.name}.`);
+    if (request.method === 'POST') this.rates.admit(caller);
     request.caller = caller;
     request.held = this.inFlight.hold(caller.orgId);
     request.held.addRead();

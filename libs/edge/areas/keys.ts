@@ -16,7 +16,7 @@ export const keysArea: Area<KeyState, KeyCommand, KeyEvent, KeyOutcome> = {
 
   stateIn(views) {
     const keys = new Grouped(views.open(apiKeys), (key) => key.orgId);
-    return (orgId) => ({ keys: new Map(Array.from(keys.of(orgId), (key) => [key.keyId, key])) });
+    return (orgId) => ({ keys: keys.mapOf(orgId) });
   },
 
   outcomeOf: ({ outcome: word, keyId: about }) => ({ word, about }),
