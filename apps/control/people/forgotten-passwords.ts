@@ -18,6 +18,7 @@ export const maxMailsAtOnce = 20;
 @Injectable()
 export class ForgottenPasswords {
   readonly #asked: Attempts;
+  readonly #mails: Attempts;
   #sending = 0;
 
   constructor(
@@ -27,6 +28,7 @@ export class ForgottenPasswords {
     @Inject(CLOCK) clock: Clock,
   ) {
     this.#asked = new Attempts(windowMs, clock);
+    this.#mails = new Attempts(windowMs, clock);
   }
 
   /** Whether this server can send mail. */
@@ -41,20 +43,19 @@ export class ForgottenPasswords {
    * @throws TelemetryError `too_many_mails`, or `overloaded`.
    */
   ask(email: string, from: string | undefined): void {
-    const asked = this.#asked.of(`from ${networkOf(from ?? '')}`);
-    if (asked.count >= maxAskedFrom)
+    const network = networkOf(from ?? '');
+    if (this.#asked.count(network) >= maxAskedFrom)
       throw new TelemetryError('too_many_mails', 'Look into your mail, or try again in an hour.', {
-        retryAfterS: this.#asked.secondsLeft(asked),
+        retryAfterS: this.#asked.secondsLeft(network),
       });
     if (this.#sending >= maxMailsAtOnce)
       throw new TelemetryError('overloaded', 'The mail server is slow at this moment: try again.', { retryAfterS: 10 });
-    asked.count++;
+    this.#asked.add(network);
     const account = this.accounts.byEmail(normalEmail(email) ?? '');
     if (!account) return;
-    const mails = this.#asked.of(`to ${account.accountId}`);
     // Whoever asks for the mails of another does not learn that they have ended. The owner has got the ones before.
-    if (mails.count >= maxMailsTo) return;
-    mails.count++;
+    if (this.#mails.count(account.accountId) >= maxMailsTo) return;
+    this.#mails.add(account.accountId);
     this.#sending++;
     this.#send(account)
       .catch((error: unknown) => logger.warn(`a mail with a link that sets a password is not sent: ${causes(error)}`))

@@ -125,7 +125,7 @@ describe('signing in', () => {
     const refused = await signIn(bob.email, password, from('192.0.2.1'));
     expect([codeOf(refused), Number(refused.headers['retry-after'])]).toEqual([[429, 'too_many_sign_ins'], 900]);
     expect((await signIn(bob.email, password, from('192.0.2.2'))).status).toBe(200);
-    expect((await signIn(bob.email, password, from('192.0.2.3', { cookie }))).status).toBe(200);
+    expect((await signIn(bob.email, password, from('192.0.2.1', { cookie }))).status).toBe(200);
   });
 });
 

@@ -133,9 +133,10 @@ export class Sessions {
       .toSorted((a, b) => b.usedMs - a.usedMs || (a.sessionId < b.sessionId ? -1 : 1));
   }
 
-  /** Whether a token is, or was, one of this account: whoever brings it is no stranger. */
-  isOf(token: string | undefined, accountId: string): boolean {
-    return this.#find(token)?.accountId === accountId;
+  /** The session that a token is of, or was, where it is one of this account: whoever brings it is no stranger. */
+  idOf(token: string | undefined, accountId: string): string | undefined {
+    const session = this.#find(token);
+    return session?.accountId === accountId ? session.sessionId : undefined;
   }
 
   /** Writes, at most once a day, that a session was used, so that it lasts. True when that is under way and the browser should keep its cookie for longer. */

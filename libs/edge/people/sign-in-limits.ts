@@ -4,7 +4,7 @@ import { CLOCK, type Clock } from '../clock.js';
 import { Attempts } from './attempts.js';
 
 const windowMs = 900_000;
-/** Wrong passwords for one account from one address. */
+/** Wrong passwords for one account from one address, or from one browser that the account knows. */
 export const maxFailuresOfPair = 10;
 /** Wrong passwords from one address, whatever the account. */
 export const maxFailuresOfAddress = 100;
@@ -15,33 +15,44 @@ export interface Attempt {
   succeeded(): void;
 }
 
+/** How an account knows who asks. */
+export interface Acquaintance {
+  /** Of the browser; undefined where it has none of this account. */
+  readonly sessionId?: string | undefined;
+  /** Whether the account has been used from this address. */
+  readonly isNear?: boolean;
+}
+
 /**
  * Slows down who guesses passwords, in this process. An account is never closed: who guesses from one address has used up the attempts of
- * that address; who guesses from very many leaves one attempt to each other address, and all of them to those that the account knows.
+ * that address; who guesses from very many leaves one attempt to each other address, and all of them to those that the account knows. A
+ * browser that the account knows has attempts of its own, whoever guesses behind the same address.
  */
 @Injectable()
 export class SignInLimits {
-  readonly #failures: Attempts;
+  readonly #ofAccounts: Attempts;
+  readonly #ofAddresses: Attempts;
+  readonly #ofPairs: Attempts;
+  readonly #ofBrowsers: Attempts;
 
   constructor(@Inject(CLOCK) clock: Clock) {
-    this.#failures = new Attempts(windowMs, clock);
+    const attempts = (): Attempts => new Attempts(windowMs, clock);
+    [this.#ofAccounts, this.#ofAddresses, this.#ofPairs, this.#ofBrowsers] = [attempts(), attempts(), attempts(), attempts()];
   }
 
   /**
    * @param email of an account, or of none: nobody learns which.
    * @param address undefined when the connection has just been reset.
-   * @param isKnown whether the account knows who asks, by a session or by the address.
    * @throws TelemetryError `too_many_sign_ins`.
    */
-  begin(email: string, address: string | undefined, isKnown: boolean): Attempt {
+  begin(email: string, address: string | undefined, { sessionId, isNear = false }: Acquaintance = {}): Attempt {
+    if (sessionId !== undefined) return this.#beginIn(sessionId);
     const network = networkOf(address ?? '');
-    const ofAccount = this.#failures.of(`account ${email}`);
-    const ofAddress = this.#failures.of(`address ${network}`);
-    const ofPair = this.#failures.of(`pair ${network} ${email}`);
-    const isUnderAttack = ofAccount.count >= maxFailuresOfAccount && !isKnown;
-    this.#check(ofPair, isUnderAttack ? 1 : maxFailuresOfPair);
-    if (!isKnown) this.#check(ofAddress, maxFailuresOfAddress);
-    for (const each of [ofAccount, ofAddress, ofPair]) each.count++;
+    const pair = `${network} ${email}`;
+    const isUnderAttack = this.#ofAccounts.count(email) >= maxFailuresOfAccount && !isNear;
+    check(this.#ofPairs, pair, isUnderAttack ? 1 : maxFailuresOfPair);
+    if (!isNear) check(this.#ofAddresses, network, maxFailuresOfAddress);
+    const [ofAccount, ofAddress, ofPair] = [this.#ofAccounts.add(email), this.#ofAddresses.add(network), this.#ofPairs.add(pair)];
     return {
       succeeded: () => {
         ofAccount.count--;
@@ -52,10 +63,16 @@ export class SignInLimits {
     };
   }
 
-  #check(failures: ReturnType<Attempts['of']>, max: number): void {
-    if (failures.count < max) return;
-    const retryAfterS = this.#failures.secondsLeft(failures);
-    const detail = `There were too many wrong passwords: try again in ${Math.ceil(retryAfterS / 60)} minutes, or from another address.`;
-    throw new TelemetryError('too_many_sign_ins', detail, { retryAfterS });
+  #beginIn(sessionId: string): Attempt {
+    check(this.#ofBrowsers, sessionId, maxFailuresOfPair);
+    const ofBrowser = this.#ofBrowsers.add(sessionId);
+    return { succeeded: () => void (ofBrowser.count = 0) };
   }
+}
+
+function check(attempts: Attempts, name: string, max: number): void {
+  if (attempts.count(name) < max) return;
+  const retryAfterS = attempts.secondsLeft(name);
+  const detail = `There were too many wrong attempts: try again in ${Math.ceil(retryAfterS / 60)} minutes, or from another address.`;
+  throw new TelemetryError('too_many_sign_ins', detail, { retryAfterS });
 }

@@ -3,7 +3,7 @@ import { networkOf, normalEmail, TelemetryError, type Account, type Person } fro
 import { Accounts } from './accounts.js';
 import { Passwords } from './passwords.js';
 import { Sessions, type Origin } from './sessions.js';
-import { SignInLimits } from './sign-in-limits.js';
+import { SignInLimits, type Acquaintance } from './sign-in-limits.js';
 
 /** What somebody shows who signs in. */
 export interface SignInRequest {
@@ -46,17 +46,19 @@ export class SignIn {
 
   async #checked(email: string, password: string, from: Origin, token: string | undefined): Promise<Account | undefined> {
     const account = this.accounts.byEmail(email);
-    const attempt = this.limits.begin(email, from.address, account !== undefined && this.#knows(account, from, token));
+    const attempt = this.limits.begin(email, from.address, account && this.#acquaintance(account, from, token));
     const isRight = await this.passwords.verify(account?.passwordDigest, password);
     if (!account || !isRight) return undefined;
     attempt.succeeded();
     return account;
   }
 
-  /** Whether an account has been used by whoever this is: from the same browser, or from the same address. */
-  #knows({ accountId }: Account, { address = '' }: Origin, token: string | undefined): boolean {
-    if (this.sessions.isOf(token, accountId)) return true;
+  /** How an account has been used by whoever this is: from the same browser, or from the same address. */
+  #acquaintance({ accountId }: Account, { address = '' }: Origin, token: string | undefined): Acquaintance {
     const network = networkOf(address);
-    return this.sessions.list(accountId).some((session) => [session.address, session.usedFrom].some((its) => networkOf(its) === network));
+    const isNear = this.sessions
+      .list(accountId)
+      .some((session) => [session.address, session.usedFrom].some((its) => networkOf(its) === network));
+    return { sessionId: this.sessions.idOf(token, accountId), isNear };
   }
 }
