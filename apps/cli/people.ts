@@ -1,4 +1,4 @@
-import { Accounts, Commands, Organizations, Passwords, People, PublicUrl, whileDeciding } from '#edge';
+import { Accounts, Commands, Organizations, Passwords, People, PublicUrl, SignInLimits, whileDeciding } from '#edge';
 import { normalEmail, TelemetryError, type Account, type Organization } from '#model';
 import { decisionsGroup } from '#topics';
 import { defaultUrl, serverUrl } from './connection.js';
@@ -18,7 +18,15 @@ export function withPeople<T>(dir: string | undefined, work: (ports: PeoplePorts
   return withLog(dir, async ({ log, views }, { readConfig }) => {
     const url = readConfig(process.env).publicUrl || serverUrl(process.env['HEADWATER_URL'] || defaultUrl);
     const [organizations, accounts] = [new Organizations(views, log, Date.now), new Accounts(views)];
-    const people = new People(views, Date.now, new Commands(views, log, Date.now), accounts, new Passwords(), new PublicUrl(url));
+    const people = new People(
+      views,
+      Date.now,
+      new Commands(views, log, Date.now),
+      accounts,
+      new Passwords(),
+      new PublicUrl(url),
+      new SignInLimits(Date.now),
+    );
     await Promise.all([organizations.ready, people.ready]);
     return whileDeciding(decisionsGroup, log, views, Date.now, () => work({ people, accounts, organizations })).catch(inWords);
   });

@@ -1,4 +1,4 @@
-import { Accounts, Commands, KeyCommands, Keyring, Organizations, Passwords, People, PublicUrl, whileDeciding } from '#edge';
+import { Accounts, Commands, KeyCommands, Keyring, Organizations, Passwords, People, PublicUrl, SignInLimits, whileDeciding } from '#edge';
 import { TelemetryError } from '#model';
 import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { decisionsGroup, keysGroup } from '#topics';
@@ -70,7 +70,7 @@ export function firstOwnerLink(config: Config, url: string): Promise<string | un
   return withLog(config, async ({ log, views }) => {
     const accounts = new Accounts(views);
     const commands = new Commands(views, log, Date.now);
-    const people = new People(views, Date.now, commands, accounts, new Passwords(), new PublicUrl(url));
+    const people = new People(views, Date.now, commands, accounts, new Passwords(), new PublicUrl(url), new SignInLimits(Date.now));
     await people.ready;
     return whileDeciding(decisionsGroup, log, views, Date.now, () => again(() => firstOwner(people, accounts)));
   });

@@ -41,7 +41,7 @@ export class AccountController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof whoami>> {
     if (email !== undefined && password !== undefined)
-      return this.#enter(await this.people.signUp(token, { email, password }), request, reply);
+      return this.#enter(await this.people.signUp(token, { email, password }, request.ip), request, reply);
     const person = this.visitors.personOf(request);
     if (!person) throw new TelemetryError('not_signed_in', 'Sign in, or send the email and the password of a new account.');
     await this.people.join(token, person);

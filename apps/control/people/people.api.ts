@@ -142,6 +142,7 @@ export const peopleOperations: readonly Operation[] = [
       'unknown_invitation',
       'foreign_invitation',
       'email_taken',
+      'too_many_sign_ins',
       'already_member',
       'too_many_people',
       'log_unavailable',

@@ -3,8 +3,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, createHttpApp, deciders, operator, People } from '#edge';
-import { readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
+import { CLOCK, createHttpApp, deciders, maxFailuresOfAddress, operator, People } from '#edge';
+import { entry, readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
 import { invitationMs, operatorOrgId, resetMs, type AuditEntry, type PersonRole } from '#model';
 import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
@@ -177,6 +177,16 @@ describe('an invitation', () => {
     ]);
   });
 
+  it('says of a hundred addresses in a quarter of an hour whether they have an account, and of no more', async () => {
+    nowMs += 900_000;
+    const { email } = await somebody(org, 'viewer');
+    const token = await invited(org, 'viewer');
+    for (let at = 0; at < maxFailuresOfAddress; at++) expect(codeOf(await accept(token, email))).toEqual([400, 'email_taken']);
+    for (const one of [email, 'free@example.com']) expect(codeOf(await accept(token, one))).toEqual([429, 'too_many_sign_ins']);
+    nowMs += 900_000;
+    expect((await accept(token, 'free@example.com')).status).toBe(200);
+  });
+
   it('that two use at once lets one in', async () => {
     const token = await invited(org, 'viewer');
     const answers = await Promise.all(['x', 'y', 'z'].map((name) => accept(token, `${name}@example.com`)));
@@ -286,6 +296,26 @@ describe('people', () => {
     expect((await leave(member, org)).status).toBe(404);
     expect((await leave(member, lone)).status).toBe(303);
     expect(jsonOf(await ask('GET', 'auth/session', member.cookie)).organizations).toEqual([]);
+  });
+
+  it('change things on pages within the rate of their organization', async () => {
+    const slow = await makeOrganization(storage.log, true);
+    const { cookie } = await somebody(slow, 'owner');
+    await storage.log.append([
+      entry(organizations, { ...storage.views.open(organizations).get(slow)!, limits: { key_requests_per_s: 1 } }),
+    ]);
+    await storage.views.open(organizations).caughtUp();
+    const post = (): Promise<Answer> =>
+      send(url, {
+        method: 'POST',
+        path: '/keys',
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'name=',
+      });
+    const statuses: number[] = [];
+    for (let at = 0; at < 13; at++) statuses.push((await post()).status);
+    expect(statuses.slice(9)).toEqual([400, 400, 429, 429]);
+    expect((await send(url, { path: '/keys', headers: { cookie } })).status).toBe(200);
   });
 
   it('are no business of a key, whatever its scopes', async () => {

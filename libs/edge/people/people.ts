@@ -28,6 +28,7 @@ import { Grouped } from '../grouped.js';
 import { Accounts } from './accounts.js';
 import { Passwords } from './passwords.js';
 import { PublicUrl } from './public-url.js';
+import { SignInLimits } from './sign-in-limits.js';
 
 /** What somebody brings who signs up. */
 export interface SignUp {
@@ -62,6 +63,7 @@ export class People {
     private readonly accounts: Accounts,
     private readonly passwords: Passwords,
     private readonly publicUrl: PublicUrl,
+    private readonly limits: SignInLimits,
   ) {
     this.#invitations = views.open(invitations);
   }
@@ -98,13 +100,20 @@ export class People {
     await this.#ask(orgId, by, { does: 'withdraw', invitationId });
   }
 
-  /** Makes an account, which belongs to the organization of the invitation. Rejects `invalid_body` for an address or a password that will not do. */
-  async signUp(secret: string, { email, password }: SignUp): Promise<Account> {
+  /**
+   * Makes an account, which belongs to the organization of the invitation. Rejects `invalid_body` for an address or a password that will not
+   * do, and `too_many_sign_ins` for who has asked for too many that there are.
+   *
+   * @param from where somebody comes from; undefined when the connection has just been reset.
+   */
+  async signUp(secret: string, { email, password }: SignUp, from: string | undefined): Promise<Account> {
     const invitation = this.#mustHave(secret);
     const address = checkedEmail(email);
     checkPassword(password, address);
     if (invitation.email !== '' && invitation.email !== address) throw refusal('foreign_invitation');
+    const attempt = this.limits.beginSignUp(from);
     if (this.accounts.byEmail(address)) throw refusal('email_taken');
+    attempt.succeeded();
     const passwordDigest = await this.passwords.digest(password);
     return this.#join(invitation, { accountId: newAccountId(), email: address, passwordDigest, identity: null });
   }

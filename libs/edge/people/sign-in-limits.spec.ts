@@ -62,6 +62,15 @@ describe('wrong passwords', () => {
     expect([seen, letIn(1, 'victim@x', from('1.1.1.1')), letIn(1, 'victim@x', from('1.1.1.1'), { isNear: true })]).toEqual([0, 0, 0]);
   });
 
+  it('and accounts that are asked for though there are some have one count', () => {
+    for (let at = 0; at < maxFailuresOfAddress - 1; at++) limits.beginSignUp('1.1.1.1');
+    limits.beginSignUp('1.1.1.1').succeeded();
+    limits.beginSignUp('1.1.1.1');
+    expect(() => limits.beginSignUp('1.1.1.1')).toThrow(expect.objectContaining({ code: 'too_many_sign_ins' }));
+    expect(letIn(1, 'a@x', from('1.1.1.1'))).toBe(0);
+    limits.beginSignUp('2.2.2.2');
+  });
+
   it('many at once are no more than one after the other, and a right one is none', () => {
     for (let at = 0; at < 3 * maxFailuresOfAddress; at++) limits.begin('a@x', '1.1.1.1').succeeded();
     expect(letIn(50, 'a@x', from('1.1.1.1'))).toBe(maxFailuresOfPair);

@@ -6,7 +6,7 @@ import { Attempts } from './attempts.js';
 const windowMs = 900_000;
 /** Wrong passwords for one account from one address, or from one browser that the account knows. */
 export const maxFailuresOfPair = 10;
-/** Wrong passwords from one address, whatever the account. */
+/** Wrong passwords from one address, whatever the account, and addresses for a new account that have one. */
 export const maxFailuresOfAddress = 100;
 /** Wrong passwords for one account from everywhere: beyond them each address that the account does not know has one attempt. */
 export const maxFailuresOfAccount = 100;
@@ -61,6 +61,14 @@ export class SignInLimits {
         ofPair.count = 0;
       },
     };
+  }
+
+  /** Somebody asks for an account, which fails where there is one: whoever has an invitation for anybody could find out who has. @throws TelemetryError `too_many_sign_ins`. */
+  beginSignUp(address: string | undefined): Attempt {
+    const network = networkOf(address ?? '');
+    check(this.#ofAddresses, network, maxFailuresOfAddress);
+    const ofAddress = this.#ofAddresses.add(network);
+    return { succeeded: () => void ofAddress.count-- };
   }
 
   #beginIn(sessionId: string): Attempt {

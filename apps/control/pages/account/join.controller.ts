@@ -38,7 +38,7 @@ export class JoinPages {
     const [email, password] = [typed(form, 'email'), typed(form, 'password')];
     try {
       if (person && form.has('join')) await this.people.join(secret, person);
-      else await this.#enter(await this.people.signUp(secret, { email, password }), request, reply);
+      else await this.#enter(await this.people.signUp(secret, { email, password }, request.ip), request, reply);
       return new Redirect('/');
     } catch (error) {
       return refused(request, error, (problem) => joinPage({ ...this.#joinForm(secret, request), email, problem }));
