@@ -14,8 +14,8 @@ const noLimits: OrganizationLimits = Object.freeze({});
 export const isStale = (view: View<unknown>): boolean => view.ageMs() > maxAgeMs;
 
 /**
- * Organizations, as the log tells them. Nobody decides about them: the only one that is made by itself, at the first start, has a fixed id,
- * so that two who make it at the same time make one.
+ * Organizations, as the log tells them. `OrganizationChanges` makes and changes them; only the one that is made by itself, at the first start,
+ * is written here: it has a fixed id, so that two who make it at the same time make one.
  */
 @Injectable()
 export class Organizations {
