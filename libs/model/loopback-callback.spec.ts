@@ -4,7 +4,8 @@ import { loopbackCallback } from './loopback-callback.js';
 it.each([
   ['http://127.0.0.1:53682', 'http://127.0.0.1:53682/'],
   ['http://localhost:1/callback', 'http://localhost:1/callback'],
-  ['http://[::1]:65535/a/b-c', 'http://[::1]:65535/a/b-c'],
+  ['http://127.0.0.1:65535/a/b-c', 'http://127.0.0.1:65535/a/b-c'],
+  ['http://[::1]:65535/a/b-c', undefined],
   ['http://127.0.0.1', undefined],
   ['http://127.0.0.1:0', undefined],
   ['http://127.0.0.1:65536', undefined],

@@ -222,6 +222,7 @@ export const claims: Section = (stage) => {
           'https://127.0.0.1:1',
           'http://localhost:1@evil.example',
           'http://localhost',
+          'http://[::1]:53682',
           '',
         ]) {
           expect((await browser.ask({ path: `/auth/cli?${fields({ callback })}` })).status).toBe(400);

@@ -38,7 +38,11 @@ export class CliPages {
 function checked(field: (name: string) => unknown): CliRequest {
   const [callback, state, name] = [field('callback'), field('state') ?? '', keyName.safeParse(field('name') ?? 'Command line')];
   const place = typeof callback === 'string' ? loopbackCallback(callback) : undefined;
-  if (!place) throw wrong('callback', 'an address on this computer, such as http://127.0.0.1:53682/callback');
+  if (!place)
+    throw wrong(
+      'callback',
+      'an address on this computer, such as http://127.0.0.1:53682/callback or http://localhost:53682, not http://[::1]',
+    );
   if (typeof state !== 'string' || state.length > maxStateChars) throw wrong('state', `a text of at most ${maxStateChars} characters`);
   if (!name.success) throw wrong('name', 'a text of 1 to 100 characters');
   return { callback: place, state, name: name.data };
