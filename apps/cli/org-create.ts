@@ -21,12 +21,12 @@ export const body = command({
   flags: {
     data: dataFlag,
     name: { value: 'NAME', about: 'its name, for people', required: true },
-    payment: { ...paymentFlag, default: 'yes' },
+    payment: { ...paymentFlag, default: 'no' },
     limit: limitFlag,
     json: { about: 'print the organization as JSON, with the key in `api_key`' },
   },
   examples: [
-    'headwater org create --name "Plant 7" --data data',
+    'headwater org create --name "Plant 7" --payment yes --data data',
     'headwater org create --name tests --limit points_per_s=5000 --limit series=10000',
   ],
   async run({ data, name, payment, limit, json }, io) {
@@ -36,6 +36,7 @@ export const body = command({
       const wanted = { name, paymentMethodOnFile, limits };
       const made = await changing(ports, organizations, (changes) => changes.create(wanted, operator));
       io.note(`Made the organization ${made.orgId}.`);
+      if (!paymentMethodOnFile) io.note(`Its keys get 402 until there is a payment method: headwater org set ${made.orgId} --payment yes`);
       return { organization: made, secret: (await makeKey(ports, made.orgId, { name: 'First key', scopes })).secret };
     });
     await io.data(json ? `${JSON.stringify({ ...toListed(organization), api_key: secret }, null, 2)}\n` : `${secret}\n`);

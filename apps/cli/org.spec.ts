@@ -13,12 +13,12 @@ it('organizations are made, changed and listed on the folder of a stopped server
   await (await openStorage(data)).close();
   const org = (...args: readonly string[]): ReturnType<typeof run> => run(['org', ...args, '--data', data]);
   const made = async (...args: readonly string[]): Promise<Made> => JSON.parse((await org('create', '--json', ...args)).stdout) as Made;
-  const few = await made('--name', 'Plant 7', '--limit', 'series=2', '--limit', 'points_per_s=5');
+  const few = await made('--name', 'Plant 7', '--payment', 'yes', '--limit', 'series=2', '--limit', 'points_per_s=5');
   expect(few).toMatchObject({ name: 'Plant 7', payment_method_on_file: true, limits: { series: 2, points_per_s: 5 } });
-  const slow = await made('--name', 'Slow', '--limit', 'points_per_s=1');
+  const slow = await made('--name', 'Slow', '--payment', 'yes', '--limit', 'points_per_s=1');
   const changed = await org('set', few.id, '--limit', 'points_per_s=none', '--name', 'Plant 8');
   expect(changed).toEqual({ code: 0, stdout: '', stderr: `Changed the organization ${few.id}.\n` });
-  const unpaid = await made('--name', 'Unpaid', '--payment', 'no');
+  const unpaid = await made('--name', 'Unpaid');
   const second = await run(['keys', 'create', '--data', data, '--org', unpaid.id]);
   const { stdout } = await org('list');
   const unknown = await org('set', 'org_x', '--payment', 'no');

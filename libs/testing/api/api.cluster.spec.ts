@@ -15,7 +15,7 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
 
   it('go by what `headwater org` says of organizations', async () => {
     const headwater = (...args: readonly string[]): ReturnType<typeof run> => run(args, { env: deployment.environment });
-    const created = await headwater('org', 'create', '--name', 'Plant 7', '--limit', 'sources=2', '--json');
+    const created = await headwater('org', 'create', '--name', 'Plant 7', '--payment', 'yes', '--limit', 'sources=2', '--json');
     const { id, api_key: first } = JSON.parse(created.stdout) as { id: string; api_key: string };
     const { stdout: second } = await headwater('keys', 'create', '--org', id);
     const send = async (key: string, source_id: string): Promise<unknown> => {
