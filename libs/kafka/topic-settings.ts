@@ -28,7 +28,7 @@ const exactly = (value: string) => ({ value, fits: (is: string): boolean => is =
  *
  * @param copies how many copies of each partition there are.
  */
-export function pinnedSettings({ name, cleanup }: AnyTopic, minInsyncReplicas: number, copies: number): readonly Pinned[] {
+export function pinnedSettings({ name, cleanup, keptMs = -1 }: AnyTopic, minInsyncReplicas: number, copies: number): readonly Pinned[] {
   const largest = isDeadLetters(name) ? deadLetterBytes : recordBytes;
   return [
     {
@@ -56,7 +56,7 @@ export function pinnedSettings({ name, cleanup }: AnyTopic, minInsyncReplicas: n
     // The broker's clock.
     { name: 'message.timestamp.type', ...exactly('LogAppendTime'), price: 'records of a writer whose clock is ahead would be refused' },
     { name: 'max.message.bytes', value: String(largest), fits: atLeast(largest), price: 'large records would be refused' },
-    { name: 'retention.ms', value: '-1' },
+    { name: 'retention.ms', value: String(isDeadLetters(name) ? -1 : keptMs) },
     { name: 'retention.bytes', value: '-1' },
     ...(cleanup === 'compact' ? compaction : []),
   ];

@@ -6,6 +6,8 @@ export interface Topic<V> {
   readonly schema: string;
   /** `delete` keeps all records; `compact` keeps the newest of each key, and none once that is a tombstone. */
   readonly cleanup: 'delete' | 'compact';
+  /** How long Kafka keeps a record that is not compacted, until the operator says otherwise; for ever when left out. The log of one process keeps all. */
+  readonly keptMs?: number;
   /**
    * What a view of a compacted topic makes of a record that cannot be decoded: `absent` takes it for a tombstone, `skipped` lets its key
    * keep the value it had; `absent` when left out.

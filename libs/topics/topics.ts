@@ -54,6 +54,9 @@ import {
   type WatchedSource,
 } from '#model';
 
+/** A command of a decider is never carried out once it is 5 seconds old. */
+const commandsKeptMs = 7 * 86_400_000;
+
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
 
@@ -182,6 +185,7 @@ export const alertCommands: Topic<AlertCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfAlertCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -214,6 +218,7 @@ export const targetCommands: Topic<TargetCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfTargetCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -260,6 +265,7 @@ export const organizationCommands: Topic<OrganizationCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfOrganizationCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -277,6 +283,7 @@ export const keyCommands: Topic<KeyCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfKeyCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -297,6 +304,7 @@ export const monitorCommands: Topic<MonitorCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfMonitorCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -314,6 +322,7 @@ export const claimCommands: Topic<ClaimCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfClaimCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
@@ -385,6 +394,7 @@ export const peopleCommands: Topic<PeopleCommand> = {
   key: (of) => of.orgId,
   flaw: flawOfPeopleCommand,
   cleanup: 'delete',
+  keptMs: commandsKeptMs,
   partitions: 1,
 };
 
