@@ -4,7 +4,7 @@ import { CallerParam, JsonBody, KeyCommands, Keyring, May, WithoutPayment } from
 import { VIEWS, type View, type Views } from '#log';
 import { TelemetryError, type Caller, type KeyUse } from '#model';
 import { keyUses } from '#topics';
-import { newKey, toListed, type createdKey, type listedKey } from './keys.js';
+import { checkMayGive, newKey, toListed, type createdKey, type listedKey } from './keys.js';
 
 /** Keys of the caller's organization. Whoever has not paid yet may still manage them. */
 @Controller('api/api-keys')
@@ -31,6 +31,7 @@ export class KeysController {
     @CallerParam() caller: Caller,
     @JsonBody(newKey) { name, scopes, sources }: z.output<typeof newKey>,
   ): Promise<z.output<typeof createdKey>> {
+    checkMayGive(caller, scopes);
     const { key, secret } = await this.commands.create(
       caller.orgId,
       { name, scopes: [...new Set(scopes)], sources },

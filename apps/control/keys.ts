@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { boundSourcePattern, allSources, flawOfRights, maxBoundSources, scopes, type ApiKey, type KeyUse } from '#model';
+import {
+  boundSourcePattern,
+  allSources,
+  flawOfRights,
+  maxBoundSources,
+  mayAs,
+  scopes,
+  TelemetryError,
+  type ApiKey,
+  type Caller,
+  type KeyUse,
+  type Scope,
+} from '#model';
 
 const scopeList = z.array(z.enum(scopes)).meta({
   description: '`write`: send points. `read`: nothing more than any key may, which is to read. `admin`: manage keys.',
@@ -44,6 +56,12 @@ export const newKey = z
   .meta({ id: 'NewApiKey' });
 
 /** A key as it is listed: never the key itself. */
+/** @throws TelemetryError `missing_role` for a person who may make keys, but none that manages keys. */
+export function checkMayGive({ person }: Caller, granted: readonly Scope[]): void {
+  if (person && granted.includes('admin') && !mayAs(person.role, 'admin_keys'))
+    throw new TelemetryError('missing_role', `Ask an owner of the organization: as ${person.role} you may not give a key the scope admin.`);
+}
+
 export const listedKey = z
   .object({
     id: z.string().meta({ examples: ['key_5f2a9c01b7d34e68a0c1f2e3'] }),

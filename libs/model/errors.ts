@@ -134,7 +134,7 @@ export const errorCases = {
     kind: 'forbidden',
     title: 'The role may not do this',
     remedy:
-      'Ask an owner of the organization: a viewer reads, a member also manages keys, monitors and alert targets, an owner also people.',
+      'Ask an owner of the organization: a viewer reads, a member also manages keys, monitors and alert targets, an owner also people and keys with the scope admin.',
   },
   foreign_invitation: {
     kind: 'forbidden',

@@ -1,4 +1,4 @@
-/** What somebody may do in an organization: a viewer reads, a member also manages keys and monitors, an owner also people. */
+/** What somebody may do in an organization: a viewer reads, a member also manages keys and monitors, an owner also people and keys with the scope `admin`. */
 export const personRoles = ['owner', 'member', 'viewer'] as const;
 export type PersonRole = (typeof personRoles)[number];
 

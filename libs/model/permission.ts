@@ -9,6 +9,8 @@ export const permissions = {
   targets: { scope: 'admin', roles: ['owner', 'member'] },
   audit: { scope: 'admin', roles: ['owner', 'member'] },
   // No key: it is no person who could.
+  // A key that manages keys does all that keys may, and one of the operator's organization is the operator.
+  admin_keys: { scope: 'admin', roles: ['owner'] },
   leave: { scope: 'none', roles: ['owner', 'member', 'viewer'] },
   // No key: whoever may make keys could take the organization over.
   people: { scope: 'none', roles: ['owner'] },

@@ -14,7 +14,6 @@ import {
   apiKeys,
   audit,
   decisions,
-  decisionsGroup,
   invitations,
   memberships,
   organizations,
@@ -28,7 +27,7 @@ const password = 'correct horse battery';
 let nowMs = 1_700_000_000_000;
 let folder: string;
 let storage: Storage;
-let runner: Runner;
+let running: readonly Runner[];
 let app: NestFastifyApplication;
 let url: string;
 let org = '';
@@ -54,13 +53,14 @@ beforeAll(async () => {
   url = await app.getUrl();
   org = await makeOrganization(storage.log, true);
   other = await makeOrganization(storage.log, false);
-  const decider = deciders(storage.log, storage.views, clock).find(({ group }) => group === decisionsGroup)!;
-  runner = new Runner(storage.log, decider, { checkpointMs: 1e6, report: () => {} });
-  await runner.start();
+  running = deciders(storage.log, storage.views, clock).map(
+    (decider) => new Runner(storage.log, decider, { checkpointMs: 1e6, report: () => {} }),
+  );
+  await Promise.all(running.map((runner) => runner.start()));
 });
 afterAll(async () => {
   await app.close();
-  await runner.stop();
+  await Promise.all(running.map((runner) => runner.stop()));
   await storage.close();
   await rm(folder, { recursive: true });
 });
@@ -296,6 +296,24 @@ describe('people', () => {
     expect((await leave(member, org)).status).toBe(404);
     expect((await leave(member, lone)).status).toBe(303);
     expect(jsonOf(await ask('GET', 'auth/session', member.cookie)).organizations).toEqual([]);
+  });
+
+  it.each([
+    ['owner', 201, 201],
+    ['member', 403, 403],
+  ] as const)('as %s give a key the scope admin: %d, and on the page %d; any other scope as either', async (role, api, page) => {
+    const { cookie } = await somebody(org, role);
+    const make = (...scopes: readonly string[]): Promise<Answer> => ask('POST', 'api-keys', cookie, { name: 'k', scopes });
+    const form = (...scopes: readonly string[]): Promise<Answer> =>
+      send(url, {
+        method: 'POST',
+        path: '/keys',
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+        body: `name=k&${scopes.map((scope) => `scope=${scope}`).join('&')}`,
+      });
+    expect([(await make('write', 'admin')).status, (await form('admin')).status]).toEqual([api, page]);
+    expect([(await make('read', 'write')).status, (await form('write')).status]).toEqual([201, 201]);
+    expect((await send(url, { path: '/keys', headers: { cookie } })).text.includes('value="admin"')).toBe(api === 201);
   });
 
   it('change things on pages within the rate of their organization', async () => {

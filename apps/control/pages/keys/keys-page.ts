@@ -1,4 +1,14 @@
-import { boundSources, maxBoundSources, scopes as allScopes, type ApiKey, type KeyUse, type Scope } from '#model';
+import {
+  boundSources,
+  claimScopes,
+  maxBoundSources,
+  mayAs,
+  scopes as allScopes,
+  type ApiKey,
+  type KeyUse,
+  type PersonRole,
+  type Scope,
+} from '#model';
 import { html, type Html } from '../html.js';
 import { layout } from '../layout.js';
 import { confirmed, ingestLine, seen, tableOf } from '../parts.js';
@@ -42,7 +52,7 @@ export const keysPage = (visit: Visit, keys: readonly ShownKey[], nowMs: number,
       ${keys.length > maxKeys && html`<p class="quiet">The oldest ${maxKeys} of ${keys.length}: <code>GET /api/api-keys</code> lists all.</p>`}
       <section class="card narrow" aria-labelledby="new">
         <h2 id="new">Make a key</h2>
-        ${problemNote(form.problem)} ${newForm(form)}
+        ${problemNote(form.problem)} ${newForm(form, visit.person.role)}
       </section>`,
   });
 
@@ -63,7 +73,7 @@ const scopeText: Readonly<Record<Scope, string>> = {
   admin: 'admin: manages keys, monitors and alert targets',
 };
 
-const newForm = ({ name, scopes, sources }: KeyForm): Html =>
+const newForm = ({ name, scopes, sources }: KeyForm, role: PersonRole): Html =>
   html`<form method="post" action="/keys">
     <div>
       <label for="name">Name</label>
@@ -72,7 +82,7 @@ const newForm = ({ name, scopes, sources }: KeyForm): Html =>
     </div>
     <fieldset>
       <legend>What it may do</legend>
-      ${allScopes.map(
+      ${(mayAs(role, 'admin_keys') ? allScopes : claimScopes).map(
         (scope) =>
           html`<p class="check">
             <input type="checkbox" id="scope-${scope}" name="scope" value="${scope}" ?checked="${scopes.includes(scope)}" />

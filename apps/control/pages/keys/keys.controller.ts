@@ -4,7 +4,7 @@ import { Accounts, checkJson, CLOCK, KeyCommands, Keyring, PublicUrl, type Clock
 import { VIEWS, type View, type Views } from '#log';
 import type { Caller, KeyUse } from '#model';
 import { keyUses } from '#topics';
-import { newKey } from '../../keys.js';
+import { checkMayGive, newKey } from '../../keys.js';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
 import { Pages } from '../pages.js';
@@ -45,6 +45,7 @@ export class KeysPages {
     try {
       const sources = asked.sources.split(/[\s,]+/).filter(Boolean);
       const wanted = checkJson(newKey, { name: asked.name, scopes: asked.scopes, ...(sources.length > 0 && { sources }) });
+      checkMayGive(caller, wanted.scopes);
       const { key, secret } = await this.commands.create(caller.orgId, wanted, this.keyring.actor(caller));
       return new Shown(createdPage(visit, key, secret, this.publicUrl.link('')), 201);
     } catch (error) {
