@@ -26,6 +26,7 @@ export * from './parameters.js';
 export * from './people/accounts.js';
 export * from './people/attempts.js';
 export * from './people/cookies.js';
+export * from './people/leftovers.js';
 export * from './people/organization-changes.js';
 export * from './people/passwords.js';
 export * from './people/people.js';

@@ -1,4 +1,5 @@
 import type { Decider } from './decider.js';
+import { knownWith, type Known } from './known.js';
 import type { Asked } from './once.js';
 import {
   normalEmail,
@@ -99,39 +100,47 @@ export type PeopleEvent =
   | { readonly did: 'withdrew'; readonly invitation: Invitation }
   | { readonly did: 'joined'; readonly invitation: Invitation; readonly account: Account; readonly membership: Membership }
   | { readonly did: 'set_role'; readonly before: Membership; readonly membership: Membership; readonly email: string }
-  | { readonly did: 'left'; readonly membership: Membership; readonly email: string }
+  | {
+      readonly did: 'left';
+      readonly membership: Membership;
+      readonly email: string;
+      /** It was the last one of the account. */
+      readonly endsAccount: boolean;
+    }
   | { readonly did: 'set_password' | 'offered_reset' | 'reset_password' | 'bound'; readonly account: Account }
   | { readonly did: 'refused'; readonly why: PeopleRefusal };
 
 export interface PeopleState {
   /** By id. */
-  readonly accounts: ReadonlyMap<string, Account>;
+  readonly accounts: Known<Account>;
   /** By `membershipKey`. */
-  readonly memberships: ReadonlyMap<string, Membership>;
+  readonly memberships: Known<Membership>;
   /** By id: those that were neither used nor withdrawn. */
-  readonly invitations: ReadonlyMap<string, Invitation>;
+  readonly invitations: Known<Invitation>;
 }
 
 export const membershipKey = ({ orgId, accountId }: Pick<Membership, 'orgId' | 'accountId'>): string => `${orgId}/${accountId}`;
 
-/** Who has an account and with what password, and who belongs to which organization: one account for an address, one person for an invitation, and never nobody who owns. */
+/** Who has an account and with what password, and who belongs to which organization: one account for an address, one person for an invitation, never nobody who owns, and no account that belongs nowhere. */
 export const peopleDecider: Decider<PeopleState, PeopleWish & { readonly orgId: string }, PeopleEvent> = {
   initial: { accounts: new Map(), memberships: new Map(), invitations: new Map() },
 
   decide: (state, command, nowMs) => [outcomeOf(state, command, nowMs)],
 
   evolve(state, event) {
-    const accounts = new Map(state.accounts);
-    const memberships = new Map(state.memberships);
-    const invitations = new Map(state.invitations);
+    let { accounts, memberships, invitations } = state;
     if (event.did === 'invited') {
-      for (const { invitationId } of event.forgotten) invitations.delete(invitationId);
-      invitations.set(event.invitation.invitationId, event.invitation);
+      for (const { invitationId } of event.forgotten) invitations = knownWith(invitations, invitationId, undefined);
+      invitations = knownWith(invitations, event.invitation.invitationId, event.invitation);
     }
-    if (event.did === 'withdrew' || event.did === 'joined') invitations.delete(event.invitation.invitationId);
-    if ('account' in event) accounts.set(event.account.accountId, event.account);
-    if (event.did === 'joined' || event.did === 'set_role') memberships.set(membershipKey(event.membership), event.membership);
-    if (event.did === 'left') memberships.delete(membershipKey(event.membership));
+    if (event.did === 'withdrew' || event.did === 'joined') invitations = knownWith(invitations, event.invitation.invitationId, undefined);
+    if ('account' in event) accounts = knownWith(accounts, event.account.accountId, event.account);
+    if (event.did === 'joined' || event.did === 'set_role')
+      memberships = knownWith(memberships, membershipKey(event.membership), event.membership);
+    if (event.did === 'left') {
+      memberships = knownWith(memberships, membershipKey(event.membership), undefined);
+      if (event.endsAccount) accounts = knownWith(accounts, event.membership.accountId, undefined);
+    }
     return { accounts, memberships, invitations };
   },
 };
@@ -156,7 +165,7 @@ function invite(state: PeopleState, invitation: Invitation, nowMs: number): Peop
   const its = [...state.invitations.values()].filter((one) => one.orgId === orgId);
   const over = its.filter((one) => one.expiresMs <= nowMs);
   if (its.length - over.length >= maxInvitations) return refused('too_many_invitations');
-  if (state.invitations.has(invitation.invitationId)) return refused('already_invited');
+  if (state.invitations.get(invitation.invitationId)) return refused('already_invited');
   if (expiresMs <= nowMs) return refused('unknown_invitation');
   return { did: 'invited', invitation, forgotten: over.slice(0, maxForgotten) };
 }
@@ -169,8 +178,11 @@ function withdraw({ invitations }: PeopleState, { orgId, invitationId }: InOrgan
 function join(state: PeopleState, invitationId: string, asked: NewAccount, nowMs: number): PeopleEvent {
   const invitation = state.invitations.get(invitationId);
   if (!invitation || invitation.expiresMs <= nowMs) return refused('unknown_invitation');
+  const known = state.accounts.get(asked.accountId);
+  // It has ended while somebody was signed in.
+  if (!known && asked.passwordDigest === '' && asked.identity === null) return refused('unknown_account');
   // Whoever signs in to an account that there is brings nothing that changes it.
-  const account = state.accounts.get(asked.accountId) ?? { ...asked, createdMs: nowMs, reset: null };
+  const account = known ?? { ...asked, createdMs: nowMs, reset: null };
   if (normalEmail(account.email) !== account.email) return refused('invalid_email');
   if (invitation.email !== '' && invitation.email !== account.email) return refused('foreign_invitation');
   const isTaken = [...state.accounts.values()].some(({ email, accountId }) => email === account.email && accountId !== account.accountId);
@@ -178,7 +190,7 @@ function join(state: PeopleState, invitationId: string, asked: NewAccount, nowMs
   if (isForeign(state, account.accountId, account.identity)) return refused('foreign_identity');
   const { orgId, role } = invitation;
   const membership: Membership = { orgId, accountId: account.accountId, role, sinceMs: nowMs };
-  if (state.memberships.has(membershipKey(membership))) return refused('already_member');
+  if (state.memberships.get(membershipKey(membership))) return refused('already_member');
   if (membersOf(state, orgId).length >= maxMembers) return refused('too_many_members');
   return { did: 'joined', invitation, account, membership };
 }
@@ -190,7 +202,9 @@ function change(state: PeopleState, command: InOrganization<'set_role'> | InOrga
   const owners = membersOf(state, before.orgId).filter((one) => one.role === 'owner');
   if (before.role === 'owner' && role !== 'owner' && owners.length === 1) return refused('last_owner');
   const email = state.accounts.get(before.accountId)?.email ?? '';
-  return role ? { did: 'set_role', before, membership: { ...before, role }, email } : { did: 'left', membership: before, email };
+  if (role) return { did: 'set_role', before, membership: { ...before, role }, email };
+  const endsAccount = ![...state.memberships.values()].some((one) => one.accountId === before.accountId && one.orgId !== before.orgId);
+  return { did: 'left', membership: before, email, endsAccount };
 }
 
 /** Whether somebody of the provider is bound to another account than this one. */

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, createHttpApp, deciders, maxFailuresOfAddress, operator, People } from '#edge';
+import { CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, People } from '#edge';
 import { entry, readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
 import { invitationMs, operatorOrgId, resetMs, type AuditEntry, type PersonRole } from '#model';
 import { Outbound } from '#outbound';
@@ -15,11 +15,13 @@ import {
   audit,
   decisions,
   invitations,
+  keyUses,
   memberships,
   organizations,
   outcomes,
   peopleCommands,
   sessions,
+  sessionUses,
 } from '#topics';
 import { ControlModule } from '../control.module.js';
 
@@ -249,8 +251,9 @@ describe('people', () => {
     expect(jsonOf(await ask('PATCH', `people/${member.id}`, owner.cookie, { role: 'viewer' }))).toMatchObject({ role: 'viewer' });
     expect(codeOf(await ask('GET', 'api-keys', member.cookie))).toEqual([403, 'missing_role']);
     expect((await ask('DELETE', `people/${member.id}`, owner.cookie)).status).toBe(204);
-    expect(codeOf(await ask('GET', 'api-keys', member.cookie))).toEqual([403, 'no_organization']);
-    expect((await ask('GET', 'auth/session', member.cookie)).status).toBe(200);
+    expect(codeOf(await ask('GET', 'api-keys', member.cookie))).toEqual([401, 'invalid_key']);
+    expect((await ask('GET', 'auth/session', member.cookie)).status).toBe(401);
+    expect(storage.views.open(accounts).get(member.id)).toBeUndefined();
   });
 
   it('keep an owner', async () => {
@@ -295,7 +298,8 @@ describe('people', () => {
     expect([refused.status, refused.text.includes('Make somebody else an owner first')]).toEqual([400, true]);
     expect((await leave(member, org)).status).toBe(404);
     expect((await leave(member, lone)).status).toBe(303);
-    expect(jsonOf(await ask('GET', 'auth/session', member.cookie)).organizations).toEqual([]);
+    expect((await ask('GET', 'auth/session', member.cookie)).status).toBe(401);
+    expect((await accept(await invited(org, 'viewer'), member.email)).status).toBe(200);
   });
 
   it.each([
@@ -334,6 +338,32 @@ describe('people', () => {
     for (let at = 0; at < 13; at++) statuses.push((await post()).status);
     expect(statuses.slice(9)).toEqual([400, 400, 429, 429]);
     expect((await send(url, { path: '/keys', headers: { cookie } })).status).toBe(200);
+  });
+
+  it('leave nothing behind of sessions and keys that have ended, and all of what has not', async () => {
+    const [gone, stays] = [await somebody(org, 'viewer'), await somebody(org, 'viewer')];
+    const its = ({ id }: Somebody): string[] =>
+      Array.from(storage.views.open(sessions).scan(''), ([, session]) => session).flatMap(({ accountId, sessionId }) =>
+        accountId === id ? sessionId : [],
+      );
+    const [[ended], [open]] = [its(gone), its(stays)];
+    const { key } = await makeKey(storage.log, org);
+    const use = { usedMs: nowMs, address: '' };
+    await app.get(People).remove(org, gone.id, operator);
+    await storage.log.append([
+      ...[ended!, open!, 'ses_nobody'].map((sessionId) => entry(sessionUses, { sessionId, ...use })),
+      ...[key.keyId, 'key_nobody'].map((keyId) => entry(keyUses, { keyId, ...use })),
+    ]);
+    await Promise.all([sessionUses, keyUses].map((topic) => storage.views.open<unknown>(topic).caughtUp()));
+    await app.get(Leftovers).clear();
+    const left = async (topic: AnyTopic, keys: readonly string[]): Promise<string[]> => {
+      const view = storage.views.open(topic);
+      await view.caughtUp();
+      return keys.filter((one) => view.get(one) !== undefined);
+    };
+    expect(await left(sessions, [ended!, open!])).toEqual([open]);
+    expect(await left(sessionUses, [ended!, open!, 'ses_nobody'])).toEqual([open]);
+    expect(await left(keyUses, [key.keyId, 'key_nobody'])).toEqual([key.keyId]);
   });
 
   it('are no business of a key, whatever its scopes', async () => {
@@ -495,7 +525,7 @@ it('everything that people change is told, in words, with who has done it', asyn
     ['invitation.created', 'whoever has the link as member', 'operator', 'inv_'],
     ['person.joined', `${member.email} as member`, member.email, 'acc_'],
     ['person.changed', `${member.email} from member to viewer`, owner.email, 'acc_'],
-    ['person.removed', `${member.email}, who was viewer`, owner.email, 'acc_'],
+    ['person.removed', `${member.email}, who was viewer; the account has ended`, owner.email, 'acc_'],
   ]);
   expect((await audited(org)).some(({ text }) => text.includes(owner.email))).toBe(false);
 });

@@ -1,9 +1,10 @@
-import { entry, tombstone, type Entry } from '#log';
+import { entry, tombstone, type Entry, type View } from '#log';
 import {
   membershipKey,
   peopleDecider,
   type AuditNote,
   type Invitation,
+  type Known,
   type Outcome,
   type PeopleCommand,
   type PeopleEvent,
@@ -16,8 +17,8 @@ import type { Area } from './area.js';
 export type PeopleWord = Exclude<PeopleEvent['did'], 'refused'> | PeopleRefusal;
 
 /**
- * Who has an account, and who belongs to which organization. The state is that of all organizations, for no two accounts have one address:
- * it is read again before the commands of another organization are decided.
+ * Who has an account, and who belongs to which organization. The state is that of all organizations, for no two accounts have one address.
+ * What an account that ends leaves behind, such as its sessions, is worth nothing; `Leftovers` takes it away.
  */
 export const peopleArea: Area<PeopleState, PeopleCommand, PeopleEvent, PeopleWord> = {
   name: 'people',
@@ -26,9 +27,9 @@ export const peopleArea: Area<PeopleState, PeopleCommand, PeopleEvent, PeopleWor
   decider: peopleDecider,
 
   stateIn: (views) => () => ({
-    accounts: new Map(views.open(accounts).scan('')),
-    memberships: new Map(views.open(memberships).scan('')),
-    invitations: new Map(views.open(invitations).scan('')),
+    accounts: knownIn(views.open(accounts)),
+    memberships: knownIn(views.open(memberships)),
+    invitations: knownIn(views.open(invitations)),
   }),
 
   outcomeOf: (event): Outcome<PeopleWord> => ({ word: event.did === 'refused' ? event.why : event.did, about: aboutOf(event) }),
@@ -39,7 +40,9 @@ export const peopleArea: Area<PeopleState, PeopleCommand, PeopleEvent, PeopleWor
     if (event.did === 'withdrew') return [endOf(event.invitation)];
     if (event.did === 'joined') return [entry(accounts, event.account), entry(memberships, event.membership), endOf(event.invitation)];
     if (event.did === 'set_role') return [entry(memberships, event.membership)];
-    return event.did === 'left' ? [tombstone(memberships, membershipKey(event.membership))] : [entry(accounts, event.account)];
+    if (event.did !== 'left') return [entry(accounts, event.account)];
+    const { membership, endsAccount } = event;
+    return [tombstone(memberships, membershipKey(membership)), ...(endsAccount ? [tombstone(accounts, membership.accountId)] : [])];
   },
 
   auditOf(event): readonly AuditNote[] {
@@ -64,7 +67,15 @@ function inWords(event: Exclude<PeopleEvent, { readonly did: 'refused' }>): stri
     return `${event.invitation.email || 'whoever has the link'} as ${event.invitation.role}`;
   if (event.did === 'joined') return `${event.account.email} as ${event.membership.role}`;
   if (event.did === 'set_role') return `${event.email} from ${event.before.role} to ${event.membership.role}`;
-  return event.did === 'left' ? `${event.email}, who was ${event.membership.role}` : event.account.email;
+  if (event.did !== 'left') return event.account.email;
+  return `${event.email}, who was ${event.membership.role}${event.endsAccount ? '; the account has ended' : ''}`;
+}
+
+/** Copies nothing, for there may be very many: nothing changes while something is decided. */
+const knownIn = <V>(view: View<V>): Known<V> => ({ get: (key) => view.get(key), size: view.size, values: () => valuesOf(view) });
+
+function* valuesOf<V>(view: View<V>): MapIterator<V> {
+  for (const [, value] of view.scan('')) yield value;
 }
 
 const endOf = ({ invitationId }: Invitation): Entry => tombstone(invitations, invitationId);

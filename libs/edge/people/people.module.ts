@@ -2,13 +2,14 @@ import { Global, Module } from '@nestjs/common';
 import { Commands } from '../commands.js';
 import { Readiness } from '../readiness.js';
 import { OrganizationChanges } from './organization-changes.js';
+import { Leftovers } from './leftovers.js';
 import { Passwords } from './passwords.js';
 import { People } from './people.js';
 import { SignIn } from './sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
 import { VisitorsModule } from './visitors.module.js';
 
-const services = [OrganizationChanges, Passwords, People, SignIn];
+const services = [Leftovers, OrganizationChanges, Passwords, People, SignIn];
 
 /** For the role in which people sign in, and organizations change. */
 @Global()

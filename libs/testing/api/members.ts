@@ -63,7 +63,7 @@ export const members: Section = (stage) => {
         expect((await visitor.ask({ path: '/api/api-keys' })).text).toBe((await stage().own.askApp({ path: '/api/api-keys' })).text),
       );
       expect((await stage().owner.ask({ method: 'DELETE', path: `/api/people/${id}` })).status).toBe(204);
-      await refused(visitor, { path: '/api/api-keys' }, 403, 'no_organization');
+      await refused(visitor, { path: '/api/api-keys' }, 401, 'invalid_key');
     });
 
     itPeople('never see another organization', async () => {
