@@ -22,8 +22,9 @@ interface CreatedKey {
 export const body = command({
   about:
     'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin, or, with --data, the data folder of a ' +
-    'server that is stopped, or, with --org, the data plane that the environment names. Any key may read all data of its organization, whatever its scopes: read is not enforced. write is needed ' +
-    'to send points, admin to manage keys.',
+    'server that is stopped, or, with --org, the data plane that the environment names. read is needed for reading ' +
+    'only where the organization enforces it: otherwise any key may read all data of its organization, whatever its scopes. write is needed to ' +
+    'send points, admin to manage keys.',
   flags: {
     ...connectionFlags,
     data: dataFlag,

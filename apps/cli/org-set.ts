@@ -14,7 +14,10 @@ export const body = command({
     name: { value: 'NAME', about: 'its name, for people' },
     payment: paymentFlag,
     limit: limitFlag,
-    enforceReadScope: { value: 'YES', about: 'yes or no: whether its keys need the scope read for reading' },
+    enforceReadScope: {
+      value: 'YES',
+      about: 'yes or no: whether its keys need the scope read for reading, and write for changing monitors and alerts and for commands',
+    },
     json: { about: 'print the organization as JSON' },
   },
   examples: [

@@ -24,10 +24,10 @@ describe('help', () => {
     expect(asked).toEqual(Array.from(asked, () => `${version}\n`));
   });
 
-  it('of keys create says that every key may read', async () => {
+  it('of keys create says where every key may read', async () => {
     const { stdout } = await run(['keys', 'create', '--help']);
     const said = stdout.replaceAll(/\s+/g, ' ');
-    expect(said).toContain('Any key may read all data of its organization, whatever its scopes: read is not enforced.');
+    expect(said).toContain('read is needed for reading only where the organization enforces it: otherwise any key may read');
     expect(said).toContain('write is needed to send points, admin to manage keys.');
   });
 

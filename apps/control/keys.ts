@@ -14,7 +14,8 @@ import {
 } from '#model';
 
 const scopeList = z.array(z.enum(scopes)).meta({
-  description: '`write`: send points. `read`: nothing more than any key may, which is to read. `admin`: manage keys.',
+  description:
+    '`write`: send points. `read`: read, which any key may unless the organization enforces it. `admin`: manage keys and alert targets, and look into the audit log.',
   examples: [['read', 'write']],
 });
 
@@ -55,13 +56,13 @@ export const newKey = z
   })
   .meta({ id: 'NewApiKey' });
 
-/** A key as it is listed: never the key itself. */
 /** @throws TelemetryError `missing_role` for a person who may make keys, but none that manages keys. */
 export function checkMayGive({ person }: Caller, granted: readonly Scope[]): void {
   if (person && granted.includes('admin') && !mayAs(person.role, 'admin_keys'))
     throw new TelemetryError('missing_role', `Ask an owner of the organization: as ${person.role} you may not give a key the scope admin.`);
 }
 
+/** A key as it is listed: never the key itself. */
 export const listedKey = z
   .object({
     id: z.string().meta({ examples: ['key_5f2a9c01b7d34e68a0c1f2e3'] }),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Access, Answer, Operation } from '#edge';
-import { permissions, scopeFor, type Permission } from '#model';
+import { permissions, scopeFor, enforcedFor, type Permission } from '#model';
 import { Components, type Json } from './components.js';
 import { problemsOf } from './problem-responses.js';
 
@@ -74,7 +74,10 @@ export function openApi(operations: readonly Operation[], version: string): Json
 function describeOperation(operation: Operation, components: Components): Json {
   const { access } = operation;
   const parameters = [...parametersOf(operation.params, 'path', components), ...parametersOf(operation.query, 'query', components)];
-  const scope = access.may ? needs(access.may) : access.scope && `Needs a key with the scope \`${access.scope}\`.`;
+  const byKey = access.scope
+    ? `Needs a key with the scope \`${access.scope}\`.`
+    : access.changes && `Needs a key, ${whereEnforced('write')}.`;
+  const scope = access.may ? needs(access.may) : byKey;
   const origin = access.cors === false && 'Browsers keep pages of other origins away.';
   const description = [operation.description, scope, origin].filter(Boolean).join('\n\n');
   return {
@@ -99,11 +102,13 @@ function securityOf({ key, may, person }: Access): readonly Json[] {
   return scopeFor(may) === 'none' ? [{ session: [] }] : [{ apiKey: [] }, { session: [] }];
 }
 
+const whereEnforced = (scope: string): string => `with the scope \`${scope}\` where its organization has scopes enforced`;
+
 function needs(may: Permission): string {
   const bySession = `the session of an organization's ${permissions[may].roles.join(' or ')}`;
   const scope = scopeFor(may);
   if (scope === 'none') return `Needs ${bySession}.`;
-  return `Needs ${scope === null ? 'a key' : `a key with the scope \`${scope}\``}, or ${bySession}.`;
+  return `Needs ${scope === null ? `a key, ${whereEnforced(enforcedFor(may)!)}` : `a key with the scope \`${scope}\``}, or ${bySession}.`;
 }
 
 function parametersOf(object: z.ZodObject | undefined, place: 'path' | 'query', components: Components): readonly Json[] {

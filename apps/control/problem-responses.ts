@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { problemContentType, statusOf, type Operation } from '#edge';
-import { errorCases, flawCases, scopeFor, type ErrorCode, type FlawCode } from '#model';
+import { errorCases, flawCases, type ErrorCode, type FlawCode } from '#model';
 import type { Components, Json } from './components.js';
 
 const flawCodes: readonly (FlawCode | 'invalid_body')[] = [...(Object.keys(flawCases) as FlawCode[]), 'invalid_body'];
@@ -59,7 +59,8 @@ function codesOf({ method, access, body, errors = [] }: Operation): readonly Err
     for (const code of more) codes.add(code);
   };
   if (access.key !== false) add(access.payment === false ? withKey : [...withKey, 'payment_required']);
-  if (access.scope || (access.may && scopeFor(access.may) !== null)) add(['missing_scope']);
+  // Where no scope is needed an organization may have one enforced.
+  if (access.scope || access.may || (access.key !== false && access.payment !== false)) add(['missing_scope']);
   if (access.may) add(['no_organization', 'missing_role', ...fromBrowser(method)]);
   if (access.person) add(['not_signed_in', 'log_unavailable']);
   if (access.cors === false) add(fromBrowser(method));

@@ -8,6 +8,8 @@ export interface Access {
   readonly key?: false;
   readonly payment?: false;
   readonly scope?: 'write' | 'admin';
+  /** The route changes something: where its organization has scopes enforced, a key needs `write` for it in place of `read`. */
+  readonly changes?: true;
   /** What the caller does there. Somebody who has signed in may come without a key, where the role is not too small. */
   readonly may?: Permission;
   /** The route is for somebody who has signed in, whatever the organization, and takes no key. */
@@ -75,6 +77,9 @@ export const WithoutPayment = (): Mark => mark({ payment: false });
 
 /** The route needs a key with this scope. */
 export const RequireScope = (scope: 'write' | 'admin'): Mark => mark({ scope });
+
+/** The route needs a key, and where scopes are enforced one that may write. */
+export const Changes = (): Mark => mark({ changes: true });
 
 /** The route needs a key or a session that may do this. */
 export const May = (may: Permission): Mark => mark({ may });

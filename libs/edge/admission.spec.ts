@@ -3,7 +3,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { TelemetryError, type ErrorCode } from '#model';
 import { accesses, admissionContract, MemoryModule } from '#testing';
-import { RequireScope, WithoutPayment } from './access.js';
+import { Changes, RequireScope, WithoutPayment } from './access.js';
 import { Admission } from './admission.js';
 import { FailedKeys } from './failed-keys.js';
 import { createHttpApp } from './http-app.js';
@@ -58,6 +58,10 @@ class Doors {
   @Get('admin')
   @RequireScope('admin')
   admin(): void {}
+
+  @Get('changes')
+  @Changes()
+  changes(): void {}
 
   @Get('unpaid')
   @WithoutPayment()

@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { scopeFor, TelemetryError, type Caller, type Permission, type Person } from '#model';
+import { enforcedFor, scopeFor, TelemetryError, type Caller, type Permission, type Person } from '#model';
 import type { Access } from './access.js';
 import { FailedKeys } from './failed-keys.js';
 import { KeyUses } from './key-uses.js';
@@ -41,14 +41,14 @@ export class Admission {
    * @throws TelemetryError with the first reason why not: `not_ready`, `invalid_key` (or `log_unavailable` while the log is silent, or
    * `too_many_failed_keys`), `payment_required`, `missing_scope`.
    */
-  admit(credential: Credential, address: string | undefined, access: Pick<Access, 'payment' | 'scope'>): Caller {
+  admit(credential: Credential, address: string | undefined, access: Pick<Access, 'payment' | 'scope' | 'changes'>): Caller {
     this.checkReady();
     const caller = this.#callerOf(credential, address);
     this.uses.note(caller, address);
     this.#checkPayment(caller, access);
     if (access.scope && !caller.scopes.includes(access.scope))
       throw new TelemetryError('missing_scope', `Use a key with the scope ${access.scope}.`);
-    if (!access.scope && access.payment !== false) this.#checkRead(caller);
+    if (!access.scope && access.payment !== false) this.#checkEnforced(caller, access.changes ? 'write' : 'read');
     return caller;
   }
 
@@ -67,7 +67,7 @@ export class Admission {
     if (!person) this.uses.note(caller, request.ip);
     this.#checkPayment(caller, access);
     if (!person) checkScope(caller, may);
-    if (!person && may === 'read') this.#checkRead(caller);
+    if (!person) this.#checkEnforced(caller, enforcedFor(may));
     return caller;
   }
 
@@ -90,10 +90,10 @@ export class Admission {
       throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
   }
 
-  /** Where an organization says so, reading needs the scope for it: otherwise any key reads. */
-  #checkRead({ orgId, scopes }: Caller): void {
-    if (!scopes.includes('read') && this.organizations.enforcesReadScope(orgId))
-      throw new TelemetryError('missing_scope', 'Use a key with the scope read: its organization enforces it.');
+  /** Where an organization says so, a key needs the scope for what any key may do otherwise. */
+  #checkEnforced({ orgId, scopes }: Caller, scope: 'read' | 'write' | undefined): void {
+    if (scope && !scopes.includes(scope) && this.organizations.enforcesReadScope(orgId))
+      throw new TelemetryError('missing_scope', `Use a key with the scope ${scope}: its organization enforces it.`);
   }
 
   #checkPayment({ orgId }: Caller, { payment }: Pick<Access, 'payment'>): void {

@@ -7,7 +7,7 @@ export interface Organization {
   readonly paymentMethodOnFile: boolean;
   readonly createdMs: number;
   readonly limits: OrganizationLimits;
-  /** Whether its keys need the scope `read` for reading. */
+  /** Whether its keys need the scope `read` for reading, and `write` for what any key may change otherwise. */
   readonly enforceReadScope: boolean;
 }
 

@@ -11,6 +11,7 @@ export const accesses = {
   any: {},
   write: { scope: 'write' },
   admin: { scope: 'admin' },
+  changes: { changes: true },
   unpaid: { payment: false },
   unpaidAdmin: { scope: 'admin', payment: false },
 } as const satisfies Record<string, Access>;
@@ -48,28 +49,47 @@ export function admissionContract(open: (log: MemoryLog, clock: Clock) => Promis
   const guesses = (count: number, address?: string): Promise<('in' | ErrorCode)[]> =>
     Promise.all(Array.from({ length: count }, (_, at) => guess(at, address)));
 
-  it('reads with the scope for it only, where the organization enforces that', async () => {
+  it('reads and changes things with the scope for it only, where the organization enforces that', async () => {
     const organization = await organizations.create('O', true);
     await log.append([entry(organizationsTopic, { ...organization, enforceReadScope: true })]);
     const [reader, writer] = await Promise.all([['read'], ['write']].map((its) => makeKey(log, organization.orgId, its as Scope[])));
     expect([await door.enter(reader!.secret), await door.enter(writer!.secret)]).toEqual(['in', 'missing_scope']);
     expect([await door.enter(reader!.secret, 'write'), await door.enter(writer!.secret, 'write')]).toEqual(['missing_scope', 'in']);
+    expect([await door.enter(reader!.secret, 'changes'), await door.enter(writer!.secret, 'changes')]).toEqual(['missing_scope', 'in']);
     expect(await door.enter(writer!.secret, 'unpaid')).toBe('in');
   });
 
   it.each([
-    [true, ['read'], { any: 'in', write: 'missing_scope', admin: 'missing_scope', unpaid: 'in', unpaidAdmin: 'missing_scope' }],
-    [true, ['write'], { any: 'in', write: 'in', admin: 'missing_scope', unpaid: 'in', unpaidAdmin: 'missing_scope' }],
-    [true, ['read', 'write', 'admin'], { any: 'in', write: 'in', admin: 'in', unpaid: 'in', unpaidAdmin: 'in' }],
+    [
+      true,
+      ['read'],
+      { any: 'in', write: 'missing_scope', admin: 'missing_scope', changes: 'in', unpaid: 'in', unpaidAdmin: 'missing_scope' },
+    ],
+    [true, ['write'], { any: 'in', write: 'in', admin: 'missing_scope', changes: 'in', unpaid: 'in', unpaidAdmin: 'missing_scope' }],
+    [true, ['read', 'write', 'admin'], { any: 'in', write: 'in', admin: 'in', changes: 'in', unpaid: 'in', unpaidAdmin: 'in' }],
     [
       false,
       ['read', 'write', 'admin'],
-      { any: 'payment_required', write: 'payment_required', admin: 'payment_required', unpaid: 'in', unpaidAdmin: 'in' },
+      {
+        any: 'payment_required',
+        write: 'payment_required',
+        admin: 'payment_required',
+        changes: 'payment_required',
+        unpaid: 'in',
+        unpaidAdmin: 'in',
+      },
     ],
     [
       false,
       ['read'],
-      { any: 'payment_required', write: 'payment_required', admin: 'payment_required', unpaid: 'in', unpaidAdmin: 'missing_scope' },
+      {
+        any: 'payment_required',
+        write: 'payment_required',
+        admin: 'payment_required',
+        changes: 'payment_required',
+        unpaid: 'in',
+        unpaidAdmin: 'missing_scope',
+      },
     ],
   ] as const)('of an organization with a payment method (%j) a key with the scopes %j', async (paid, scopes, expected) => {
     const key = await keyOf(paid, ...scopes);

@@ -9,7 +9,8 @@ const name = z
   .refine((text) => /^\P{Cc}*$/u.test(text), 'must have no control characters')
   .meta({ pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`, examples: ['Plant 7'] });
 const enforceReadScope = z.boolean().meta({
-  description: 'Whether its keys need the scope `read` for reading. Otherwise any key reads.',
+  description:
+    'Whether its keys need the scope `read` for reading, and `write` for commands and for changing monitors and alerts. Otherwise any key may.',
 });
 const payment = z.boolean().meta({ description: 'Without one its keys get 402.' });
 

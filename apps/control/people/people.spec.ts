@@ -465,17 +465,27 @@ describe('an organization', () => {
     expect(codeOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, { name: '' }))).toEqual([400, 'invalid_body']);
   });
 
-  it('can enforce the scope read', async () => {
+  it('can enforce the scopes read and write', async () => {
     const { operator: key, owner } = actors;
     await by(key, 'PATCH', `organizations/${mine}`, { payment_method_on_file: true });
     const [reader, writer] = [await makeKey(storage.log, mine, ['read']), await makeKey(storage.log, mine, ['write'])];
     await storage.views.open(apiKeys).caughtUp();
-    expect((await by(writer.secret, 'GET', 'alerts')).status).toBe(200);
+    const define = (secret: string): Promise<Answer> =>
+      by(secret, 'POST', 'monitors', { source_id: '*', metric: 'm', threshold: { max: 1 } });
+    expect([(await by(writer.secret, 'GET', 'alerts')).status, (await define(reader.secret)).status]).toEqual([200, 201]);
     expect(jsonOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, { enforce_read_scope: true }))).toMatchObject({
       enforce_read_scope: true,
     });
     expect(codeOf(await by(writer.secret, 'GET', 'alerts'))).toEqual([403, 'missing_scope']);
     expect((await by(reader.secret, 'GET', 'alerts')).status).toBe(200);
+    expect([codeOf(await define(reader.secret)), (await define(writer.secret)).status]).toEqual([[403, 'missing_scope'], 201]);
+    for (const [method, path] of [
+      ['PATCH', 'monitors/mon_1'],
+      ['DELETE', 'monitors/mon_1'],
+      ['POST', 'alerts/alert_1/acknowledge'],
+      ['POST', 'alerts/alert_1/silence'],
+    ] as const)
+      expect([path, codeOf(await by(reader.secret, method, path))]).toEqual([path, [403, 'missing_scope']]);
     expect((await ask('GET', 'alerts', owner.cookie)).status).toBe(200);
   });
 

@@ -36,7 +36,7 @@ export const commandOperations: readonly Operation[] = [
     summary: 'Send a command to a device',
     description:
       'The device gets it once, on its newest connection, or never. What it answers is stored among its logs as events named `command.result`, at the time at which the command was sent: `{"id", "command", "event", "result"?, "error"?}`, where `event` is `ack`, `result` or `error`. Answers 502 when no gateway has answered within 5 seconds: then the device may have got the command.',
-    access: {},
+    access: { changes: true },
     params: sourceParams,
     body: commandBody,
     answers: { 200: { description: 'What became of the command.', schema: commandReceipt } },

@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, JsonBody, SourceId } from '#edge';
+import { CallerParam, Changes, JsonBody, SourceId } from '#edge';
 import { fitsUtf8, maxParamsBytes, TelemetryError, type Caller } from '#model';
 import { CommandSender } from './command-sender.js';
 import { commandBody, type commandReceipt } from './commands.api.js';
@@ -10,6 +10,7 @@ export class CommandsController {
   constructor(private readonly sender: CommandSender) {}
 
   @Post()
+  @Changes()
   @HttpCode(200)
   async send(
     @CallerParam() { orgId }: Caller,

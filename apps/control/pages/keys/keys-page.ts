@@ -68,7 +68,7 @@ const row = ({ key, use, maker }: ShownKey, nowMs: number): Html =>
   </tr>`;
 
 const scopeText: Readonly<Record<Scope, string>> = {
-  read: 'read: a word for readers; every key may read',
+  read: 'read: needed for reading only where the organization enforces it',
   write: 'write: sends points',
   admin: 'admin: manages keys, monitors and alert targets',
 };
