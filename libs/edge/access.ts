@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Permission, Person } from '#model';
 
-/** Who may call a route. Without any mark: whoever has a valid key of an organization with a payment method on file, from any page. */
+/** Who may call a route. Unmarked: any valid key of an organization that has paid; pages of any origin may call. */
 export interface Access {
   readonly key?: false;
   readonly payment?: false;
@@ -18,7 +18,7 @@ export interface Access {
   readonly body?: false;
   /** The answer is a stream without an end, which has limits of its own: it is no read that is open. */
   readonly stream?: true;
-  /** For pages of this server's own origin only: browsers let no others send requests that need a preflight, nor read answers, and what others make them send is refused. */
+  /** Only our own pages may use it: no CORS headers, and requests from other origins get 403. */
   readonly cors?: false;
   /** The route answers pages for people, and is no part of the API. */
   readonly page?: true;

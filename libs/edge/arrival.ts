@@ -156,7 +156,7 @@ export class Arrival {
 
   #admit(request: FastifyRequest, reply: FastifyReply): void {
     const { access = {} } = request.routeOptions.config;
-    // What is for our own pages is about people, with or without a session. Pages say themselves that it is too early.
+    // Routes for our own pages wait until all is read; HTML pages answer that themselves.
     if (access.cors === false && !access.page) this.admission.checkReady();
     if (access.cors === false) checkSameSite(request, this.publicUrl);
     if (access.person) {

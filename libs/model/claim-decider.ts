@@ -66,7 +66,7 @@ export const claimDecider: Decider<ClaimsState, ClaimCommand, ClaimEvent> = {
 
 const refused = (why: ClaimRefusal): ClaimEvent => ({ did: 'refused', why });
 
-/** Claims that one more takes along when they are forgotten: their tombstones fit into the record of what was decided. */
+/** How many forgotten claims one start deletes: their tombstones have to fit into its record. */
 const maxForgotten = 2;
 
 type Start = Extract<ClaimCommand, { readonly does: 'start' }>;

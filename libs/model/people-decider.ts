@@ -43,7 +43,7 @@ const peopleWishes = {
   set_password: ['accountId', 'passwordDigest'],
   /** Makes a link that sets another password, in place of the one that there is. */
   offer_reset: ['accountId', 'reset'],
-  /** Uses such a link: all of `reset` but the digest is left aside. */
+  /** Uses such a link; only `reset.sha256` is read. */
   reset_password: ['reset', 'passwordDigest'],
   /** Says who signs in to an account by an OpenID provider. */
   bind: ['accountId', 'identity'],
@@ -121,7 +121,10 @@ export interface PeopleState {
 
 export const membershipKey = ({ orgId, accountId }: Pick<Membership, 'orgId' | 'accountId'>): string => `${orgId}/${accountId}`;
 
-/** Who has an account and with what password, and who belongs to which organization: one account for an address, one person for an invitation, never nobody who owns, and no account that belongs nowhere. */
+/**
+ * Who has an account and with what password, and who belongs to which organization: one account for an address, one person for an invitation,
+ * no organization without an owner, and no account that belongs nowhere.
+ */
 export const peopleDecider: Decider<PeopleState, PeopleWish & { readonly orgId: string }, PeopleEvent> = {
   initial: { accounts: new Map(), memberships: new Map(), invitations: new Map() },
 

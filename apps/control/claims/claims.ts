@@ -165,7 +165,7 @@ export class Claims {
       throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
   }
 
-  /** So that who is refused costs no record of the log. The one who decides checks it again. */
+  /** Refuse early, so that a refused request writes nothing to the log; the decider checks again. */
   #checkRoom(address: string): void {
     const known = this.#known();
     if (known.length >= maxClaims) throw tooMany('too_many_claims');

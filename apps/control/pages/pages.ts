@@ -101,7 +101,7 @@ class PageErrors implements ExceptionFilter {
   }
 }
 
-/** A controller whose handlers answer what pages are made of, at any time: bytes with their own headers. */
+/** A controller for files of pages: also answers before the server is ready. */
 export const PageParts = (path: string): ClassDecorator =>
   applyDecorators(Controller(path), AsPage(), UseInterceptors(PageAnswers), UseFilters(PageErrors));
 

@@ -13,7 +13,7 @@ const safe = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @throws TelemetryError `cross_site`.
  */
 export function checkSameSite({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>, publicUrl: PublicUrl): void {
-  // Browsers let a page of any origin read a WebSocket.
+  // A WebSocket is checked although it is a GET: browsers let pages of any origin open and read one.
   if (safe.has(method) && headers.upgrade === undefined) return;
   const site = headers['sec-fetch-site'];
   const isOurs =

@@ -42,10 +42,7 @@ export interface ListedSession extends Session {
   readonly usedFrom: string;
 }
 
-/**
- * Who has signed in, as the log tells it. Nobody decides about sessions: each has an id that nobody else can have, and once it is ended no
- * record makes it again.
- */
+/** Who has signed in, as the log tells it. Sessions need no decider: ids are unique, and an ended session is never written again. */
 @Injectable()
 export class Sessions {
   readonly #sessions: View<Session>;

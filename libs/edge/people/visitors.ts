@@ -12,7 +12,7 @@ import { Sessions } from './sessions.js';
 const whichOrganization =
   'Name one of your organizations in the x-organization-id header; GET /api/auth/session lists them. Whoever has one only may leave it out.';
 
-/** So long after a session has ended it is noticed of those who were let in for longer than a request. */
+/** How often open streams are checked for a session that has ended. */
 const lookMs = 2_000;
 
 /** Requests that come with the session of a person. */
