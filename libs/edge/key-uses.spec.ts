@@ -38,6 +38,22 @@ describe('the uses of a key', () => {
     expect(shown(caller)).toEqual({ keyId: caller.keyId, usedMs: startMs + 60_000, address: '' });
   });
 
+  it('go on for as long as something stays open that began with it', async () => {
+    const caller = await bearer();
+    const end = uses.noteUntil(caller, '192.0.2.1');
+    await uses.write();
+    nowMs += 60_000;
+    await uses.write();
+    expect(shown(caller)).toEqual({ keyId: caller.keyId, usedMs: startMs, address: '192.0.2.1' });
+    await uses.write();
+    expect(shown(caller)).toMatchObject({ usedMs: startMs + 60_000 });
+    end();
+    nowMs += 60_000;
+    await uses.write();
+    await uses.write();
+    expect(shown(caller)).toMatchObject({ usedMs: startMs + 60_000 });
+  });
+
   it('are not written once it is deleted', async () => {
     const caller = await bearer();
     uses.note(caller, '192.0.2.1');

@@ -19,6 +19,8 @@ const maxNoted = 10_000;
 export class KeyUses implements OnApplicationShutdown {
   readonly #keys: View<ApiKey>;
   readonly #noted = new Map<string, string>();
+  /** What stays open, and uses its key until it ends. */
+  readonly #staying = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
   #sinceMs: number;
 
@@ -41,8 +43,17 @@ export class KeyUses implements OnApplicationShutdown {
     if (this.#noted.size < maxNoted || this.#noted.has(keyId)) this.#noted.set(keyId, address ?? '');
   }
 
+  /** Notes a use at each write until the answer is called: for a stream, which asks only once. A session is no key. */
+  noteUntil(caller: Caller, address: string | undefined): () => void {
+    if (caller.person) return () => undefined;
+    const note = (): void => this.note(caller, address);
+    this.#staying.add(note);
+    return () => void this.#staying.delete(note);
+  }
+
   /** Writes what was noted since the last time. Does not reject: where the log is away, the next use is written. */
   async write(): Promise<void> {
+    for (const note of this.#staying) note();
     // A key that was deleted meanwhile stays deleted.
     const uses = Array.from(this.#noted, ([keyId, address]): KeyUse => ({ keyId, usedMs: this.#sinceMs, address }));
     this.#noted.clear();

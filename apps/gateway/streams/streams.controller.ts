@@ -1,6 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission, AsStream, closeCodes, May, Traffic, type CloseCode } from '#edge';
+import { Admission, AsStream, closeCodes, KeyUses, May, Traffic, type CloseCode } from '#edge';
 import { TelemetryError } from '#model';
 import { EventOutlet } from './outlet.js';
 import { logStream, metricStream, type StreamKind } from './stream-kind.js';
@@ -18,6 +18,7 @@ export class StreamsController {
     private readonly streams: Streams,
     private readonly admission: Admission,
     private readonly traffic: Traffic,
+    private readonly uses: KeyUses,
   ) {}
 
   @Get('metrics/stream')
@@ -32,7 +33,7 @@ export class StreamsController {
 
   #stream(kind: StreamKind, request: FastifyRequest, reply: FastifyReply): void {
     const asked = readWanted(kind, request);
-    const { caller, headers } = request;
+    const { caller, headers, ip } = request;
     if (!accepts(headers.accept)) throw new TelemetryError('invalid_request', `Ask for ${mediaType}, or for a WebSocket.`);
     this.streams.checkLimits(caller!);
     // Proxies are asked not to hold events back.
@@ -50,6 +51,7 @@ export class StreamsController {
     const close = (code: CloseCode, reason: string) => () => reader.close(code, reason);
     const endings = [
       () => this.streams.leave(reader),
+      this.uses.noteUntil(caller!, ip),
       this.admission.revoked(caller!, close(closeCodes.unauthorized, revokedText(caller!))),
       this.traffic.begin(close(closeCodes.goingAway, 'The server stops: connect again.')),
     ];

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Answered, CLOCK, createHttpApp, inFlightLimits, Metrics, Organizations, Readiness, Keyring, Traffic } from '#edge';
+import { type Answered, CLOCK, createHttpApp, inFlightLimits, Metrics, Organizations, KeyUses, Readiness, Keyring, Traffic } from '#edge';
 import {
   entry,
   partitionOf,
@@ -21,7 +21,7 @@ import {
 import type { EventBatch, PointBatch } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { EventStream, makeKeysIn, Random, SocketStream, until, withMethods, type StreamClient } from '#testing';
-import { events, points } from '#topics';
+import { events, keyUses, points } from '#topics';
 import { LogStreamGateway, MetricStreamGateway } from './stream-gateways.js';
 import { StreamsController } from './streams.controller.js';
 import { STREAM_LIMITS, Streams, type StreamLimits } from './streams.js';
@@ -356,6 +356,24 @@ describe('a gateway', () => {
     const answered = (): Answered[] => requests.filter(({ status }) => status === 200);
     await until('the request is told of', () => answered().length > 0);
     expect(answered().filter(({ complete }) => !complete)).toEqual([]);
+  });
+
+  it('notes the use of a key for as long as its stream of events is open', async () => {
+    const reader = await read('events', 'n1');
+    await begun(reader);
+    const [uses, { keyId }] = [app.get(KeyUses), app.get(Keyring).verify(key)!];
+    await uses.write();
+    const openedMs = Date.now();
+    aheadMs = 3_600_000;
+    // A use counts from the write before.
+    for (let writes = 0; writes < 2; writes++) await uses.write();
+    await storage.views.open(keyUses).until(keyId, (use) => use !== undefined && use.usedMs >= openedMs + aheadMs, 5_000);
+    reader.cut();
+    await until('the stream has ended', () => gauge('headwater_streams_open') === 0);
+    aheadMs *= 2;
+    for (let writes = 0; writes < 2; writes++) await uses.write();
+    await storage.views.open(keyUses).caughtUp();
+    expect(storage.views.open(keyUses).get(keyId)!.usedMs).toBeLessThan(openedMs + aheadMs);
   });
 
   it('merges what a socket that stops reading does not take, and no other notices', async () => {
