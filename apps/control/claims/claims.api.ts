@@ -3,7 +3,7 @@ import type { Operation } from '#edge';
 import { approval, newClaim, polledClaim, shownClaim, startedClaim } from './claim-bodies.js';
 
 const tag = 'Claiming a key';
-const anybody = { tag, access: { key: false } } as const;
+const anybody = { tag, access: { key: false, cors: false } } as const;
 const person = { tag, access: { key: false, person: true, cors: false } } as const;
 const params = z.object({
   user_code: z.string().meta({ description: 'As the asker shows it, in any case, with or without its hyphen.', examples: ['BCDF-GHJK'] }),

@@ -1,18 +1,22 @@
 import { Controller, Get, Header, Headers, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { ForPerson, JsonBody, PersonParam, WithoutKey } from '#edge';
+import { ForPerson, JsonBody, PersonParam, WithoutCors, WithoutKey } from '#edge';
 import type { Person } from '#model';
 import { approval, newClaim, toPolled, toShown, toStarted, type polledClaim, type shownClaim, type startedClaim } from './claim-bodies.js';
 import { Claims } from './claims.js';
 
-/** Keys that a person approves in a browser. */
+/**
+ * Keys that a person approves in a browser. No page of another origin starts or polls a claim: it would ask from the address of whoever looks
+ * at it, who then thinks that it is their own device.
+ */
 @Controller('api/auth')
 export class ClaimsController {
   constructor(private readonly claims: Claims) {}
 
   @Post('claim')
   @Header('cache-control', 'no-store')
+  @WithoutCors()
   @WithoutKey()
   async start(@JsonBody(newClaim) asked: z.output<typeof newClaim>, @Req() { ip }: FastifyRequest): Promise<z.output<typeof startedClaim>> {
     return toStarted(await this.claims.start({ ...asked, address: ip ?? '' }));
@@ -20,6 +24,7 @@ export class ClaimsController {
 
   @Get('claim/:device_code')
   @Header('cache-control', 'no-store')
+  @WithoutCors()
   @WithoutKey()
   async poll(@Param('device_code') deviceCode: string, @Req() { method }: FastifyRequest): Promise<z.output<typeof polledClaim>> {
     // The answer to HEAD has no body: it must not use up the key.

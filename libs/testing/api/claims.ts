@@ -18,11 +18,11 @@ export const claims: Section = (stage) => {
     const app = (ask: Ask): Promise<Answer> => stage().bare(ask, stage().urls.app);
     /** Nobody else asks from this address: the open claims of one are few. */
     const from = `127.77.${Math.floor(Math.random() * 250)}.${1 + Math.floor(Math.random() * 250)}`;
-    const begin = (body: unknown = { name: `pump ${stage().run}` }, address = from): Promise<Answer> =>
+    const begin = (body: unknown = { name: `pump ${stage().run}` }, address = from, more: Ask['headers'] = {}): Promise<Answer> =>
       app({
         method: 'POST',
         path: '/api/auth/claim',
-        headers: json,
+        headers: { ...json, ...more },
         body: JSON.stringify(body),
         ...(stage().onLoopback && { from: address }),
       });
@@ -73,6 +73,16 @@ export const claims: Section = (stage) => {
       ['sources that are none', { name: 'x', sources: ['/'] }],
     ])('does not start with %s: 400', async (_, body) => {
       problem(await begin(body), 400, 'invalid_body');
+    });
+
+    it('is started and polled by no page of another origin', async () => {
+      const foreign = { origin: 'https://evil.example' };
+      for (const headers of [foreign, { 'sec-fetch-site': 'cross-site' }])
+        problem(await begin(undefined, from, headers), 403, 'cross_site');
+      const { device_code: code } = await started();
+      const seen = await app({ path: `/api/auth/claim/${code}`, headers: foreign });
+      const asked = await app({ method: 'OPTIONS', path: '/api/auth/claim', headers: foreign });
+      for (const { headers } of [seen, asked]) expect(headers['access-control-allow-origin']).toBeUndefined();
     });
 
     it('is unknown to who guesses: 404', async () => {
