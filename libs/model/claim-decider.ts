@@ -18,7 +18,10 @@ export interface Grant extends ClaimedKey {
   readonly orgId: string;
 }
 
-/** Asks for something about one claim. An approval is about the organization that it grants a key of, anything else about none. */
+/**
+ * Asks for something about one claim. An approval is about the organization that it grants a key of, a denial about that of who denies, where
+ * that is one; anything else is about none.
+ */
 export type ClaimCommand = Asked & { readonly claimId: string } & (
     | { readonly does: 'start'; readonly claim: NewClaim; readonly grant: null }
     /** Whoever asks may give keys of this organization. */
@@ -97,7 +100,7 @@ function next({ claims }: ClaimsState, command: Exclude<ClaimCommand, Start>, no
   if (claim.status === 'approved') return refused('already_decided');
   const { id: decidedBy } = command.by;
   return command.does === 'deny'
-    ? { did: 'denied', claim: { ...claim, status: 'denied', decidedBy } }
+    ? { did: 'denied', claim: { ...claim, status: 'denied', orgId: command.orgId, decidedBy } }
     : { did: 'approved', claim: { ...claim, ...command.grant, status: 'approved', decidedBy } };
 }
 

@@ -34,9 +34,6 @@ export interface AuditNote {
   readonly text: string;
 }
 
-/** Changes of one area that an organization's audit log keeps: the newest. */
-export const maxAudited = 250;
-
 /** A change that was made, for the organization whose thing it is. After a crash a record may come twice, and then it is the same. */
 export interface AuditEntry extends AuditNote {
   /** Names the change: the same in each copy. */

@@ -13,7 +13,6 @@ import {
   flawOfPoints,
   flawOfSource,
   flawOfTargetCommand,
-  maxAudited,
   membershipKey,
   type Account,
   subjectKey,
@@ -347,8 +346,9 @@ export const outcomes: Topic<Outcomes> = {
 export const audit: Topic<AuditEntry> = {
   name: 'audit.v1',
   schema: 'audit-entry',
-  // What is older than the newest of an area is written over.
-  key: ({ orgId, area, count }) => `${orgId}/${area}/${count % maxAudited}`,
+  // Each entry has a key of its own, so that all of them are kept. It is compacted all the same: in a data folder such topics are read without
+  // the telemetry that stands between.
+  key: ({ orgId, id }) => `${orgId}/${id}`,
   cleanup: 'compact',
   unreadable: 'skipped',
   partitions: 1,

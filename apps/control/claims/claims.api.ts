@@ -66,6 +66,8 @@ export const claimOperations: readonly Operation[] = [
     method: 'post',
     path: '/api/auth/claims/{user_code}/deny',
     summary: 'Deny a claim',
+    description:
+      'The audit log of the organization tells of it: of the only one that the person has, or of that which `x-organization-id` names.',
     params,
     answers: { 204: { description: 'The claim is denied.' } },
     errors: [...wrong, 'log_unavailable'],

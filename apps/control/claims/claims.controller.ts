@@ -58,7 +58,12 @@ export class ClaimsController {
   @Post('claims/:user_code/deny')
   @HttpCode(204)
   @ForPerson()
-  async deny(@Param('user_code') code: string, @PersonParam() person: Person, @Req() { ip }: FastifyRequest): Promise<void> {
-    await this.claims.deny(code, { person, address: ip });
+  async deny(
+    @Param('user_code') code: string,
+    @PersonParam() person: Person,
+    @Headers('x-organization-id') orgId: string | undefined,
+    @Req() { ip }: FastifyRequest,
+  ): Promise<void> {
+    await this.claims.deny(code, { person, address: ip }, orgId);
   }
 }

@@ -132,15 +132,22 @@ export class Claims {
     const grant = { orgId: its, scopes: given.scopes ?? scopes, sources: given.sources ?? sources };
     const command = { does: 'approve', claimId, claim: null, grant } as const;
     const { word } = await this.commands.carryOut(claimsArea, { orgId: its, by: actorOf(person), ...command });
-    if (word !== 'approved') this.#checkSame(word, claimId, { decidedBy: person.accountId, orgId: its });
+    if (word !== 'approved') this.#checkSame(word, claimId, { isDenied: false, decidedBy: person.accountId, orgId: its });
   }
 
-  /** Rejects as `find` does, also for a claim that is no longer open. */
-  async deny(typed: string, { person, address }: Approver): Promise<void> {
+  /**
+   * Rejects as `find` does, also for a claim that is no longer open.
+   *
+   * @param named the organization whose audit log tells of it; without it the only one that the person has. Where that is none, no log does.
+   */
+  async deny(typed: string, { person, address }: Approver, named?: string): Promise<void> {
     const { claimId } = await this.#byCode(typed, person.accountId, address);
+    const theirs = this.accounts.membershipsOf(person.accountId);
+    const its = theirs.length === 1 ? theirs[0] : theirs.find((one) => one.orgId === named);
+    const orgId = its?.orgId ?? '';
     const command = { does: 'deny', claimId, claim: null, grant: null } as const;
-    const { word } = await this.commands.carryOut(claimsArea, { orgId: '', by: actorOf(person), ...command });
-    if (word !== 'denied') this.#checkSame(word, claimId, { decidedBy: person.accountId, orgId: '' });
+    const { word } = await this.commands.carryOut(claimsArea, { orgId, by: actorOf(person), ...command });
+    if (word !== 'denied') this.#checkSame(word, claimId, { isDenied: true, decidedBy: person.accountId, orgId });
   }
 
   /** Hands out the key. Only one poll is let through, and only then is the key made: where that fails nobody ever gets it. */
@@ -195,9 +202,10 @@ export class Claims {
   }
 
   /** A form that is sent twice is no error. */
-  #checkSame(word: ClaimOutcome, claimId: string, its: Pick<Claim, 'decidedBy' | 'orgId'>): void {
-    const claim = this.#claims.get(claimId);
-    if (word === 'already_decided' && claim?.decidedBy === its.decidedBy && claim.orgId === its.orgId) return;
+  #checkSame(word: ClaimOutcome, claimId: string, its: Pick<Claim, 'decidedBy' | 'orgId'> & { readonly isDenied: boolean }): void {
+    const { status, decidedBy, orgId } = this.#claims.get(claimId) ?? {};
+    const isSame = (status === 'denied') === its.isDenied && decidedBy === its.decidedBy && orgId === its.orgId;
+    if (word === 'already_decided' && isSame) return;
     const how = word === 'expired' ? 'has expired' : 'was approved or denied before';
     throw unknown(`This code ${how}: the device or the command has to ask for another one.`);
   }

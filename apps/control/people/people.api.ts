@@ -101,7 +101,8 @@ export const peopleOperations: readonly Operation[] = [
     method: 'get',
     path: '/api/audit',
     summary: 'What was changed in the organization, and by whom',
-    description: 'The newest changes that people, keys and the operator have made: 250 of each kind of thing, such as monitors.',
+    description:
+      'What people, keys and the operator have changed: the newest 10,000 entries. Those about the account of somebody, such as a new password, are shown to each organization that the person belongs to, from then on. The topic `audit.v1` has all of them.',
     query: auditQuery,
     answers: { 200: { description: 'The entries, newest first.', schema: auditList } },
     errors: ['invalid_parameter', 'invalid_limit'],

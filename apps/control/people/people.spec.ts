@@ -3,12 +3,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, People } from '#edge';
+import { Accounts, CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, People } from '#edge';
 import { entry, readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
 import { invitationMs, operatorOrgId, resetMs, type AuditEntry, type PersonRole } from '#model';
 import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
-import { makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
+import { eventually, makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
 import {
   accounts,
   apiKeys,
@@ -81,6 +81,7 @@ interface Seen {
   readonly code: string;
   readonly account_id: string;
   readonly organizations: readonly object[];
+  readonly entries: readonly { readonly did: string; readonly about: string; readonly by: { readonly name: string } }[];
 }
 const jsonOf = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
 const codeOf = (answer: Answer): unknown => [answer.status, answer.status < 400 ? '' : jsonOf(answer).code];
@@ -491,13 +492,17 @@ describe('an organization', () => {
 
   it('shows what was changed in it, newest first and in pages, and nothing of another', async () => {
     const { admin, owner } = actors;
-    await storage.views.open(audit).caughtUp();
     type Page = {
       readonly entries: readonly { readonly id: string; readonly did: string; readonly text: string }[];
       readonly next: string | null;
     };
     const page = async (query: string): Promise<Page> => JSON.parse((await by(admin, 'GET', `audit${query}`)).text) as Page;
-    const whole = await page('');
+    const newest = (await audited(mine)).at(-1)!.id;
+    const whole = await eventually(async () => {
+      const its = await page('');
+      expect(its.entries.map(({ id }) => id)).toContain(newest);
+      return its;
+    });
     expect([whole.next, whole.entries.map(({ did }) => did)]).toEqual([
       null,
       expect.arrayContaining(['organization.changed', 'invitation.created', 'person.joined']),
@@ -512,6 +517,7 @@ describe('an organization', () => {
     expect(pages).toEqual(whole.entries);
     expect(JSON.parse((await ask('GET', 'audit', owner.cookie)).text)).toEqual(whole);
     const stranger = await somebody(other, 'owner');
+    await eventually(async () => expect(jsonOf(await ask('GET', 'audit', stranger.cookie)).entries).not.toEqual([]));
     const ids = new Set(whole.entries.map(({ id }) => id));
     const theirs = JSON.parse((await ask('GET', 'audit', stranger.cookie)).text) as Page;
     expect(theirs.entries.filter(({ id }) => ids.has(id))).toEqual([]);
@@ -521,6 +527,43 @@ describe('an organization', () => {
     expect(codeOf(await ask('GET', 'audit', viewer.cookie))).toEqual([403, 'missing_role']);
     expect(codeOf(await by(admin, 'GET', 'audit?limit=0'))).toEqual([400, 'invalid_limit']);
   });
+});
+
+it('what becomes of an account is told to each organization of its person, from when they belong to it', async () => {
+  const [mine, theirs] = [await makeOrganization(storage.log, true), await makeOrganization(storage.log, true)];
+  const [owner, stranger] = [await somebody(mine, 'owner'), await somebody(theirs, 'owner')];
+  const told = async (cookie: string): Promise<unknown[]> =>
+    jsonOf(await ask('GET', 'audit', cookie))
+      .entries.filter(({ about }) => about === owner.id)
+      .map(({ did, by }) => [did, by.name]);
+  const people = app.get(People);
+  const account = app.get(Accounts).get(owner.id)!;
+  await people.setPassword(account, 'another horse battery');
+  await people.resetPassword(tokenOf(await people.offerReset(account, operator)), password);
+  const mineTold = [
+    ['password.reset', owner.email],
+    ['password.reset_offered', 'operator'],
+    ['password.changed', owner.email],
+    ['person.joined', owner.email],
+  ];
+  const cookie = cookieOf(await ask('POST', 'auth/sign-in', undefined, { email: owner.email, password }));
+  await eventually(async () => expect(await told(cookie)).toEqual(mineTold));
+  nowMs++;
+  await people.join(await invited(theirs, 'viewer'), { accountId: owner.id, email: owner.email, sessionId: '' });
+  await people.enter({ issuer: 'https://id.example', subject: owner.id, email: owner.email, isVerified: true });
+  await eventually(async () =>
+    expect(await told(stranger.cookie)).toEqual([
+      ['account.bound', owner.email],
+      ['person.joined', owner.email],
+    ]),
+  );
+  await ask('DELETE', `people/${owner.id}`, stranger.cookie);
+  await eventually(async () =>
+    expect(await told(stranger.cookie)).toEqual([
+      ['person.removed', stranger.email],
+      ['person.joined', owner.email],
+    ]),
+  );
 });
 
 it('everything that people change is told, in words, with who has done it', async () => {

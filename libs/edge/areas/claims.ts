@@ -3,7 +3,7 @@ import { claimDecider, type ClaimCommand, type ClaimEvent, type ClaimOutcome, ty
 import { claimCommands, claims } from '#topics';
 import type { Area } from './area.js';
 
-/** Who asks for a key, and whether somebody has approved. Whoever approves names the organization; nothing else is about one. */
+/** Who asks for a key, and whether somebody has approved. Whoever decides does so for an organization; nothing else is about one. */
 export const claimsArea: Area<ClaimsState, ClaimCommand, ClaimEvent, ClaimOutcome> = {
   name: 'claims',
   topic: claimCommands,
@@ -22,8 +22,10 @@ export const claimsArea: Area<ClaimsState, ClaimCommand, ClaimEvent, ClaimOutcom
 
   /** The key of an approved claim has an entry of its own, when it is made. */
   auditOf(event) {
-    if (event.did !== 'approved') return [];
-    const { claimId: about, userCode, name, address } = event.claim;
-    return [{ did: 'claim.approved', about, text: `${name}, which asked from ${address} with the code ${userCode}` }];
+    if (event.did !== 'approved' && event.did !== 'denied') return [];
+    const { claimId: about, orgId, userCode, name, address } = event.claim;
+    // Whoever belongs to no organization may deny too.
+    if (orgId === '') return [];
+    return [{ did: `claim.${event.did}`, about, text: `${name}, which asked from ${address} with the code ${userCode}` }];
   },
 };

@@ -168,6 +168,11 @@ export const claims: Section = (stage) => {
       await eventually(async () => expect((await decide(claim.user_code, 'deny')).status).toBe(204));
       expect(await polled(claim, 'denied')).toEqual({ status: 'denied' });
       problem(await decide(claim.user_code, 'approve'), 404, 'unknown_claim');
+      const text = expect.stringContaining(claim.user_code);
+      await eventually(async () => {
+        const { entries } = JSON.parse((await stage().owner.ask({ path: '/api/audit' })).text) as { entries: unknown[] };
+        expect(entries).toContainEqual(expect.objectContaining({ did: 'claim.denied', text }));
+      });
     });
 
     itPeople('is approved for no organization that the person does not belong to', async () => {

@@ -33,7 +33,7 @@ export class ClaimPages {
     const approver = approverOf(visit, request);
     try {
       if (isApproved) await this.claims.approve(code, approver, typed(form, 'organization'));
-      else await this.claims.deny(code, approver);
+      else await this.claims.deny(code, approver, typed(form, 'organization'));
       return new Shown(donePage(visit, isApproved));
     } catch (error) {
       return refused(request, error, (problem) => codePage(visit, code, problem));
