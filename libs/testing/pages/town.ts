@@ -77,6 +77,7 @@ async function settle(dataDir: string): Promise<string> {
   await makeMember(log, empty, ada, 'owner');
   await makeMember(log, empty, await makeAccount(log, 'new@example.com', password), 'owner');
   await makeMember(log, mill, await makeAccount(log, 'vic@example.com', password), 'viewer');
+  await makeMember(log, mill, await makeAccount(log, 'mel@example.com', password), 'member');
   const { secret } = await makeKey(log, mill);
   await close();
   return secret;
