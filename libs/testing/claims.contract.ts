@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Accounts, Commands, deciders, KeyCommands, Keyring, PublicUrl, Readiness, Sessions, Visitors } from '#edge';
-import { entry, LogViews, Runner, type RecordLog, type Views } from '#log';
-import { maxBoundSources, TelemetryError, type Account, type Person } from '#model';
+import { entry, LogViews, Runner, tombstone, type Entry, type RecordLog, type Views } from '#log';
+import { maxBoundSources, membershipKey, TelemetryError, type Account, type Person } from '#model';
 import { accounts, apiKeys, claims, decisionsGroup, keysGroup, memberships, outcomes, sessions, sessionUses } from '#topics';
 import { Claims, type PolledClaim } from '../../apps/control/claims/claims.js';
 import { WrongCodes } from '../../apps/control/claims/wrong-codes.js';
@@ -106,6 +106,41 @@ export function claimsContract(open: () => Promise<LogUnderTest>, crashes = fals
     const polled = await Promise.all(started.map(({ deviceCode }) => replica!.claims.poll(deviceCode)));
     expect(new Set(secretsOf(polled)).size).toBe(40);
     for (const runner of runners) expect(runner.figures()).toMatchObject({ failures: 0, parked: 0 });
+  });
+
+  const gone: readonly (readonly [what: string, change: () => Entry])[] = [
+    ['was removed', () => tombstone(memberships, membershipKey({ orgId: 'o', accountId: 'ada' }))],
+    ['was made a viewer', () => entry(memberships, { orgId: 'o', accountId: 'ada', role: 'viewer', sinceMs: 1 })],
+  ];
+  it.each(gone)('whoever %s before the poll has approved nothing', async (_, change) => {
+    await decide();
+    const [replica] = await replicas(1);
+    const { deviceCode, userCode } = await replica!.claims.start(pump);
+    await replica!.claims.approve(userCode, { person, address: undefined }, 'o');
+    await subject.log.append([change()]);
+    await replica!.views.open(memberships).caughtUp();
+    expect(await replica!.claims.poll(deviceCode)).toEqual({ status: 'denied' });
+    await caughtUp();
+    expect(keys()).toBe(0);
+  });
+
+  it('who may make no keys approves nothing, and the same approval may come twice', async () => {
+    const bea: Person = { accountId: 'bea', email: 'bea@example.com', sessionId: 's' };
+    await makeMember(subject.log, 'o', { ...account, accountId: 'bea' }, 'viewer');
+    await makeMember(subject.log, 'p', account, 'owner');
+    await decide();
+    const [replica] = await replicas(1);
+    const { deviceCode, userCode } = await replica!.claims.start(pump);
+    const approve = (by: Person, orgId: string): Promise<void> =>
+      replica!.claims.approve(userCode, { person: by, address: undefined }, orgId);
+    await expect(approve(bea, 'o')).rejects.toMatchObject({ code: 'missing_role' });
+    await expect(approve(bea, 'p')).rejects.toMatchObject({ code: 'no_organization' });
+    expect(await replica!.claims.poll(deviceCode)).toEqual({ status: 'pending' });
+    for (let times = 0; times < 2; times++) await approve(person, 'o');
+    await expect(approve(person, 'p')).rejects.toMatchObject({ code: 'unknown_claim' });
+    const [other] = await replicas(1);
+    expect(await other!.claims.poll(deviceCode)).toMatchObject({ status: 'approved', orgId: 'o', apiKey: expect.any(String) });
+    await expect(approve(person, 'o')).resolves.toBeUndefined();
   });
 
   if (!crashes) return;

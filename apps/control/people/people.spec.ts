@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Accounts, CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, People } from '#edge';
-import { entry, readLog, RECORD_LOG, Runner, VIEWS, type AnyTopic } from '#log';
-import { invitationMs, operatorOrgId, resetMs, type AuditEntry, type PersonRole } from '#model';
+import { type AnyTopic, entry, readLog, RECORD_LOG, Runner, VIEWS } from '#log';
+import { type AuditEntry, claimLifetimeMs, invitationMs, operatorOrgId, type PersonRole, resetMs } from '#model';
 import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually, makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
@@ -581,4 +581,18 @@ it('everything that people change is told, in words, with who has done it', asyn
     ['person.removed', `${member.email}, who was viewer; the account has ended`, owner.email, 'acc_'],
   ]);
   expect((await audited(org)).some(({ text }) => text.includes(owner.email))).toBe(false);
+});
+
+it('a claim names the public address, whatever the request says, and has expired after 15 minutes', async () => {
+  const answer = await send(url, {
+    method: 'POST',
+    path: '/api/auth/claim',
+    headers: { 'content-type': 'application/json', host: 'evil.example', 'x-forwarded-host': 'evil.example' },
+    body: '{"name":"pump"}',
+  });
+  const claim = JSON.parse(answer.text) as Record<'device_code' | 'user_code' | 'verification_url', string>;
+  expect(claim.verification_url).toBe(`http://telemetry.example.com/claim?code=${claim.user_code}`);
+  nowMs += claimLifetimeMs;
+  const polled = await ask('GET', `auth/claim/${claim.device_code}`);
+  expect([polled.status, JSON.parse(polled.text)]).toEqual([200, { status: 'expired' }]);
 });
