@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../eventually.js';
 import { rawExchange, rawRequest } from '../http/raw.js';
 import type { Answer, Ask } from '../http/send.js';
-import { bytesOf, itIf, itWith, problem, type Section } from './stage.js';
+import { bytesOf, itIf, itWith, maxRevokeMs, problem, type Section } from './stage.js';
 
 const json = { 'content-type': 'application/json' };
 /** As many as are tried. */
@@ -124,8 +124,11 @@ export const authentication: Section = (stage) => {
       expect([(await old.askIngest(ingest)).status, (await fresh.askIngest(ingest)).status]).toEqual([200, 200]);
       const gone = await stage().own.askApp({ method: 'DELETE', path: `/api/api-keys/${before.id}` });
       expect([gone.status, gone.text]).toEqual([204, '']);
-      await eventually(async () => problem(await old.askIngest(ingest), 401, 'invalid_key'));
-      await eventually(async () => problem(await old.ask({ path: '/v1/sources' }), 401, 'invalid_key'));
+      await Promise.all(
+        [() => old.askIngest(ingest), () => old.ask({ path: '/v1/sources' })].map((asks) =>
+          eventually(async () => problem(await asks(), 401, 'invalid_key'), maxRevokeMs),
+        ),
+      );
       expect((await fresh.askIngest(ingest)).status).toBe(200);
       await eventually(async () =>
         problem(await stage().own.askApp({ method: 'DELETE', path: `/api/api-keys/${before.id}` }), 404, 'unknown_api_key'),

@@ -184,6 +184,9 @@ export const itIf = (there: boolean): typeof it => (there ? it : (it.skip as typ
 export const itWith = (variable: 'OTHER_API_KEY' | 'UNPAID_API_KEY'): typeof it =>
   itIf(process.env['API_URL'] === undefined || process.env[variable] !== undefined);
 
+/** So soon after its deletion was answered a key works nowhere. */
+export const maxRevokeMs = 10_000;
+
 /** Whether there are people who can sign in: only where the suite has made the deployment. */
 export const hasPeople = process.env['API_URL'] === undefined;
 
