@@ -99,10 +99,14 @@ export class MonitorWatch implements Processor {
     const { orgId, sourceId } = before;
     const monitors = this.definitions.of(key, orgId);
     const isConnected = monitors.some(({ offline }) => offline) && this.connections.newest(orgId, sourceId) !== undefined;
-    const step = afterLooking(before, monitors, isConnected, nowMs, caughtUpMs);
-    await this.#keep(key, step, lease, nowMs);
+    let state = before;
+    for (const step of afterLooking(before, monitors, isConnected, nowMs, caughtUpMs)) {
+      await this.#keep(key, step, lease, nowMs);
+      if (!lease.held()) return;
+      ({ state } = step);
+    }
     if (monitors.length === 0) await this.#end(key, lease);
-    else this.#agenda.put(key, lookMs(step.state, monitors, nowMs), nowMs);
+    else this.#agenda.put(key, lookMs(state, monitors, nowMs), nowMs);
   }
 
   /** A source that is heard for the first time is on the agenda from now on, where its silence matters. */
@@ -138,8 +142,8 @@ export class MonitorWatch implements Processor {
   }
 }
 
-const afterEvents = (watched: WatchedSource, monitors: readonly Monitor[], { origin, receivedMs }: EventBatch): readonly Step[] =>
-  origin === 'source' ? [afterSending(watched, monitors, receivedMs)] : [];
+const afterEvents = (watched: WatchedSource, monitors: readonly Monitor[], { origin, receivedMs }: EventBatch): Iterable<Step> =>
+  origin === 'source' ? afterSending(watched, monitors, receivedMs) : [];
 
 const outputsOf = (batch: AlertBatch, receivedMs: number): readonly Entry[] =>
   batch.alerts.length === 0 ? [] : [entry(alerts, batch), entry(events, alertEvents(batch, receivedMs))];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { alertEvents, type Alert } from './alert.js';
 import { maxEventValueBytes } from './event-value.js';
-import { maxAlertMessageBytes, type Monitor, type Offline, type Threshold } from './monitor.js';
+import { maxAlertMessageBytes, maxMonitorsPerSource, type Monitor, type Offline, type Threshold } from './monitor.js';
 import type { PointBatch } from './point.js';
 import { maxAheadMs } from './threshold.js';
 import {
@@ -12,7 +12,6 @@ import {
   lookAgainMs,
   lookMs,
   maxStepBytes,
-  underDefinitions,
   unwatched,
   type Step,
   type WatchedSource,
@@ -52,9 +51,9 @@ const then = (course: Course, { state, alerts }: Step): Course => ({ state, aler
 const points = (course: Course, monitors: readonly Monitor[], batch: PointBatch): Course =>
   [...afterPoints(course.state, monitors, batch)].reduce(then, course);
 const looked = (course: Course, monitors: readonly Monitor[], isConnected: boolean, atMs: number, caughtUpMs = atMs): Course =>
-  then(course, afterLooking(course.state, monitors, isConnected, atMs, caughtUpMs));
+  [...afterLooking(course.state, monitors, isConnected, atMs, caughtUpMs)].reduce(then, course);
 const sent = (course: Course, monitors: readonly Monitor[], receivedMs: number): Course =>
-  then(course, afterSending(course.state, monitors, receivedMs));
+  [...afterSending(course.state, monitors, receivedMs)].reduce(then, course);
 /** `fired 5` at a time, or the way it resolved. */
 const told = ({ alerts }: Course): readonly string[] =>
   alerts.map(({ resolution, resolvedMs, triggeredMs }) => `${resolution ?? 'fired'} ${resolvedMs ?? triggeredMs}`);
@@ -128,6 +127,37 @@ describe('points of a source with a threshold', () => {
   });
 });
 
+describe('as many monitors as there may be, each with the longest message', () => {
+  const message = 'x'.repeat(maxAlertMessageBytes);
+  const many = Array.from({ length: 2 * maxMonitorsPerSource }, (_, at) =>
+    aMonitor({ monitorId: `m${at}`, threshold: { ...plain, message }, offline: { ...silence, message } }),
+  );
+  const again = many.map((monitor) => ({ ...monitor, definedMs: 300_000 }));
+  type Way = (course: Course) => Iterable<Step>;
+  const fire: Way = ({ state }) => afterPoints(state, many, aBatch([[5, 99]], 100_000));
+  const leave: Way = ({ state }) => afterLooking(state, many, false, 160_000, 160_000);
+  const open = [fire, leave].reduce<Course>((course, way) => [...way(course)].reduce(then, course), start);
+
+  it.each<readonly [string, Course, Way, number]>([
+    ['fire at a value', start, fire, 1],
+    ['fire at silence', { ...start, state: { ...start.state, heardMs: 100_000 } }, leave, 1],
+    ['hear it send', open, ({ state }) => afterSending(state, many, 200_000), 1],
+    ['hear it send points', open, ({ state }) => afterPoints(state, many, aBatch([[6, 99]], 200_000)), 1],
+    ['see it connect', open, ({ state }) => afterLooking(state, many, true, 200_000, 200_000), 1],
+    ['are deleted', open, ({ state }) => afterLooking(state, [], false, 300_000, 300_000), 2],
+    ['are changed', open, ({ state }) => afterPoints(state, again, aBatch([[6, 1]], 300_000)), 2],
+  ])('%s in steps of bounded size, of which each is whole', (_, before, way, each) => {
+    const steps = [...way(before)];
+    const all = steps.reduce(then, { ...before, alerts: [] });
+    expect(all.alerts).toHaveLength(each * many.length);
+    for (const { alerts } of steps) expect(JSON.stringify(alerts).length).toBeLessThan(maxStepBytes);
+    for (const at of steps.keys()) {
+      const done = steps.slice(0, at + 1).reduce(then, { ...before, alerts: [] });
+      expect([...way(done)].reduce(then, done)).toEqual(all);
+    }
+  });
+});
+
 describe('a definition that ends', () => {
   const open = looked(
     points(start, [hot, { ...gone, monitorId: 'g' }], aBatch([[5, 99]], 100)),
@@ -145,7 +175,7 @@ describe('a definition that ends', () => {
     ['changed', changed, 75_000],
   ] as const)('because it is %s closes its alerts', (way, monitors, atMs) => {
     expect(told(open)).toEqual(['fired 5', 'fired 70000']);
-    const closed = then(open, underDefinitions(open.state, monitors, 80_000));
+    const closed = looked(open, monitors, false, 80_000);
     expect(told(closed).slice(2)).toEqual([`${way} ${atMs}`, `${way} ${atMs}`]);
     expect(closed.state.monitors).toEqual([]);
   });
@@ -522,7 +552,7 @@ describe('what is told of a source that several monitors watch, for its values a
         /** False when the process dies on the way. */
         const take = ({ atMs, points: its }: (typeof records)[number], survives: number): boolean => {
           let steps = 0;
-          for (const step of its ? afterPoints(memory, monitors, aBatch(its, atMs)) : [afterSending(memory, monitors, atMs)]) {
+          for (const step of its ? afterPoints(memory, monitors, aBatch(its, atMs)) : afterSending(memory, monitors, atMs)) {
             if (steps++ === survives) return false;
             keep(step);
           }
@@ -543,7 +573,8 @@ describe('what is told of a source that several monitors watch, for its values a
           if (one.kind === 'defined')
             monitors = monitors.map((each) => (each.monitorId === one.monitorId ? { ...each, definedMs: one.atMs } : each));
           else isConnected = one.isConnected;
-          keep(afterLooking(memory, monitors, isConnected, one.atMs, one.kind === 'looked' ? one.caughtUpMs : -Infinity));
+          const caughtUpMs = one.kind === 'looked' ? one.caughtUpMs : -Infinity;
+          for (const step of afterLooking(memory, monitors, isConnected, one.atMs, caughtUpMs)) keep(step);
           // What was seen in a look comes from no record again.
           write();
         }

@@ -43,15 +43,47 @@ export const unwatched = (orgId: string, sourceId: string): WatchedSource => ({
   monitors: [],
 });
 
+/** A state that follows, and the transition that led to it; none where only what is known has changed. */
+interface Change {
+  readonly state: WatchedSource;
+  readonly alert?: Alert;
+}
+
+/** Changes in steps of bounded size, at least one. Each step is whole: whoever goes on from it comes to the same end. */
+function* inSteps(before: WatchedSource, changes: Iterable<Change>): Generator<Step> {
+  let [state, alerts, bytes]: [WatchedSource, Alert[], number] = [before, [], 0];
+  for (const change of changes) {
+    const { alert } = change;
+    if (alert) {
+      const more = bytesOf(alert);
+      if (bytes + more > maxStepBytes && alerts.length > 0) {
+        yield { state, alerts };
+        [alerts, bytes] = [[], 0];
+      }
+      alerts.push(alert);
+      bytes += more;
+    }
+    state = change.state;
+  }
+  yield { state, alerts };
+}
+
+/** The state after all changes. */
+const lastOf = (before: WatchedSource, changes: readonly Change[]): WatchedSource => changes.at(-1)?.state ?? before;
+
 /**
  * What a record of points makes of its source, in steps of bounded size, at least one. Each is whole: whoever goes on from it with the same
  * record, perhaps after a crash, comes to the same end.
  *
  * @param monitors those of the source that hold now.
  */
-export function* afterPoints(watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch): Generator<Step> {
-  let { state, alerts } = afterSending(watched, monitors, batch.receivedMs);
-  let bytes = sum(alerts);
+export const afterPoints = (watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch): Generator<Step> =>
+  inSteps(watched, changesOfPoints(watched, monitors, batch));
+
+function* changesOfPoints(watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch): Generator<Change> {
+  const before = changesOfSending(watched, monitors, batch.receivedMs);
+  yield* before;
+  let state = lastOf(watched, before);
   const runs = runsByMetric(monitors, batch);
   for (const monitor of monitors) {
     const its = monitor.threshold && runs.get(monitor.metric!);
@@ -66,21 +98,13 @@ export function* afterPoints(watched: WatchedSource, monitors: readonly Monitor[
     if (readings.length === 0) continue;
     for (const reading of readings) {
       const alert = decide(monitor, state.sourceId, known, reading);
-      if (alert && bytes + bytesOf(alert) > maxStepBytes && alerts.length > 0) {
-        yield { state: withState(state, known), alerts };
-        [alerts, bytes] = [[], 0];
-      }
       known = evolve(known, monitor.threshold, reading, alert);
-      if (!alert) continue;
-      alerts = [...alerts, alert];
-      bytes += bytesOf(alert);
+      if (alert) yield { state: (state = withState(state, known)), alert };
     }
     state = withState(state, known);
   }
-  yield { state, alerts };
+  yield { state };
 }
-
-const sum = (alerts: readonly Alert[]): number => alerts.reduce((bytes, alert) => bytes + bytesOf(alert), 0);
 
 function runsByMetric(monitors: readonly Monitor[], { series }: PointBatch): ReadonlyMap<string, readonly SeriesRun[]> {
   const wanted = new Set(monitors.map(({ metric }) => metric));
@@ -91,58 +115,84 @@ function runsByMetric(monitors: readonly Monitor[], { series }: PointBatch): Rea
 }
 
 /**
- * What follows when a source has sent anything: it is not offline.
+ * What follows when a source has sent anything: it is not offline. In steps as `afterPoints`.
  *
  * @param receivedMs a record that is not newer than all before it, such as one that comes again after a crash, says nothing new.
  */
-export function afterSending(watched: WatchedSource, monitors: readonly Monitor[], receivedMs: number): Step {
-  const { state, alerts } = underDefinitions(watched, monitors, receivedMs);
-  const isNews = receivedMs > state.heardMs && monitors.some(({ offline }) => offline);
-  return isNews ? heard({ ...state, heardMs: receivedMs }, alerts, receivedMs) : { state, alerts };
-}
+export const afterSending = (watched: WatchedSource, monitors: readonly Monitor[], receivedMs: number): Generator<Step> =>
+  inSteps(watched, changesOfSending(watched, monitors, receivedMs));
 
-function heard(state: WatchedSource, alerts: readonly Alert[], atMs: number): Step {
-  const open = state.monitors.flatMap(({ offlineAlert }) => offlineAlert ?? []);
-  if (open.length === 0) return { state, alerts };
-  return {
-    state: { ...state, monitors: state.monitors.map((one) => ({ ...one, offlineAlert: null })) },
-    alerts: [...alerts, ...open.map((alert) => resolved(alert, 'heard', atMs))],
-  };
+function changesOfSending(watched: WatchedSource, monitors: readonly Monitor[], receivedMs: number): readonly Change[] {
+  const changes = underDefinitions(watched, monitors, receivedMs);
+  const state = lastOf(watched, changes);
+  const isNews = receivedMs > state.heardMs && monitors.some(({ offline }) => offline);
+  return isNews ? [...changes, ...heard(state, receivedMs, (closed) => ({ ...closed, heardMs: receivedMs }))] : changes;
 }
 
 /**
- * What follows from whether a source has a connection now.
+ * Closes what is open because of silence.
+ *
+ * @param noted the state with what was heard. It comes last: with the alerts closed in part, what was heard is news still.
+ */
+function heard(before: WatchedSource, atMs: number, noted: (closed: WatchedSource) => WatchedSource): readonly Change[] {
+  let state = before;
+  const changes: Change[] = [];
+  for (const one of before.monitors) {
+    if (!one.offlineAlert) continue;
+    state = withState(state, { ...one, offlineAlert: null });
+    changes.push({ state, alert: resolved(one.offlineAlert, 'heard', atMs) });
+  }
+  return [...changes, { state: noted(state) }];
+}
+
+/**
+ * What follows from whether a source has a connection now, in steps as `afterPoints`.
  *
  * @param caughtUpMs all that was sent before this time is known, Unix milliseconds: silence is judged as of then.
  */
-export function afterLooking(
+export const afterLooking = (
   watched: WatchedSource,
   monitors: readonly Monitor[],
   isConnected: boolean,
   nowMs: number,
   caughtUpMs: number,
-): Step {
-  const { state, alerts } = underDefinitions(watched, monitors, nowMs);
-  if (isConnected) return heard(seen(state, true, state.heardMs), alerts, nowMs);
+): Generator<Step> => inSteps(watched, changesOfLooking(watched, monitors, isConnected, nowMs, caughtUpMs));
+
+function* changesOfLooking(
+  watched: WatchedSource,
+  monitors: readonly Monitor[],
+  isConnected: boolean,
+  nowMs: number,
+  caughtUpMs: number,
+): Generator<Change> {
+  const before = underDefinitions(watched, monitors, nowMs);
+  yield* before;
+  let state = lastOf(watched, before);
+  if (isConnected) {
+    yield* heard(state, nowMs, (closed) => seen(closed, true, closed.heardMs));
+    return;
+  }
   // When the connection has ended is not known better than that it was there at the last look.
-  const heardMs = state.isConnected ? Math.max(state.heardMs, nowMs) : state.heardMs;
-  return monitors.reduce<Step>(lookAt(caughtUpMs), { state: seen(state, false, heardMs), alerts });
+  state = seen(state, false, state.isConnected ? Math.max(state.heardMs, nowMs) : state.heardMs);
+  yield { state };
+  for (const monitor of monitors) {
+    const alert = silenceOf(state, monitor, caughtUpMs);
+    if (alert) yield { state: (state = withState(state, { ...stateOf(state, monitor), offlineAlert: alert })), alert };
+  }
 }
 
 /** The same object where nothing is new: there is nothing to write then. */
 const seen = (state: WatchedSource, isConnected: boolean, heardMs: number): WatchedSource =>
   state.isConnected === isConnected && state.heardMs === heardMs ? state : { ...state, isConnected, heardMs };
 
-const lookAt =
-  (atMs: number) =>
-  ({ state, alerts }: Step, monitor: Monitor): Step => {
-    const known = stateOf(state, monitor);
-    const { offline } = monitor;
-    const isSettled = !offline || known.offlineAlert || known.definedMs !== monitor.definedMs;
-    if (isSettled || atMs < silentMs(state, monitor)) return { state, alerts };
-    const offlineAlert = triggered(monitor, state.sourceId, { threshold: null, offline }, { timestampMs: atMs, value: null });
-    return { state: withState(state, { ...known, offlineAlert }), alerts: [...alerts, offlineAlert] };
-  };
+/** The alert that a monitor opens at a time because the source is not connected and silent; undefined when it opens none. */
+function silenceOf(state: WatchedSource, monitor: Monitor, atMs: number): Alert | undefined {
+  const { offline } = monitor;
+  const known = stateOf(state, monitor);
+  const isSettled = !offline || known.offlineAlert || known.definedMs !== monitor.definedMs;
+  if (isSettled || atMs < silentMs(state, monitor)) return undefined;
+  return triggered(monitor, state.sourceId, { threshold: null, offline }, { timestampMs: atMs, value: null });
+}
 
 /** When a source that is not connected has been silent for too long; Infinity when no monitor asks. */
 const silentMs = ({ heardMs }: WatchedSource, { offline, definedMs }: Monitor): number =>
@@ -165,15 +215,19 @@ export function lookMs(state: WatchedSource, monitors: readonly Monitor[], looke
  * The source under the definitions that hold now: what older ones knew ends with them, and so do their open alerts. A state of a newer
  * definition than the one that is known here is left alone.
  */
-export function underDefinitions(state: WatchedSource, monitors: readonly Monitor[], atMs: number): Step {
-  const kept: MonitorState[] = [];
-  const alerts: Alert[] = [];
-  for (const one of state.monitors) {
+function underDefinitions(before: WatchedSource, monitors: readonly Monitor[], atMs: number): readonly Change[] {
+  let state = before;
+  const changes: Change[] = [];
+  for (const one of before.monitors) {
     const monitor = monitors.find(({ monitorId }) => monitorId === one.monitorId);
-    if (monitor && one.definedMs >= monitor.definedMs) kept.push(one);
-    else for (const alert of [one.alert, one.offlineAlert]) if (alert) alerts.push(ended(alert, monitor, atMs));
+    if (monitor && one.definedMs >= monitor.definedMs) continue;
+    const { alert, offlineAlert } = one;
+    if (alert && offlineAlert) changes.push({ state: withState(state, { ...one, alert: null }), alert: ended(alert, monitor, atMs) });
+    state = without(state, one);
+    const last = offlineAlert ?? alert;
+    changes.push({ state, ...(last && { alert: ended(last, monitor, atMs) }) });
   }
-  return { state: kept.length === state.monitors.length ? state : { ...state, monitors: kept }, alerts };
+  return changes;
 }
 
 /** @param next the definition that took the place of the alert's own; undefined when there is none. */
@@ -183,7 +237,13 @@ const ended = (alert: Alert, next: Monitor | undefined, atMs: number): Alert =>
 const stateOf = ({ monitors }: WatchedSource, { monitorId, definedMs }: Monitor): MonitorState =>
   monitors.find((one) => one.monitorId === monitorId) ?? { monitorId, definedMs, ...nothingEvaluated, offlineAlert: null };
 
+const without = (state: WatchedSource, known: MonitorState): WatchedSource => ({
+  ...state,
+  monitors: state.monitors.filter(({ monitorId }) => monitorId !== known.monitorId),
+});
+
 function withState(state: WatchedSource, known: MonitorState): WatchedSource {
-  const others = state.monitors.filter(({ monitorId }) => monitorId !== known.monitorId);
-  return { ...state, monitors: [...others, known] };
+  const { monitors } = state;
+  const at = monitors.findIndex(({ monitorId }) => monitorId === known.monitorId);
+  return { ...state, monitors: at < 0 ? [...monitors, known] : monitors.with(at, known) };
 }

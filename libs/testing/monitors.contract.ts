@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Connections } from '#edge';
 import { entry, LogViews, Runner, tombstone, type Entry, type RecordLog, type View, type Views } from '#log';
-import { TelemetryError, type Alert, type AlertBatch, type EventBatch, type Lease, type Monitor, type Threshold } from '#model';
+import {
+  maxAlertMessageBytes,
+  maxMonitorsPerSource,
+  TelemetryError,
+  type Alert,
+  type AlertBatch,
+  type EventBatch,
+  type Lease,
+  type Monitor,
+  type Threshold,
+} from '#model';
 import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, presence } from '#topics';
 import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
 import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
@@ -157,6 +167,39 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
     expect(await toldInLogs()).toHaveLength(many.length);
   });
 
+  it('tells all that many monitors of a source say at once, when they fire and when they end', async () => {
+    const message = 'x'.repeat(maxAlertMessageBytes);
+    const many = Array.from({ length: maxMonitorsPerSource }, (_, at): Monitor => {
+      return { ...hot, monitorId: `m${at}`, metric: `heat${at}`, threshold: { ...threshold, message }, offline: { ...offline, message } };
+    });
+    const values = (value: number): Entry => {
+      const one = { tags: '', timestampMs: Float64Array.of(nowMs), value: Float64Array.of(value) };
+      return entry(points, { orgId: 'o', sourceId: 's', receivedMs: nowMs, series: many.map(({ metric }) => ({ metric: metric!, ...one })) });
+    };
+    const each = (way: string): string[] => many.map(({ monitorId }) => `${monitorId} ${way} ${nowMs}`);
+    await run();
+    await append(...many.map((monitor) => entry(monitors, monitor)), values(99));
+    await settle();
+    const expected = each('fired');
+    nowMs = 61_000;
+    await settle();
+    expected.push(...each('fired'));
+    nowMs = 70_000;
+    await append(values(10));
+    await settle();
+    expected.push(...each('heard'), ...each('inside'));
+    nowMs = 80_000;
+    await append(values(99));
+    await settle();
+    expected.push(...each('fired'));
+    nowMs = 90_000;
+    await append(...many.map((monitor) => tombstone(monitors, monitorKey(monitor))));
+    await settle();
+    expected.push(...each('deleted'));
+    expect([(await told()).toSorted(), runner.figures()]).toMatchObject([expected.toSorted(), { parked: 0, failures: 0 }]);
+    expect((await toldInLogs()).toSorted()).toEqual([...new Set(expected)].toSorted());
+  });
+
   it('knows nothing of sources that nobody watches, and forgets those that nobody watches any more', async () => {
     const states = subject.views.open(monitorStates);
     await run();
@@ -294,8 +337,8 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
       'slow fired 260',
       'hot changed 91000',
       'hot fired 261',
-      'hot deleted 93000',
       'slow deleted 93000',
+      'hot deleted 93000',
     ];
 
     /** Runs the course in a process that dies at a step, and then in another one. Resolves with the steps of the first. */
