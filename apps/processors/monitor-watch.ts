@@ -7,6 +7,7 @@ import {
   afterSending,
   alertEvents,
   lookMs,
+  TelemetryError,
   unwatched,
   type AlertBatch,
   type EventBatch,
@@ -22,6 +23,8 @@ import { MonitorDefinitions } from './monitor-definitions.js';
 
 /** Sources that are looked at in one tick; batches wait meanwhile. */
 const maxLooks = 5_000;
+/** When a source is looked at again after a failure, milliseconds. */
+const lookFailedMs = 1_000;
 
 /**
  * Evaluates the monitors. What was decided of a source stands in its record of the table, and the record holds the transitions until they are
@@ -56,10 +59,25 @@ export class MonitorWatch implements Processor {
     if (!lease.held()) return;
     this.#unwritten.clear();
     this.#putOnAgenda(lease, nowMs);
-    for (const key of this.#agenda.take(nowMs, maxLooks)) {
-      await this.#look(key, lease, nowMs, caughtUpMs);
+    await this.#lookAt(this.#agenda.take(nowMs, maxLooks), lease, nowMs, caughtUpMs);
+  }
+
+  /** Looks at sources that are off the agenda. What fails is on it again, and does not keep the others from their turn. */
+  async #lookAt(keys: readonly string[], lease: Lease, nowMs: number, caughtUpMs: number | undefined): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [at, key] of keys.entries()) {
       if (!lease.held()) return;
+      try {
+        await this.#look(key, lease, nowMs, caughtUpMs);
+      } catch (error) {
+        failures.push(error);
+        // While the log is away, each of the others would wait for it too.
+        const isForAll = error instanceof TelemetryError && error.retryable;
+        for (const left of isForAll ? keys.slice(at) : [key]) this.#agenda.put(left, nowMs + lookFailedMs, nowMs);
+        if (isForAll) break;
+      }
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   async #take<V extends PointBatch | EventBatch>(

@@ -174,7 +174,12 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
     });
     const values = (value: number): Entry => {
       const one = { tags: '', timestampMs: Float64Array.of(nowMs), value: Float64Array.of(value) };
-      return entry(points, { orgId: 'o', sourceId: 's', receivedMs: nowMs, series: many.map(({ metric }) => ({ metric: metric!, ...one })) });
+      return entry(points, {
+        orgId: 'o',
+        sourceId: 's',
+        receivedMs: nowMs,
+        series: many.map(({ metric }) => ({ metric: metric!, ...one })),
+      });
     };
     const each = (way: string): string[] => many.map(({ monitorId }) => `${monitorId} ${way} ${nowMs}`);
     await run();
@@ -271,6 +276,35 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
       await settle();
       expect(await told()).toEqual(['gone fired 121000']);
     });
+  });
+
+  it.each([
+    ['refuses once to be written', new TelemetryError('log_unavailable', 'The log is away.')],
+    ['does not take one of them', new Error('no room')],
+  ])('closes the alerts of all sources though the log %s', async (_, error) => {
+    let refuses = false;
+    const refusing = (entries: readonly Entry[]): Promise<void> => {
+      if (!refuses) return subject.log.append(entries);
+      refuses = false;
+      return Promise.reject(error);
+    };
+    await run(withMethods(subject.log, { append: refusing }));
+    const every: Monitor = { ...hot, sourceId: '*' };
+    const ids = ['a', 'b', 'c'];
+    await subject.log.append([entry(monitors, every), ...ids.map((sourceId) => sending(1000, [[1, 99]], sourceId))]);
+    await settle();
+    await subject.log.append([tombstone(monitors, monitorKey(every))]);
+    await subject.views.open(monitors).caughtUp();
+    refuses = true;
+    await expect(runner.tick()).rejects.toBe(error);
+    nowMs += 1000;
+    await settle();
+    await runner.checkpoint();
+    const closed = (await all<AlertBatch>(alerts)).flatMap(({ alerts: its }) => its.filter(({ resolution }) => resolution === 'deleted'));
+    expect(closed.map(({ sourceId }) => sourceId).toSorted()).toEqual(ids);
+    const states = subject.views.open(monitorStates);
+    await states.caughtUp();
+    expect(states.size).toBe(0);
   });
 
   it('decides nothing under a lost lease', async () => {
