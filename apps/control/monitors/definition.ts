@@ -155,13 +155,16 @@ const unclear: Omit<Flaw, 'code'> = { pointer: '/threshold/clear', detail: 'Send
 function thresholdOf({ min = null, max = null, clear, for_seconds: forS, ...about }: z.output<typeof threshold>): Threshold {
   const isOfMax = max !== null;
   const band = typeof clear === 'number' ? (isOfMax ? { max: clear } : { min: clear }) : clear;
-  return { min, max, clearMin: band?.min ?? null, clearMax: band?.max ?? null, forMs: (forS ?? 0) * 1000, ...aboutOf(about) };
+  return { min, max, clearMin: band?.min ?? null, clearMax: band?.max ?? null, forMs: msOf(forS ?? 0), ...aboutOf(about) };
 }
 
 const offlineOf = ({ timeout_seconds: timeoutS, ...about }: z.output<typeof offline>): Offline => ({
-  timeoutMs: (timeoutS ?? 300) * 1000,
+  timeoutMs: msOf(timeoutS ?? 300),
   ...aboutOf(about),
 });
+
+/** Whole milliseconds, for a number such as 64.1 is not exact. */
+const msOf = (seconds: number): number => Math.round(seconds * 1000);
 
 const aboutOf = (about: Pick<z.output<typeof offline>, 'severity' | 'message'>): Pick<Offline, 'severity' | 'message'> => ({
   severity: about.severity ?? 'warning',
