@@ -1,4 +1,4 @@
-/** Nothing is put further ahead than this, so that there are few seconds to go through; whoever comes too early is put again. */
+/** Longest time ahead, so there are at most 601 buckets; a later key comes early and is put back. */
 const maxAheadMs = 600_000;
 
 const secondOf = (ms: number): number => Math.floor(ms / 1000);

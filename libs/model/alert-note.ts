@@ -8,7 +8,7 @@ export const maxAlertNotes = 10_000;
 const forgottenTogether = 20;
 export const maxSilenceMs = 30 * 86_400_000;
 
-/** Of a monitor and a source there is one open alert of each. */
+/** A monitor has at most one open alert of each of these per source. */
 export const alertConditions = ['threshold', 'offline'] as const;
 export type AlertCondition = (typeof alertConditions)[number];
 

@@ -41,7 +41,7 @@ export interface MonitorsState {
 
 export interface MonitorEvent {
   readonly outcome: MonitorOutcome;
-  /** The monitor that was meant: of a command that defines, perhaps one that there was. */
+  /** Id of the monitor concerned: for `define`, the existing one where there is one. */
   readonly monitorId: string;
   readonly before?: Monitor;
   /** The monitor as it is from now on; the one before where nothing changes, none where it ends or the command is refused. */

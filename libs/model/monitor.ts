@@ -8,7 +8,7 @@ export type Severity = (typeof severities)[number];
 /** As the source of a monitor: every source of the organization. */
 export const everySource = '*';
 
-/** Monitors of one source at most. Those of every source are as many again. */
+/** At most so many for each source, and as many again for `*`. */
 export const maxMonitorsPerSource = 100;
 /** Monitors of one organization at most. */
 export const maxMonitors = 10_000;

@@ -36,7 +36,7 @@ export class Backtests {
       const page = series[0] ?? { timestampMs: new Float64Array(), value: new Float64Array() };
       await this.slices.finish(orgId, steps(test, page, truncated ? undefined : window.endMs));
     }
-    // There is nothing to evaluate between there and the end that was asked for.
+    // The rest of the window lies in the future: count it as evaluated.
     if (test.untilMs >= window.endMs) test.untilMs = endMs;
     return test;
   }
