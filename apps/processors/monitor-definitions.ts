@@ -53,6 +53,11 @@ export class MonitorDefinitions {
     return this.#ofSource.keys();
   }
 
+  /** The monitors of every source, by the organizations that have any. */
+  ofEverySource(): Iterable<readonly [orgId: string, monitors: readonly Monitor[]]> {
+    return this.#ofEverySource;
+  }
+
   /** What has other definitions since the last call: keys of sources, and ids of organizations for all their sources. */
   takeChanged(): ReadonlySet<string> {
     const changed = this.#changed;

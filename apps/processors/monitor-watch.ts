@@ -19,10 +19,13 @@ import {
 } from '#model';
 import { alerts, events, monitorsGroup, monitorStates, points } from '#topics';
 import { Agenda } from './agenda.js';
+import { KnownSources } from './known-sources.js';
 import { MonitorDefinitions } from './monitor-definitions.js';
 
 /** Sources that are looked at in one tick; batches wait meanwhile. */
 const maxLooks = 5_000;
+/** Pages of known sources that are put on the agenda in one tick. */
+const maxPages = 20;
 /** When a source is looked at again after a failure, milliseconds. */
 const lookFailedMs = 1_000;
 
@@ -40,25 +43,34 @@ export class MonitorWatch implements Processor {
   ];
   /** When which source is to be looked at: because it may be offline by then, or because its definitions have changed. */
   readonly #agenda = new Agenda();
-  /** The lease under which all sources are on the agenda. */
+  /** The lease under which all sources are on the agenda, or in `#pages`. */
   #lease: Lease | undefined;
+  /** Organizations whose known sources are still to be put on the agenda. */
+  readonly #unlisted = new Set<string>();
+  /** Keys of their sources. */
+  #pages = this.#list();
   /** Sources whose transitions the table has not written yet. */
   readonly #unwritten = new Set<string>();
 
   constructor(
     @Inject(RECORD_LOG) log: RecordLog,
     private readonly definitions: MonitorDefinitions,
+    private readonly known: KnownSources,
     private readonly connections: Connections,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.table = new Table(log, monitorStates);
+    this.known.changes((key, orgId) => {
+      if (this.#lease?.held() && !this.#agenda.has(key) && this.table.owns(key)) this.#watch(key, this.definitions.of(key, orgId));
+    });
   }
 
   async tick(nowMs: number, lease: Lease, caughtUpMs: number | undefined): Promise<void> {
-    if (lease !== this.#lease) await Promise.all([this.definitions.knownSince(nowMs), this.connections.ready]);
+    if (lease !== this.#lease) await Promise.all([this.definitions.knownSince(nowMs), this.known.ready, this.connections.ready]);
     if (!lease.held()) return;
     this.#unwritten.clear();
     this.#putOnAgenda(lease, nowMs);
+    this.#putPages(nowMs);
     await this.#lookAt(this.#agenda.take(nowMs, maxLooks), lease, nowMs, caughtUpMs);
   }
 
@@ -104,11 +116,39 @@ export class MonitorWatch implements Processor {
     const changed = this.definitions.takeChanged();
     const isNew = lease !== this.#lease;
     if (!isNew && changed.size === 0) return;
-    if (isNew) this.#agenda.clear();
+    if (isNew) this.#forget();
     this.#lease = lease;
     for (const key of isNew ? this.definitions.sources() : changed)
       if (isSource(key) && this.table.owns(key)) this.#agenda.put(key, nowMs, nowMs);
     for (const [key, { orgId }] of this.table.entries()) if (isNew || changed.has(orgId)) this.#agenda.put(key, nowMs, nowMs);
+    for (const [orgId, its] of this.definitions.ofEverySource())
+      if ((isNew || changed.has(orgId)) && its.some(({ offline }) => offline)) this.#unlisted.add(orgId);
+  }
+
+  #forget(): void {
+    this.#agenda.clear();
+    this.#unlisted.clear();
+    this.#pages = this.#list();
+  }
+
+  /** A source may be silent that nothing has come from since it is watched: it has no state yet. */
+  #putPages(nowMs: number): void {
+    for (let pages = 0; pages < maxPages; pages++) {
+      const { done, value: keys } = this.#pages.next();
+      if (done) {
+        this.#pages = this.#list();
+        return;
+      }
+      for (const key of keys) if (this.table.owns(key)) this.#agenda.put(key, nowMs, nowMs);
+    }
+  }
+
+  /** Goes on to organizations that are added meanwhile. */
+  *#list(): Generator<readonly string[], undefined> {
+    for (const orgId of this.#unlisted) {
+      this.#unlisted.delete(orgId);
+      yield* this.known.of(orgId);
+    }
   }
 
   /** A source whose time has come and that is not caught up stays on the agenda: it is looked at again in the next tick. */
@@ -129,7 +169,7 @@ export class MonitorWatch implements Processor {
 
   /** A source that is heard for the first time is on the agenda from now on, where its silence matters. */
   #watch(key: string, monitors: readonly Monitor[]): void {
-    if (this.#agenda.has(key) || !this.table.get(key) || !monitors.some(({ offline }) => offline)) return;
+    if (this.#agenda.has(key) || !monitors.some(({ offline }) => offline)) return;
     const nowMs = this.clock();
     this.#agenda.put(key, nowMs, nowMs);
   }

@@ -3,6 +3,7 @@ import { CLOCK, Connections, deciders } from '#edge';
 import { RECORD_LOG, VIEWS } from '#log';
 import { AlertTracker } from './alert-tracker.js';
 import { DeliveryDesk } from './delivery-desk.js';
+import { KnownSources } from './known-sources.js';
 import { MonitorDefinitions } from './monitor-definitions.js';
 import { MonitorWatch } from './monitor-watch.js';
 import { NoticeMaker } from './notice-maker.js';
@@ -18,6 +19,7 @@ import { SourceTracker } from './source-tracker.js';
     { provide: DECIDERS, useFactory: deciders, inject: [RECORD_LOG, VIEWS, CLOCK] },
     MonitorWatch,
     MonitorDefinitions,
+    KnownSources,
     Connections,
     NoticeMaker,
     DeliveryDesk,

@@ -12,7 +12,8 @@ import {
   type Monitor,
   type Threshold,
 } from '#model';
-import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, presence } from '#topics';
+import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, presence, sources } from '#topics';
+import { KnownSources } from '../../apps/processors/known-sources.js';
 import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
 import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
 import { LogReader } from './log-reader.js';
@@ -84,7 +85,7 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
   const clock = (): number => nowMs;
   const run = async (log: RecordLog = subject.log, definitions: Pick<Views, 'open'> = subject.views): Promise<void> => {
     const connections = new Connections(subject.views, clock);
-    const reactor = new MonitorWatch(log, new MonitorDefinitions(definitions as Views, clock), connections, clock);
+    const reactor = new MonitorWatch(log, new MonitorDefinitions(definitions as Views, clock), new KnownSources(subject.views), connections, clock);
     runner = new Runner(log, reactor, { checkpointMs: 1e6, tickMs: 1e6, clock, report: () => {} });
     await runner.start();
   };
@@ -275,6 +276,52 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
       nowMs = 121_000;
       await settle();
       expect(await told()).toEqual(['gone fired 121000']);
+    });
+  });
+
+  describe('a monitor of every source tells of the silence of one that nothing has come from since', () => {
+    const source = entry(sources, { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 1 });
+    const connection = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: 1000 };
+    const connected = [entry(gateways, { gatewayId: 'g', beatMs: 1000 }), entry(presence, connection)];
+    const gone30: Monitor = { ...gone, definedMs: 30_000 };
+    const known = async (...entries: Entry[]): Promise<void> => {
+      await append(...entries);
+      for (const topic of [gateways, presence, sources]) await subject.views.open<unknown>(topic).caughtUp();
+      await settle();
+    };
+
+    it.each([
+      ['sent before', [source], [], 90_000],
+      ['is told of only later', [], [source], 90_000],
+      ['has only connected before', connected, [], 95_000],
+      ['only connects later', [], connected, 95_000],
+    ])('when it %s', async (_, before, after, firedMs) => {
+      await run();
+      await known(...before);
+      nowMs = 30_000;
+      await known(entry(monitors, gone30));
+      await known(...after);
+      await known(tombstone(presence, presence.key(connection)));
+      nowMs = 35_000;
+      await settle();
+      nowMs = firedMs - 1000;
+      await settle();
+      expect(await told()).toEqual([]);
+      nowMs = firedMs;
+      await settle();
+      expect(await told()).toEqual([`gone fired ${firedMs}`]);
+    });
+
+    it('when others have had its partition', async () => {
+      await append(source, entry(monitors, gone30));
+      nowMs = 30_000;
+      await run();
+      await settle();
+      await runner.stop();
+      await run();
+      nowMs = 90_000;
+      await settle();
+      expect(await told()).toEqual(['gone fired 90000']);
     });
   });
 

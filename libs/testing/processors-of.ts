@@ -3,6 +3,7 @@ import type { Processor, RecordLog, Views } from '#log';
 import type { Stores } from '#stores';
 import { AlertTracker } from '../../apps/processors/alert-tracker.js';
 import { DeliveryDesk } from '../../apps/processors/delivery-desk.js';
+import { KnownSources } from '../../apps/processors/known-sources.js';
 import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
 import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
 import { NoticeMaker } from '../../apps/processors/notice-maker.js';
@@ -16,7 +17,13 @@ export const processorsOf = (storage: Stores & { readonly log: RecordLog; readon
   new SourceTracker(storage.log),
   new AlertTracker(storage.log),
   ...deciders(storage.log, storage.views, Date.now),
-  new MonitorWatch(storage.log, new MonitorDefinitions(storage.views, Date.now), new Connections(storage.views, Date.now), Date.now),
+  new MonitorWatch(
+    storage.log,
+    new MonitorDefinitions(storage.views, Date.now),
+    new KnownSources(storage.views),
+    new Connections(storage.views, Date.now),
+    Date.now,
+  ),
   new NoticeMaker(storage.log, storage.views, Date.now),
   new DeliveryDesk(storage.log, storage.views, noOutbound, Date.now),
 ];
