@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, Connections, type Clock } from '#edge';
 import { entry, on, RECORD_LOG, Table, type Entry, type Processor, type RecordLog, type StreamRecord } from '#log';
 import {
@@ -6,12 +6,14 @@ import {
   afterPoints,
   afterSending,
   alertEvents,
+  lookAgainMs,
   lookMs,
   TelemetryError,
   unwatched,
   type AlertBatch,
   type EventBatch,
   type Lease,
+  type Metric,
   type Monitor,
   type PointBatch,
   type Step,
@@ -21,6 +23,7 @@ import { alerts, events, monitorsGroup, monitorStates, points } from '#topics';
 import { Agenda } from './agenda.js';
 import { KnownSources } from './known-sources.js';
 import { MonitorDefinitions } from './monitor-definitions.js';
+import { OpenAlerts } from './open-alerts.js';
 
 /** Sources that are looked at in one tick; batches wait meanwhile. */
 const maxLooks = 5_000;
@@ -49,6 +52,8 @@ export class MonitorWatch implements Processor {
   readonly #unlisted = new Set<string>();
   /** Keys of their sources. */
   #pages = this.#list();
+  /** The lease under which the open alerts are counted. */
+  #counted: Lease | undefined;
   /** Sources whose transitions the table has not written yet. */
   readonly #unwritten = new Set<string>();
 
@@ -58,6 +63,7 @@ export class MonitorWatch implements Processor {
     private readonly known: KnownSources,
     private readonly connections: Connections,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Optional() private readonly open: OpenAlerts = new OpenAlerts(),
   ) {
     this.table = new Table(log, monitorStates);
     this.known.changes((key, orgId) => {
@@ -65,10 +71,14 @@ export class MonitorWatch implements Processor {
     });
   }
 
+  metrics(): readonly Metric[] {
+    return this.open.metrics();
+  }
+
   async tick(nowMs: number, lease: Lease, caughtUpMs: number | undefined): Promise<void> {
     if (lease !== this.#lease) await Promise.all([this.definitions.knownSince(nowMs), this.known.ready, this.connections.ready]);
     if (!lease.held()) return;
-    this.#unwritten.clear();
+    this.#begin(lease);
     this.#putOnAgenda(lease, nowMs);
     this.#putPages(nowMs);
     await this.#lookAt(this.#agenda.take(nowMs, maxLooks), lease, nowMs, caughtUpMs);
@@ -95,20 +105,28 @@ export class MonitorWatch implements Processor {
   async #take<V extends PointBatch | EventBatch>(
     records: readonly StreamRecord<V>[],
     lease: Lease,
-    after: (watched: WatchedSource, monitors: readonly Monitor[], batch: V) => Iterable<Step>,
+    after: (watched: WatchedSource, monitors: readonly Monitor[], batch: V, mayOpen: boolean) => Iterable<Step>,
   ): Promise<void> {
     await this.definitions.knownSince(records.at(-1)!.appendedMs);
-    this.#unwritten.clear();
+    if (!lease.held()) return;
+    this.#begin(lease);
     for (const { key, value } of records) {
       const monitors = value ? this.definitions.of(key, value.orgId) : [];
       if (!value || monitors.length === 0) continue;
       if (!lease.held()) return;
-      for (const step of after(this.#stateOf(key), monitors, value)) {
+      for (const step of after(this.#stateOf(key), monitors, value, this.open.hasRoom(value.orgId))) {
         await this.#keep(key, step, lease, value.receivedMs);
         if (!lease.held()) return;
       }
       this.#watch(key, monitors);
     }
+  }
+
+  #begin(lease: Lease): void {
+    this.#unwritten.clear();
+    if (lease === this.#counted) return;
+    this.open.begin(this.table.entries());
+    this.#counted = lease;
   }
 
   /** Under a new lease all sources, for others had them and definitions may have changed meanwhile; then those whose definitions change. */
@@ -157,14 +175,15 @@ export class MonitorWatch implements Processor {
     const { orgId, sourceId } = before;
     const monitors = this.definitions.of(key, orgId);
     const isConnected = monitors.some(({ offline }) => offline) && this.connections.newest(orgId, sourceId) !== undefined;
+    const mayOpen = this.open.hasRoom(orgId);
     let state = before;
-    for (const step of afterLooking(before, monitors, isConnected, nowMs, caughtUpMs)) {
+    for (const step of afterLooking(before, monitors, isConnected, nowMs, caughtUpMs, mayOpen)) {
       await this.#keep(key, step, lease, nowMs);
       if (!lease.held()) return;
       ({ state } = step);
     }
     if (monitors.length === 0) await this.#end(key, lease);
-    else this.#agenda.put(key, lookMs(state, monitors, nowMs), nowMs);
+    else this.#agenda.put(key, Math.max(lookMs(state, monitors, nowMs), mayOpen ? nowMs : nowMs + lookAgainMs), nowMs);
   }
 
   /** A source that is heard for the first time is on the agenda from now on, where its silence matters. */
@@ -190,8 +209,10 @@ export class MonitorWatch implements Processor {
       if (!lease.held()) return;
     }
     if (its.length > 0) this.#unwritten.add(key);
-    if (its.length > 0 || !isNothing(state, this.table.get(key)))
-      this.table.set(key, state, outputsOf({ orgId: state.orgId, sourceId: state.sourceId, alerts: its }, receivedMs));
+    if (its.length === 0 && isNothing(state, this.table.get(key))) return;
+    const { orgId, sourceId } = state;
+    this.table.set(key, state, outputsOf({ orgId, sourceId, alerts: its }, receivedMs));
+    this.open.count(orgId, its);
   }
 
   #stateOf(key: string): WatchedSource {

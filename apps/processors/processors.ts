@@ -48,7 +48,7 @@ export class Processors implements OnApplicationBootstrap, OnApplicationShutdown
   ) {
     readiness.add(() => this.generations.whyNotWritten());
     readiness.add(() => this.#whyNot());
-    metrics.add(...runnerMetrics(this.#runners), ...deliveries.metrics());
+    metrics.add(...runnerMetrics(this.#runners), ...monitors.metrics(), ...deliveries.metrics());
   }
 
   onApplicationBootstrap(): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { flawOfMonitorCommand, monitorDecider, type MonitorCommand, type MonitorEvent, type MonitorsState } from './monitor-decider.js';
-import { maxMonitors, maxMonitorsPerSource, type Monitor, type MonitorDefinition } from './monitor.js';
+import { maxMonitors, maxMonitorsPerSource, maxOfflineMonitorsPerSource, type Monitor, type MonitorDefinition } from './monitor.js';
 
 const { initial } = monitorDecider;
 const definitionOf = (sourceId: string, metric: string, max: number): MonitorDefinition => ({
@@ -111,6 +111,26 @@ describe('monitors of one organization', () => {
     const replacing = { ...nth(0), name: 'again' };
     expect(outcomes(written([defining('a', nth(max)), defining('b', replacing)], state))).toEqual([outcome, 'defined']);
     expect(outcomes(written([deleting('a', 'm1'), defining('b', nth(max))], state))).toEqual(['deleted', 'defined']);
+  });
+
+  it.each([
+    ['a source', 's'],
+    ['every source', '*'],
+  ])('that watch the silence of %s are ten at most, however a further one is asked for', (_, sourceId) => {
+    const offline = { timeoutMs: 10_000, severity: 'warning', message: '' } as const;
+    const silent = (at: number): MonitorDefinition => ({ ...definitionOf(sourceId, `m${at}`, 1), offline });
+    const ten = Array.from({ length: maxOfflineMonitorsPerSource }, (__, at) => defining(`a${at}`, silent(at)));
+    const full = written([...ten, defining('b', definitionOf(sourceId, 'loud', 1))]);
+    expect(new Set(outcomes(full))).toEqual(new Set(['defined']));
+    const loud = { ...definitionOf(sourceId, 'loud', 1), offline };
+    const further = [defining('c', silent(99)), defining('d', loud), changing('e', 'of-b', loud, 1)];
+    expect(outcomes(written(further, full.state))).toEqual(['too_many_offline', 'too_many_offline', 'too_many_offline']);
+    const others = [
+      defining('f', { ...silent(0), name: 'again' }),
+      defining('g', { ...silent(0), sourceId: 'other' }),
+      deleting('h', 'of-a1'),
+    ];
+    expect(outcomes(written([...others, ...further.slice(0, 1)], full.state))).toEqual(['defined', 'defined', 'deleted', 'defined']);
   });
 
   it('every source has a limit of its own', () => {

@@ -5,6 +5,7 @@ import {
   isSameDefinition,
   maxMonitors,
   maxMonitorsPerSource,
+  maxOfflineMonitorsPerSource,
   type Monitor,
   type MonitorDefinition,
 } from './monitor.js';
@@ -32,7 +33,14 @@ export type MonitorCommand = Asked & {
   );
 
 /** What became of a command; all but the first two are refusals. */
-export type MonitorOutcome = 'defined' | 'deleted' | 'unknown_monitor' | 'outdated' | 'too_many' | 'too_many_of_source';
+export type MonitorOutcome =
+  | 'defined'
+  | 'deleted'
+  | 'unknown_monitor'
+  | 'outdated'
+  | 'too_many'
+  | 'too_many_of_source'
+  | 'too_many_offline';
 
 export interface MonitorsState {
   /** By their ids. */
@@ -69,7 +77,7 @@ function outcomeOf({ monitors }: MonitorsState, command: MonitorCommand, atMs: n
   if (!before) return { outcome: 'unknown_monitor', monitorId };
   if (does === 'delete') return { outcome: 'deleted', monitorId, before };
   const isOutdated = before.definedMs !== command.basedOnMs || !isOfTheSame(before, command.definition);
-  return isOutdated ? { outcome: 'outdated', monitorId } : redefined(before, command.definition, atMs);
+  return isOutdated ? { outcome: 'outdated', monitorId } : redefined(monitors, before, command.definition, atMs);
 }
 
 function defined(
@@ -81,19 +89,28 @@ function defined(
   let ofSource = 0;
   for (const one of monitors.values()) {
     if (one.sourceId === definition.sourceId) ofSource++;
-    if (isOfTheSame(one, definition)) return redefined(one, definition, atMs);
+    if (isOfTheSame(one, definition)) return redefined(monitors, one, definition, atMs);
   }
   if (monitors.size >= maxMonitors) return { outcome: 'too_many', monitorId };
   if (ofSource >= maxMonitorsPerSource) return { outcome: 'too_many_of_source', monitorId };
+  if (isOneTooManyOffline(monitors, definition)) return { outcome: 'too_many_offline', monitorId };
   return { outcome: 'defined', monitorId, after: { ...definition, orgId, monitorId, createdMs: atMs, definedMs: atMs } };
 }
 
 /** The same definition once more changes nothing: an open alert goes on. */
-function redefined(before: Monitor, definition: MonitorDefinition, atMs: number): MonitorEvent {
+function redefined(monitors: MonitorsState['monitors'], before: Monitor, definition: MonitorDefinition, atMs: number): MonitorEvent {
   const { monitorId, orgId, createdMs } = before;
   if (isSameDefinition(before, definition)) return { outcome: 'defined', monitorId, before, after: before };
+  if (!before.offline && isOneTooManyOffline(monitors, definition)) return { outcome: 'too_many_offline', monitorId };
   const definedMs = Math.max(atMs, before.definedMs + 1);
   return { outcome: 'defined', monitorId, before, after: { ...definition, orgId, monitorId, createdMs, definedMs } };
+}
+
+/** Whether there is no room for a definition with `offline`, where there was none. */
+function isOneTooManyOffline(monitors: MonitorsState['monitors'], { sourceId, offline }: MonitorDefinition): boolean {
+  if (!offline) return false;
+  const its = Iterator.from(monitors.values()).filter((one) => one.sourceId === sourceId && one.offline);
+  return its.drop(maxOfflineMonitorsPerSource - 1).some(() => true);
 }
 
 const isOfTheSame = (a: MonitorDefinition, b: MonitorDefinition): boolean => a.sourceId === b.sourceId && a.metric === b.metric;

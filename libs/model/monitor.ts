@@ -10,6 +10,8 @@ export const everySource = '*';
 
 /** At most so many for each source, and as many again for `*`. */
 export const maxMonitorsPerSource = 100;
+/** Those of them that have `offline`: one source that falls silent fires them all. */
+export const maxOfflineMonitorsPerSource = 10;
 /** Monitors of one organization at most. */
 export const maxMonitors = 10_000;
 export const maxMonitorNameChars = 100;

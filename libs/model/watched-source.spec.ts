@@ -158,6 +158,39 @@ describe('as many monitors as there may be, each with the longest message', () =
   });
 });
 
+describe('while no alert may open', () => {
+  const both = [hot, { ...gone, monitorId: 'g' }];
+  const silent = (course: Course, mayOpen: boolean): Course =>
+    [...afterLooking(course.state, both, false, 170_000, 170_000, mayOpen)].reduce(then, course);
+  const full = (course: Course, batch: PointBatch): Course => [...afterPoints(course.state, both, batch, false)].reduce(then, course);
+
+  it('none does, and it opens later if its condition lasts', () => {
+    const high = full(start, aBatch([[5, 99]], 100_000));
+    const quiet = silent(high, false);
+    expect(told(quiet)).toEqual([]);
+    expect(told(silent(points(quiet, both, aBatch([[6, 98]], 100_001)), true))).toEqual(['fired 6', 'fired 170000']);
+    expect(told(points(quiet, both, aBatch([[6, 10]], 100_001)))).toEqual([]);
+  });
+
+  it('those that are open resolve', () => {
+    const open = silent(points(start, both, aBatch([[5, 99]], 100_000)), true);
+    expect(
+      told(
+        full(
+          open,
+          aBatch(
+            [
+              [6, 10],
+              [7, 99],
+            ],
+            180_000,
+          ),
+        ),
+      ).slice(2),
+    ).toEqual(['heard 180000', 'inside 6']);
+  });
+});
+
 describe('a definition that ends', () => {
   const open = looked(
     points(start, [hot, { ...gone, monitorId: 'g' }], aBatch([[5, 99]], 100)),

@@ -76,11 +76,12 @@ const lastOf = (before: WatchedSource, changes: readonly Change[]): WatchedSourc
  * record, perhaps after a crash, comes to the same end.
  *
  * @param monitors those of the source that hold now.
+ * @param mayOpen false where no alert may fire that is not open. It fires later, while its condition still lasts.
  */
-export const afterPoints = (watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch): Generator<Step> =>
-  inSteps(watched, changesOfPoints(watched, monitors, batch));
+export const afterPoints = (watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch, mayOpen = true): Generator<Step> =>
+  inSteps(watched, changesOfPoints(watched, monitors, batch, mayOpen));
 
-function* changesOfPoints(watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch): Generator<Change> {
+function* changesOfPoints(watched: WatchedSource, monitors: readonly Monitor[], batch: PointBatch, mayOpen: boolean): Generator<Change> {
   const before = changesOfSending(watched, monitors, batch.receivedMs);
   yield* before;
   let state = lastOf(watched, before);
@@ -97,7 +98,7 @@ function* changesOfPoints(watched: WatchedSource, monitors: readonly Monitor[], 
     const readings = readingsOf(monitor.threshold, its, known, batch.receivedMs);
     if (readings.length === 0) continue;
     for (const reading of readings) {
-      const alert = decide(monitor, state.sourceId, known, reading);
+      const alert = known.alert || mayOpen ? decide(monitor, state.sourceId, known, reading) : null;
       known = evolve(known, monitor.threshold, reading, alert);
       if (alert) yield { state: (state = withState(state, known)), alert };
     }
@@ -149,6 +150,7 @@ function heard(before: WatchedSource, atMs: number, noted: (closed: WatchedSourc
  * What follows from whether a source has a connection now, in steps as `afterPoints`.
  *
  * @param caughtUpMs all that was sent before this time is known, Unix milliseconds: silence is judged as of then.
+ * @param mayOpen as of `afterPoints`.
  */
 export const afterLooking = (
   watched: WatchedSource,
@@ -156,7 +158,8 @@ export const afterLooking = (
   isConnected: boolean,
   nowMs: number,
   caughtUpMs: number,
-): Generator<Step> => inSteps(watched, changesOfLooking(watched, monitors, isConnected, nowMs, caughtUpMs));
+  mayOpen = true,
+): Generator<Step> => inSteps(watched, changesOfLooking(watched, monitors, isConnected, nowMs, mayOpen ? caughtUpMs : -Infinity));
 
 function* changesOfLooking(
   watched: WatchedSource,

@@ -16,6 +16,7 @@ import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, 
 import { KnownSources } from '../../apps/processors/known-sources.js';
 import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
 import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
+import { OpenAlerts } from '../../apps/processors/open-alerts.js';
 import { LogReader } from './log-reader.js';
 import type { LogUnderTest } from './record-log.contract.js';
 import { withMethods } from './with-methods.js';
@@ -83,9 +84,14 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
   });
 
   const clock = (): number => nowMs;
-  const run = async (log: RecordLog = subject.log, definitions: Pick<Views, 'open'> = subject.views): Promise<void> => {
-    const connections = new Connections(subject.views, clock);
-    const reactor = new MonitorWatch(log, new MonitorDefinitions(definitions as Views, clock), new KnownSources(subject.views), connections, clock);
+  const run = async (
+    log: RecordLog = subject.log,
+    definitions: Pick<Views, 'open'> = subject.views,
+    openAlerts = new OpenAlerts(),
+  ): Promise<void> => {
+    const { views } = subject;
+    const defined = new MonitorDefinitions(definitions as Views, clock);
+    const reactor = new MonitorWatch(log, defined, new KnownSources(views), new Connections(views, clock), clock, openAlerts);
     runner = new Runner(log, reactor, { checkpointMs: 1e6, tickMs: 1e6, clock, report: () => {} });
     await runner.start();
   };
@@ -204,6 +210,39 @@ export function monitorsContract(open: () => Promise<LogUnderTest>): void {
     expected.push(...each('deleted'));
     expect([(await told()).toSorted(), runner.figures()]).toMatchObject([expected.toSorted(), { parked: 0, failures: 0 }]);
     expect((await toldInLogs()).toSorted()).toEqual([...new Set(expected)].toSorted());
+  });
+
+  it('opens no more alerts of an organization than it may have, also where it has taken them over, and others once those have resolved', async () => {
+    const two = (): OpenAlerts => new OpenAlerts(2);
+    const every: Monitor = { ...hot, sourceId: '*' };
+    const ids = ['a', 'b', 'c', 'd'];
+    const openOf = async (): Promise<readonly string[]> => {
+      const its = (await all<AlertBatch>(alerts)).flatMap((batch) => batch.alerts);
+      const ended = new Set(its.filter(({ resolvedMs }) => resolvedMs !== null).map(({ alertId }) => alertId));
+      return its.filter(({ alertId }) => !ended.has(alertId)).map(({ sourceId }) => sourceId);
+    };
+    const say = async (sourceIds: readonly string[], at: number, value: number): Promise<void> => {
+      for (const sourceId of sourceIds) await append(sending(1000, [[at, value]], sourceId));
+      await settle();
+    };
+    await run(subject.log, subject.views, two());
+    await append(entry(monitors, every), entry(monitors, gone));
+    await say(ids, 1, 99);
+    const first = await openOf();
+    expect(first).toHaveLength(2);
+    nowMs = 61_000;
+    await settle();
+    expect(await openOf()).toEqual(first);
+    await runner.checkpoint();
+    await runner.stop();
+    await run(subject.log, subject.views, two());
+    await say(ids, 2, 99);
+    expect(await openOf()).toEqual(first);
+    await say(first, 3, 10);
+    expect(await openOf()).toEqual([]);
+    nowMs = 66_000;
+    await settle();
+    expect(await openOf()).toHaveLength(2);
   });
 
   it('knows nothing of sources that nobody watches, and forgets those that nobody watches any more', async () => {

@@ -157,5 +157,7 @@ export function refusal(word: Exclude<MonitorOutcome, 'defined' | 'deleted'>): T
   if (word === 'too_many') return new TelemetryError('too_many_monitors', 'Delete monitors first: an organization has at most 10,000.');
   if (word === 'too_many_of_source')
     return new TelemetryError('too_many_monitors', 'Delete monitors first: a source has at most 100, and so has "*".');
+  if (word === 'too_many_offline')
+    return new TelemetryError('too_many_monitors', 'Leave out offline: at most 10 monitors of a source have it, and as many of "*".');
   return new TelemetryError('unknown_monitor', 'List the monitors with GET /api/monitors: your organization has none with this id.');
 }

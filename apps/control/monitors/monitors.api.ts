@@ -94,7 +94,7 @@ export const monitorOperations: readonly Operation[] = [
     params,
     body: monitorPatch,
     answers: { 200: { description: 'The monitor.', schema: monitorJson } },
-    errors: ['invalid_body', 'unknown_monitor'],
+    errors: ['invalid_body', 'unknown_monitor', 'too_many_monitors'],
   },
   {
     ...changing,
