@@ -6,6 +6,7 @@ import {
   describeOnKafka,
   groupsContract,
   keysContract,
+  monitorsContract,
   recordLogContract,
   runnerContract,
   until,
@@ -20,10 +21,15 @@ import {
   deliveries,
   deliveriesGroup,
   events,
+  gateways,
   keyDecisions,
   keysGroup,
+  monitors,
+  monitorsGroup,
+  monitorStates,
   noticedSources,
   noticesGroup,
+  presence,
   sessions,
   sessionUses,
   sources,
@@ -82,6 +88,11 @@ describeOnKafka('claims in it', () => {
 
 describeOnKafka('what people change in it', () => {
   decisionsContract(() => openTestLog({ topics: decided }));
+});
+
+describeOnKafka('monitors on it', () => {
+  const topics = [...monitorsGroup.inputs, ...monitorsGroup.outputs, monitorStates, monitors, sources, presence, gateways];
+  monitorsContract(() => openTestLog({ topics: [...new Set(topics)] }), true);
 });
 
 describeOnKafka('the deliveries of alerts from it', () => {

@@ -12,6 +12,11 @@ export interface MonitorJson {
   readonly defined_ms: number;
 }
 
+interface TransitionJson {
+  readonly triggered_at_ms: number;
+  readonly resolved_at_ms: number | null;
+}
+
 const ask = (client: ApiClient, method: string, path: string, body?: unknown): Promise<Answer> =>
   client.askApp({ method, path: `/api/monitors${path}`, ...(body !== undefined && { headers: json, body: JSON.stringify(body) }) });
 const read = ({ text }: Answer): MonitorJson => JSON.parse(text) as MonitorJson;
@@ -29,10 +34,23 @@ export function watched(client: ApiClient, body: object): Promise<MonitorJson> {
 
 export const monitors: Section = (stage) => {
   const source = (): string => stage().id('watched');
+  const silent = (): string => stage().id('silent');
+  /** Of the source that is silent while the other rows run. */
+  let gone: MonitorJson;
   beforeAll(async () => {
+    await stage().own.accepted({ source_id: silent(), points: [{ metric: 'heat', value: 1 }] });
+    gone = await watched(stage().own, { source_id: silent(), offline: { timeout_seconds: 10, message: 'gone' } });
     await stage().own.accepted({ source_id: source(), points: [{ metric: 'heat', value: 1 }] });
     await stage().caughtUp(source());
   });
+  /** What the log of a source tells of a monitor, oldest first, once it is so many transitions. */
+  const transitions = async (sourceId: string, id: string, count: number): Promise<readonly TransitionJson[]> => {
+    const of = (entries: readonly EntryJson[]): readonly EntryJson[] => entries.filter(({ value }) => value.includes(id));
+    const told = await stage().finds<EntryJson[]>(`/v1/sources/${sourceId}/logs?tail=100`, (entries) =>
+      expect(of(entries)).toHaveLength(count),
+    );
+    return of(told).map(({ value }) => JSON.parse(value) as TransitionJson);
+  };
 
   describe('decisions §7: a monitor', () => {
     it('is defined, read, listed, changed field by field and deleted', async () => {
@@ -108,6 +126,25 @@ export const monitors: Section = (stage) => {
       });
       expect(resolved).toMatchObject({ ...triggered, value: 70, resolved_at_ms: startMs + 502, resolved_by: 'inside' });
     }, 60_000);
+
+    it('of every source fires for each of them by itself', async () => {
+      const [one, other] = [stage().id('every-one'), stage().id('every-other')];
+      const metric = `every.${stage().run}`;
+      const { id } = await watched(stage().own, { source_id: '*', metric, threshold: { max: 80, message: 'hot' } });
+      const send = (sourceId: string, value: number): Promise<void> =>
+        stage().own.accepted({ source_id: sourceId, points: [{ metric, value }] });
+      await Promise.all([send(one, 90), send(other, 95)]);
+      for (const [sourceId, value] of [
+        [one, 90],
+        [other, 95],
+      ] as const)
+        expect(await transitions(sourceId, id, 1)).toMatchObject([{ source_id: sourceId, monitor_id: id, value, resolved_at_ms: null }]);
+      await send(other, 5);
+      expect(await transitions(other, id, 2)).toMatchObject([{ value: 95 }, { value: 5, resolved_by: 'inside' }]);
+      expect(await transitions(one, id, 1)).toMatchObject([{ resolved_at_ms: null }]);
+      await ask(stage().own, 'DELETE', `/${id}`);
+      expect(await transitions(one, id, 2)).toMatchObject([{ value: 90 }, { resolved_by: 'deleted' }]);
+    }, 90_000);
 
     it('is tried on what is stored, and tells what live evaluation did', async () => {
       const threshold = { max: 80, clear: 75, for_seconds: 0.3 };
@@ -215,6 +252,16 @@ export const monitors: Section = (stage) => {
       expect(read(await ask(stage().own, 'GET', `/${id}`))).toMatchObject({ threshold: { max: 3 } });
     });
 
+    it('with offline is one of ten of its source', async () => {
+      const body = (at: number): object => ({ source_id: source(), metric: `offline${at}`, offline: {} });
+      const ids = (await Promise.all(Array.from({ length: 10 }, (_, at) => watched(stage().own, body(at))))).map(({ id }) => id);
+      const { detail } = problem(await ask(stage().own, 'POST', '', body(10)), 400, 'too_many_monitors');
+      expect(detail).toContain('offline');
+      const { id } = await watched(stage().own, { ...body(10), threshold: { max: 1e9 }, offline: null });
+      problem(await ask(stage().own, 'PATCH', `/${id}`, { offline: {} }), 400, 'too_many_monitors');
+      for (const each of [...ids, id]) expect((await ask(stage().own, 'DELETE', `/${each}`)).status).toBe(204);
+    }, 60_000);
+
     it('is of a source that the organization has', async () => {
       const body = { metric: 'm', threshold: { max: 1 } };
       problem(await ask(stage().own, 'POST', '', { source_id: stage().id('nobody'), ...body }), 404, 'unknown_source');
@@ -263,6 +310,16 @@ export const monitors: Section = (stage) => {
       problem(foreign!, 404, 'unknown_source');
       expect((await ask(own, 'GET', `/${id}`)).status).toBe(200);
     });
+
+    it('fires when a device has been silent, and resolves when it is heard', async () => {
+      const [fired] = await transitions(silent(), gone.id, 1);
+      expect(fired).toMatchObject({ condition: 'offline', offline: { timeout_seconds: 10 }, message: 'gone', resolved_at_ms: null });
+      expect(fired!.triggered_at_ms).toBeGreaterThanOrEqual(gone.defined_ms + 10_000);
+      await stage().own.accepted({ source_id: silent(), points: [{ metric: 'heat', value: 2 }] });
+      const [, heard] = await transitions(silent(), gone.id, 2);
+      expect(heard).toMatchObject({ triggered_at_ms: fired!.triggered_at_ms, resolved_by: 'heard', resolved_at_ms: expect.any(Number) });
+      await ask(stage().own, 'DELETE', `/${gone.id}`);
+    }, 150_000);
 
     itWith('UNPAID_API_KEY')('is nothing that an organization without a payment method has', async () => {
       for (const [method, path] of [
