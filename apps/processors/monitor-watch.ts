@@ -67,7 +67,7 @@ export class MonitorWatch implements Processor {
   ) {
     this.table = new Table(log, monitorStates);
     this.known.changes((key, orgId) => {
-      if (this.#lease?.held() && !this.#agenda.has(key) && this.table.owns(key)) this.#watch(key, this.definitions.of(key, orgId));
+      if (this.#lease?.held()) this.#watch(key, this.definitions.of(key, orgId));
     });
   }
 
@@ -122,6 +122,7 @@ export class MonitorWatch implements Processor {
     }
   }
 
+  /** Before any work under a lease: what was known under another one is known no more. */
   #begin(lease: Lease): void {
     this.#unwritten.clear();
     if (lease === this.#counted) return;
@@ -188,7 +189,7 @@ export class MonitorWatch implements Processor {
 
   /** A source that is heard for the first time is on the agenda from now on, where its silence matters. */
   #watch(key: string, monitors: readonly Monitor[]): void {
-    if (this.#agenda.has(key) || !monitors.some(({ offline }) => offline)) return;
+    if (this.#agenda.has(key) || !monitors.some(({ offline }) => offline) || !this.table.owns(key)) return;
     const nowMs = this.clock();
     this.#agenda.put(key, nowMs, nowMs);
   }
