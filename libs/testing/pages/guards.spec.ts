@@ -176,6 +176,7 @@ const allowed: Readonly<Record<Permission, readonly Role[]>> = {
   read: ['owner', 'member', 'viewer'],
   monitors: ['owner', 'member'],
   keys: ['owner', 'member'],
+  admin_keys: ['owner'],
   targets: ['owner', 'member'],
   audit: ['owner', 'member'],
   people: ['owner'],
