@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeCodes } from '#edge';
 import { LogGap, type Following, type RecordLog, type StreamRecord } from '#log';
+import { deliver, type Deliveries } from './deliveries.js';
 import type { LivePartition } from './live-partition.js';
+import type { Batch } from './frames.js';
 import { slowBytes, type StreamReader } from './stream-reader.js';
 
 /** Reads of the log at the same time; readers of one partition share one. */
@@ -28,6 +30,7 @@ export class CatchUps {
 
   constructor(
     private readonly log: RecordLog,
+    private readonly deliveries: Deliveries,
     private readonly left: Left,
   ) {}
 
@@ -60,7 +63,7 @@ export class CatchUps {
         this.#reads.delete(partition);
         this.#next();
       };
-      const read = new CatchUp(this.log, partition, readers, this.left, ended);
+      const read = new CatchUp(this.log, this.deliveries, partition, readers, this.left, ended);
       if (!read.isEnded) this.#reads.set(partition, read);
     }
   }
@@ -68,14 +71,17 @@ export class CatchUps {
 
 /** One read of a partition for readers who are behind. */
 class CatchUp {
-  /** Undefined while the log hands over what it has at hand, within the call that begins the read. */
+  /** `follow` may call `take` before it returns. */
   #following: Following | undefined;
   /** Everything before has been handed over. */
   #handed: number;
+  /** What was handed over last is on its way to the readers. */
+  #delivered: Promise<unknown> | undefined;
   isEnded = false;
 
   constructor(
     log: RecordLog,
+    private readonly deliveries: Deliveries,
     private readonly partition: LivePartition,
     private readonly readers: Set<StreamReader>,
     private readonly left: Left,
@@ -89,7 +95,7 @@ class CatchUp {
       from: [{ topic: kind.topic.name, partition: partition.partition, offset }],
       take: (records) => this.#take(records),
       unreadable: () => undefined,
-      stopped: (error) => this.#stopped(error),
+      stopped: (error) => void this.#stopped(error),
     });
     if (this.isEnded) void this.#following.stop();
     else void this.#check();
@@ -108,18 +114,28 @@ class CatchUp {
   }
 
   #take(records: readonly StreamRecord[]): Promise<void> | void {
-    const keys = new Set(Array.from(this.readers, ({ key }) => key));
-    const wanted = records.filter(({ key, value }) => value !== null && keys.has(key));
-    const batches = new Map(
-      Array.from(
-        Map.groupBy(wanted, ({ key }) => key),
-        ([key, its]) => [key, this.partition.batch(its)],
-      ),
-    );
+    const readers = Map.groupBy(this.readers, ({ key }) => key);
+    const wanted = records.filter(({ key, value }) => value !== null && readers.has(key));
     this.#handed = records.at(-1)!.offset + 1;
-    for (const reader of this.readers) {
-      const batch = batches.get(reader.key);
-      if (batch) reader.deliver(batch);
+    const deliveries = Array.from(
+      Map.groupBy(wanted, ({ key }) => key),
+      ([key, its]) => this.#deliver(this.partition.batch(its), readers.get(key)!),
+    );
+    return this.#goOn(deliveries.filter((one) => one !== undefined));
+  }
+
+  #deliver(batch: Batch, readers: readonly StreamReader[]): Promise<void> | void {
+    const byFilter = Map.groupBy(readers, ({ filter }) => filter.key);
+    return this.deliveries.do(readers[0]!.caller.orgId, deliver(batch, [...byFilter.values()].flat()));
+  }
+
+  #goOn(deliveries: readonly Promise<void>[]): Promise<void> | void {
+    if (deliveries.length > 0) {
+      this.#delivered = Promise.all(deliveries);
+      return this.#delivered.then(() => {
+        this.#delivered = undefined;
+        return this.#goOn([]);
+      });
     }
     this.#goLive();
     return this.#slow().length > 0 ? this.#room() : undefined;
@@ -128,7 +144,7 @@ class CatchUp {
   /** Once nothing is left that only this read can bring, all readers go on with the live partition. */
   #goLive(): void {
     const offset = Math.max(this.#handed, this.#following?.positions()[0]?.offset ?? 0);
-    if (this.isEnded || offset < this.partition.position) return;
+    if (this.isEnded || this.#delivered || offset < this.partition.position) return;
     for (const reader of this.readers) {
       if (reader.place!.offset < offset) reader.place = { offset, index: 0 };
       this.partition.goLive(reader);
@@ -136,7 +152,7 @@ class CatchUp {
     this.#end();
   }
 
-  /** For a partition that has nothing more to hand over. */
+  /** Without new records `#take` is not called, so look every 50 ms whether the readers may go live. */
   async #check(): Promise<void> {
     while (!this.isEnded) {
       try {
@@ -163,8 +179,9 @@ class CatchUp {
     }
   }
 
-  #stopped(error: Error): void {
+  async #stopped(error: Error): Promise<void> {
     if (this.isEnded) return;
+    await this.#delivered;
     const readers = [...this.readers];
     this.#end();
     for (const reader of readers)

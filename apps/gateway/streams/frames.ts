@@ -34,10 +34,11 @@ export class Frame {
   }
 }
 
-/** Some records of one source that follow each other in the log, as frames; those are made for the first reader that wants them. */
+/** Some records of one source that follow each other in the log, as frames. Those are made for the first reader that wants them, and kept for those behind it that want the same. */
 export class Batch {
-  readonly #frames = new Map<string, readonly Frame[]>();
-  readonly #newest = new Map<string, ReadonlyMap<string, string>>();
+  /** Of the filter that was asked for last: each takes memory, and readers of one filter come one after the other. */
+  #frames: { readonly of: string; readonly all: readonly Frame[] } | undefined;
+  #newest: { readonly of: string; readonly all: ReadonlyMap<string, string> } | undefined;
 
   /** @param start what is before it is left out. */
   constructor(
@@ -66,19 +67,17 @@ export class Batch {
   }
 
   frames(filter: Filter): readonly Frame[] {
-    let frames = this.#frames.get(filter.key);
-    if (!frames) this.#frames.set(filter.key, (frames = this.#make(filter)));
-    return frames;
+    if (this.#frames?.of !== filter.key) this.#frames = { of: filter.key, all: this.#make(filter) };
+    return this.#frames.all;
   }
 
   /** The last entry of each metric. */
   newest(filter: Filter): ReadonlyMap<string, string> {
-    let newest = this.#newest.get(filter.key);
-    if (newest) return newest;
-    const found = new Map<string, string>();
-    this.#each(filter, (json, _place, _record, metric) => found.set(metric, json));
-    this.#newest.set(filter.key, (newest = found));
-    return newest;
+    if (this.#newest?.of === filter.key) return this.#newest.all;
+    const all = new Map<string, string>();
+    this.#each(filter, (json, _place, _record, metric) => all.set(metric, json));
+    this.#newest = { of: filter.key, all };
+    return all;
   }
 
   #make(filter: Filter): readonly Frame[] {

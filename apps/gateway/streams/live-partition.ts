@@ -2,6 +2,7 @@ import { closeCodes } from '#edge';
 import { LogGap, type Following, type History, type RecordLog, type StreamRecord } from '#log';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cursorText, type StreamPlace } from './cursor.js';
+import { deliver, type Deliveries } from './deliveries.js';
 import { Batch, type Mark } from './frames.js';
 import type { StreamKind } from './stream-kind.js';
 import type { StreamReader } from './stream-reader.js';
@@ -14,26 +15,93 @@ const goneMs = 300_000;
 const maxDelayS = 30;
 const retryMs = 1_000;
 
+/** Records of one batch: what it makes of them is in memory until its readers have it. */
+const maxBatchBytes = 1024 * 1024;
+
+interface Due {
+  readonly batch: Batch;
+  readonly bytes: number;
+  readonly readers: readonly StreamReader[];
+}
+
 /** One stream of one source, with those who read it as it grows. */
 class Channel implements Ticking {
   flushedMs = -Infinity;
-  readonly readers = new Set<StreamReader>();
+  /** By what they want, so that those come together who want the same. */
+  readonly #readers = new Map<string, Set<StreamReader>>();
   #records: StreamRecord[] = [];
+  #bytes = 0;
+  /** What is handed over, in this order. */
+  readonly #due: Due[] = [];
+  #isWorking = false;
 
-  constructor(private readonly partition: LivePartition) {}
+  constructor(
+    private readonly partition: LivePartition,
+    private readonly orgId: string,
+    private readonly deliveries: Deliveries,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.#readers.size === 0;
+  }
+
+  /** Whether its readers have all that came. */
+  get isIdle(): boolean {
+    return this.#records.length === 0 && this.#due.length === 0;
+  }
+
+  has(reader: StreamReader): boolean {
+    return this.#readers.get(reader.filter.key)?.has(reader) === true;
+  }
+
+  /** The reader gets what comes from now on. */
+  add(reader: StreamReader): void {
+    this.#seal();
+    const { key } = reader.filter;
+    const readers = this.#readers.get(key);
+    if (readers) readers.add(reader);
+    else this.#readers.set(key, new Set([reader]));
+  }
+
+  delete(reader: StreamReader): void {
+    const { key } = reader.filter;
+    const readers = this.#readers.get(key);
+    readers?.delete(reader);
+    if (readers?.size === 0) this.#readers.delete(key);
+  }
 
   push(record: StreamRecord): void {
     this.#records.push(record);
+    this.#bytes += record.bytes;
+    if (!this.deliveries.wait(this.orgId, record.bytes))
+      for (const reader of this.#all()) reader.close(closeCodes.tryLater, 'Connect again: more comes than so many readers can be sent.');
+    if (this.#bytes > maxBatchBytes) this.#seal();
   }
 
   flush(): void {
+    this.#seal();
+    if (this.#isWorking || this.#due.length === 0) return;
+    this.#isWorking = true;
+    void this.deliveries.do(this.orgId, this.#deliver());
+  }
+
+  #seal(): void {
     if (this.#records.length === 0) return;
-    const batch = this.partition.batch(this.#records);
-    this.#records = [];
-    for (const reader of this.readers) {
-      reader.deliver(batch);
-      if (reader.isWaiting) this.partition.wait(reader);
+    this.#due.push({ batch: this.partition.batch(this.#records), bytes: this.#bytes, readers: this.#all() });
+    [this.#records, this.#bytes] = [[], 0];
+  }
+
+  #all(): readonly StreamReader[] {
+    return [...this.#readers.values()].flatMap((readers) => [...readers]);
+  }
+
+  *#deliver(): Generator<void> {
+    for (let due; (due = this.#due[0]); this.#due.shift()) {
+      yield* deliver(due.batch, due.readers);
+      for (const reader of due.readers) if (reader.isWaiting) this.partition.wait(reader);
+      this.deliveries.wait(this.orgId, -due.bytes);
     }
+    this.#isWorking = false;
   }
 }
 
@@ -59,6 +127,7 @@ export class LivePartition {
     readonly kind: StreamKind,
     readonly partition: number,
     private readonly ticks: Ticks,
+    private readonly deliveries: Deliveries,
   ) {
     this.#following = this.#follow();
     this.opened = this.#open();
@@ -98,16 +167,15 @@ export class LivePartition {
   goLive(reader: StreamReader): void {
     if (!this.readers.has(reader)) return;
     let channel = this.#channels.get(reader.key);
-    if (!channel) this.#channels.set(reader.key, (channel = new Channel(this)));
-    channel.flush();
-    channel.readers.add(reader);
+    if (!channel) this.#channels.set(reader.key, (channel = new Channel(this, reader.caller.orgId, this.deliveries)));
+    channel.add(reader);
   }
 
-  /** Where a reader is that gets all that comes; undefined for one that does not yet. */
+  /** Where a reader is that gets all that comes; undefined for one that does not yet, or is between two places. */
   placeOf(reader: StreamReader): StreamPlace | undefined {
     const channel = this.#channels.get(reader.key);
-    if (!channel?.readers.has(reader)) return undefined;
-    channel.flush();
+    if (!channel?.has(reader)) return undefined;
+    if (!channel.isIdle) return reader.isAmidst ? undefined : reader.place;
     const { position } = this;
     return reader.place && reader.place.offset > position ? reader.place : { offset: position, index: 0 };
   }
@@ -116,8 +184,8 @@ export class LivePartition {
     this.readers.delete(reader);
     this.#slow.delete(reader);
     const channel = this.#channels.get(reader.key);
-    channel?.readers.delete(reader);
-    if (channel?.readers.size === 0) this.#channels.delete(reader.key);
+    channel?.delete(reader);
+    if (channel?.isEmpty) this.#channels.delete(reader.key);
   }
 
   /** Nobody watches any more. */
@@ -135,10 +203,11 @@ export class LivePartition {
   #lookAtSlow(): void {
     const slow = [...this.#slow];
     this.#slow.clear();
-    for (const reader of slow) {
-      reader.catchUp();
-      if (reader.isWaiting) this.wait(reader);
-    }
+    for (const reader of slow)
+      this.deliveries.later(reader.caller.orgId, () => {
+        reader.catchUp();
+        if (reader.isWaiting) this.wait(reader);
+      });
   }
 
   /** Tells the readers while the log is away. @param nowMs monotonic. */

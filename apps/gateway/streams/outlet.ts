@@ -8,12 +8,15 @@ export interface Outlet {
   readonly hasCursors: boolean;
   /** Bytes that were sent and have not left this process. */
   readonly unsentBytes: number;
-  frame(frame: Frame): void;
+  /** Sends messages, in one write. */
+  frames(frames: readonly Frame[]): void;
   /** Sends a message that carries no cursor. */
   message(json: string): void;
   /** Tells the reader where it is, or that the stream lives. */
   alive(cursor: string | undefined): void;
   close(code: CloseCode, reason: string): void;
+  /** Ends the connection, whatever is unsent. */
+  cut(): void;
 }
 
 export class SocketOutlet implements Outlet {
@@ -26,8 +29,10 @@ export class SocketOutlet implements Outlet {
     return this.socket.unsentBytes;
   }
 
-  frame(frame: Frame): void {
-    this.socket.send(this.hasCursors ? frame.marked : frame.plain);
+  frames(frames: readonly Frame[]): void {
+    this.socket.together(() => {
+      for (const frame of frames) this.socket.send(this.hasCursors ? frame.marked : frame.plain);
+    });
   }
 
   message(json: string): void {
@@ -41,6 +46,10 @@ export class SocketOutlet implements Outlet {
 
   close(code: CloseCode, reason: string): void {
     this.socket.close(code, reason);
+  }
+
+  cut(): void {
+    this.socket.terminate();
   }
 }
 
@@ -58,8 +67,10 @@ export class EventOutlet implements Outlet {
     return this.response.writableLength;
   }
 
-  frame(frame: Frame): void {
-    this.#write(frame.event);
+  frames(frames: readonly Frame[]): void {
+    this.response.cork();
+    for (const frame of frames) this.#write(frame.event);
+    this.response.uncork();
   }
 
   message(json: string): void {
@@ -75,6 +86,10 @@ export class EventOutlet implements Outlet {
     if (this.response.writableEnded) return;
     this.response.end(`event: close\ndata: ${JSON.stringify({ code, reason })}\n\n`);
     setTimeout(() => this.response.destroy(), goodbyeMs).unref();
+  }
+
+  cut(): void {
+    this.response.destroy();
   }
 
   #write(text: Buffer | string): void {

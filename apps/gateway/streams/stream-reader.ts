@@ -1,18 +1,20 @@
 import { closeCodes, type CloseCode } from '#edge';
 import type { Caller } from '#model';
 import type { StreamPlace } from './cursor.js';
-import type { Batch } from './frames.js';
+import type { Batch, Frame } from './frames.js';
 import type { Outlet } from './outlet.js';
 import type { Filter, StreamKind } from './stream-kind.js';
 
 /** With more unsent than that, a reader of metrics without cursors gets only the newest value of each metric. */
 const mergingBytes = 64 * 1024;
-/** What may be unsent for `patienceMs`, and what may be unsent at all: more than one body makes. */
+/** Unsent bytes that close a reader after 10 s, and those that close it at once. */
 export const slowBytes = 1024 * 1024;
 const maxUnsentBytes = 16 * 1024 * 1024;
 const patienceMs = 10_000;
 /** Length of the newest values that wait for a slow reader. */
 const maxWaitingLength = 4 * 1024 * 1024;
+/** Frames that are written at once. */
+const framesAtOnce = 32;
 
 /** One reader of a stream: sends what it wants, as fast as it takes that. */
 export class StreamReader {
@@ -25,13 +27,17 @@ export class StreamReader {
   readonly #waiting = new Map<string, string>();
   #waitingLength = 0;
   #slowSinceMs: number | undefined;
+  /** Part of a batch is sent, and part of it is not. */
+  isAmidst = false;
 
+  /** @param holds is told how many bytes the reader holds more than before. */
   constructor(
     readonly kind: StreamKind,
     readonly key: string,
     readonly filter: Filter,
     readonly caller: Caller,
     readonly outlet: Outlet,
+    private readonly holds: (bytes: number) => void = () => undefined,
   ) {}
 
   get isClosed(): boolean {
@@ -48,15 +54,18 @@ export class StreamReader {
     return this.#waiting.size > 0;
   }
 
-  deliver(batch: Batch): void {
+  /** Sends what it wants of a batch, in steps. */
+  *deliver(batch: Batch): Generator<void> {
     if (this.#isClosed) return;
-    if (!this.place) return this.#deliver(batch);
-    const rest = batch.behind(this.place);
+    const rest = this.place ? batch.behind(this.place) : batch;
     if (!rest) return;
-    for (const frame of rest.frames(this.filter)) this.outlet.frame(frame);
+    if (this.#isMerging) {
+      this.#wait(rest.newest(this.filter));
+      this.catchUp();
+    } else yield* this.#send(rest.frames(this.filter));
+    if (!this.place) return;
     this.place = rest.end;
     this.timeMs = rest.timeMs;
-    this.#limit();
   }
 
   /** Sends the newest values that wait, where the reader has taken enough. */
@@ -73,6 +82,11 @@ export class StreamReader {
     else if (nowMs - (this.#slowSinceMs ??= nowMs) >= patienceMs) this.tooSlow();
   }
 
+  /** Nobody reads any more. */
+  end(): void {
+    this.#isClosed = true;
+  }
+
   tooSlow(): void {
     this.close(closeCodes.tryLater, 'This reader is too slow: read faster, or ask for fewer metrics.');
   }
@@ -85,25 +99,29 @@ export class StreamReader {
     this.outlet.close(code, reason);
   }
 
-  #deliver(batch: Batch): void {
-    if (this.kind.isMerged && (this.isWaiting || this.outlet.unsentBytes > mergingBytes)) {
-      this.#wait(batch.newest(this.filter));
-      this.catchUp();
-    } else {
-      for (const frame of batch.frames(this.filter)) this.outlet.frame(frame);
-      this.#limit();
+  get #isMerging(): boolean {
+    return this.kind.isMerged && !this.place && (this.isWaiting || this.outlet.unsentBytes > mergingBytes);
+  }
+
+  *#send(frames: readonly Frame[]): Generator<void> {
+    this.isAmidst = true;
+    for (let at = 0; at < frames.length && !this.#isClosed; at += framesAtOnce) {
+      const { unsentBytes } = this.outlet;
+      this.outlet.frames(frames.slice(at, at + framesAtOnce));
+      this.holds(this.outlet.unsentBytes - unsentBytes);
+      if (this.outlet.unsentBytes > maxUnsentBytes) this.tooSlow();
+      yield;
     }
+    this.isAmidst = false;
   }
 
   #wait(newest: ReadonlyMap<string, string>): void {
+    const before = this.#waitingLength;
     for (const [metric, json] of newest) {
       this.#waitingLength += json.length - (this.#waiting.get(metric)?.length ?? 0);
       this.#waiting.set(metric, json);
     }
+    this.holds(this.#waitingLength - before);
     if (this.#waitingLength > maxWaitingLength) this.tooSlow();
-  }
-
-  #limit(): void {
-    if (this.outlet.unsentBytes > maxUnsentBytes) this.tooSlow();
   }
 }

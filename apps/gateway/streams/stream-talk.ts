@@ -50,7 +50,7 @@ export class StreamTalk implements Talk {
 
   #begin(caller: Caller): void {
     try {
-      this.streams.checkLimits(caller);
+      this.streams.checkLimits(caller, this.asked);
       this.sockets.admit(this.socket, caller);
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;

@@ -35,7 +35,7 @@ export class StreamsController {
     const asked = readWanted(kind, request);
     const { caller, headers, ip } = request;
     if (!accepts(headers.accept)) throw new TelemetryError('invalid_request', `Ask for ${mediaType}, or for a WebSocket.`);
-    this.streams.checkLimits(caller!);
+    this.streams.checkLimits(caller!, asked);
     // Proxies are asked not to hold events back.
     reply.type(mediaType).headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
     if (request.method === 'HEAD') {
@@ -45,7 +45,7 @@ export class StreamsController {
     const { raw } = reply.hijack();
     raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     raw.flushHeaders();
-    // The request is over; what comes now is the stream's.
+    // Tell those who wait for the end of the request (drain, metrics, access log) that it has ended. The connection stays open.
     raw.emit('close');
     const reader = this.streams.open(caller!, asked, new EventOutlet(raw));
     const close = (code: CloseCode, reason: string) => () => reader.close(code, reason);

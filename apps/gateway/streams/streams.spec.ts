@@ -35,7 +35,14 @@ let orgId: string;
 let aheadMs = 0;
 /** What the log is silent for, when a test says so. */
 let silentMs: number | undefined;
-const noLimits: StreamLimits = { ofKey: Infinity, ofPerson: Infinity, ofOrganization: Infinity, heldBytes: Infinity };
+const noLimits: StreamLimits = {
+  ofKey: Infinity,
+  ofPerson: Infinity,
+  ofOrganization: Infinity,
+  ofDevice: Infinity,
+  listsOfDevice: Infinity,
+  heldBytes: Infinity,
+};
 let limits = noLimits;
 const requests: Answered[] = [];
 /** What is followed now. */
@@ -94,20 +101,7 @@ beforeAll(async () => {
       providers: [
         {
           provide: STREAM_LIMITS,
-          useValue: {
-            get ofKey() {
-              return limits.ofKey;
-            },
-            get ofPerson() {
-              return limits.ofPerson;
-            },
-            get ofOrganization() {
-              return limits.ofOrganization;
-            },
-            get heldBytes() {
-              return limits.heldBytes;
-            },
-          },
+          useValue: new Proxy(noLimits, { get: (_, name: keyof StreamLimits) => limits[name] }),
         },
         Streams,
         MetricStreamGateway,
@@ -338,8 +332,9 @@ describe('a gateway', () => {
   });
 
   it.each([
-    ['key', { ofKey: 2, ofPerson: 1, ofOrganization: 9 }],
-    ['organization', { ofKey: 9, ofPerson: 1, ofOrganization: 2 }],
+    ['key', { ofKey: 2, ofPerson: 1 }],
+    ['organization', { ofPerson: 1, ofOrganization: 2 }],
+    ['device', { ofDevice: 2 }],
   ])('refuses more streams than a %s may have, and lets others in once one has ended', async (_, its) => {
     limits = { ...noLimits, ...its };
     const [first] = [await read('socket', 'many'), await read('events', 'many')];
@@ -349,6 +344,21 @@ describe('a gateway', () => {
     expect(await (await read('socket', 'many')).closedWith()).toBe(1013);
     first.cut();
     await until('another is let in', async () => ((await read('events', 'many')) as EventStream).answer.statusCode === 200);
+  });
+
+  it('refuses more different lists of metrics of one device than there may be, and no list that somebody has', async () => {
+    limits = { ...noLimits, listsOfDevice: 2 };
+    const ask = async (metrics: string): Promise<EventStream> => {
+      const client = await EventStream.open(base, `/v1/sources/lists/metrics/stream?metrics=${metrics}`, { key });
+      open.push(client);
+      return client;
+    };
+    const asked: EventStream[] = [];
+    for (const metrics of ['a', 'a,b', 'b,a', 'c', 'a']) asked.push(await ask(metrics));
+    expect(asked.map(({ answer }) => answer.statusCode)).toEqual([200, 200, 200, 429, 200]);
+    asked[0]!.cut();
+    asked[4]!.cut();
+    await until('another list may come', async () => (await ask('c')).answer.statusCode === 200);
   });
 
   it('tells of a request for a stream once the stream has begun', async () => {

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, Metrics, type Clock } from '#edge';
+import { CLOCK, Metrics, Slices, type Clock } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
 import { type Caller, gauge, TelemetryError, visibleSource } from '#model';
 import { sourceKey } from '#topics';
 import { CatchUps } from './catch-ups.js';
 import { parseCursor, type Cursor } from './cursor.js';
+import { Deliveries } from './deliveries.js';
 import { Frame } from './frames.js';
 import { LivePartition } from './live-partition.js';
 import type { Outlet } from './outlet.js';
@@ -19,11 +20,22 @@ export interface StreamLimits {
   readonly ofKey: number;
   readonly ofPerson: number;
   readonly ofOrganization: number;
-  /** What all readers together may not have taken yet. Looked at once a second: those who hold most are closed first. */
+  /** Of one stream of one device: all of them are sent what comes. */
+  readonly ofDevice: number;
+  /** Different lists of metrics among those: frames are made for each. */
+  readonly listsOfDevice: number;
+  /** What all readers together may not have taken yet: those who hold most are closed first. */
   readonly heldBytes: number;
 }
 
-export const streamLimits: StreamLimits = { ofKey: 10_000, ofPerson: 100, ofOrganization: 20_000, heldBytes: 256 * 1024 * 1024 };
+export const streamLimits: StreamLimits = {
+  ofKey: 10_000,
+  ofPerson: 100,
+  ofOrganization: 20_000,
+  ofDevice: 2_000,
+  listsOfDevice: 100,
+  heldBytes: 256 * 1024 * 1024,
+};
 
 /** How far back a cursor may be. */
 const maxBackMs = 3_600_000;
@@ -55,23 +67,30 @@ export class Streams {
   readonly #partitions = new Map<string, LivePartition>();
   readonly #ofKey = new Map<string, number>();
   readonly #ofOrganization = new Map<string, number>();
+  /** Of each stream of a device, by the list of metrics. */
+  readonly #ofDevice = new Map<string, Map<string, number>>();
   readonly #ticks = new Ticks();
+  readonly #deliveries: Deliveries;
   readonly #catchUps: CatchUps;
+  /** No less than what readers hold that are not closing. */
+  #heldBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
+    slices: Slices,
     metrics: Metrics,
   ) {
-    this.#catchUps = new CatchUps(log, {
+    this.#deliveries = new Deliveries(slices);
+    this.#catchUps = new CatchUps(log, this.#deliveries, {
       gap: (reader) => this.#gap(reader),
       slow: (reader) => void (this.#open.get(reader)!.isHeldBack = true),
     });
     metrics.add(
       gauge('headwater_streams_open', 'Live streams that clients read.', () => this.#open.size),
-      gauge('headwater_streams_held_bytes', 'What readers of live streams have not taken yet.', () => this.#heldBytes()),
+      gauge('headwater_streams_held_bytes', 'What readers of live streams have not taken yet.', () => heldBy([...this.#open.keys()])),
       gauge('headwater_stream_catch_ups', 'Reads of the log for streams that go on behind a cursor.', () => this.#catchUps.reads),
     );
   }
@@ -79,15 +98,15 @@ export class Streams {
   /**
    * Has somebody read a stream until `leave`.
    *
-   * @throws TelemetryError `over_rate` when there are too many streams of the key or its organization.
+   * @throws TelemetryError `over_rate` when there are too many streams of the key, its organization, or the device.
    */
-  open(caller: Caller, { kind, sourceId, filter, after }: Wanted, outlet: Outlet): StreamReader {
-    this.checkLimits(caller);
-    add(this.#ofKey, caller.keyId, 1);
-    add(this.#ofOrganization, caller.orgId, 1);
-    const key = sourceKey({ orgId: caller.orgId, sourceId: visibleSource(caller, sourceId) });
+  open(caller: Caller, wanted: Wanted, outlet: Outlet): StreamReader {
+    this.checkLimits(caller, wanted);
+    const { kind, filter, after } = wanted;
+    const key = keyOf(caller, wanted);
     const partition = this.#partition(kind, key);
-    const reader = new StreamReader(kind, key, filter, caller, outlet);
+    const reader = new StreamReader(kind, key, filter, caller, outlet, (bytes) => this.#hold(bytes));
+    this.#count(reader, 1);
     partition.readers.add(reader);
     this.#open.set(reader, { reader, partition, aliveMs: performance.now() + aliveMs, isHeldBack: false });
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
@@ -97,11 +116,17 @@ export class Streams {
   }
 
   /** @throws TelemetryError `over_rate`. */
-  checkLimits({ keyId, orgId, person }: Caller): void {
-    const { ofKey, ofPerson, ofOrganization } = this.limits;
+  checkLimits(caller: Caller, wanted: Wanted): void {
+    const { keyId, orgId, person } = caller;
+    const { ofKey, ofPerson, ofOrganization, ofDevice, listsOfDevice } = this.limits;
     const ofOne = person ? ofPerson : ofKey;
     if ((this.#ofKey.get(keyId) ?? 0) >= ofOne) throw tooMany(ofOne, person ? 'person' : 'key');
     if ((this.#ofOrganization.get(orgId) ?? 0) >= ofOrganization) throw tooMany(ofOrganization, 'organization');
+    const lists = this.#ofDevice.get(wanted.kind.letter + keyOf(caller, wanted));
+    if (!lists) return;
+    if (Iterator.from(lists.values()).reduce((sum, count) => sum + count, 0) >= ofDevice) throw tooMany(ofDevice, 'device');
+    if (!lists.has(wanted.filter.key) && lists.size >= listsOfDevice)
+      throw new TelemetryError('over_rate', `Ask for at most ${listsOfDevice} different lists of metrics of one device at the same time.`);
   }
 
   leave(reader: StreamReader): void {
@@ -109,8 +134,8 @@ export class Streams {
     if (!open) return;
     const { partition } = open;
     this.#open.delete(reader);
-    add(this.#ofKey, reader.caller.keyId, -1);
-    add(this.#ofOrganization, reader.caller.orgId, -1);
+    reader.end();
+    this.#count(reader, -1);
     this.#catchUps.leave(partition, reader);
     partition.leave(reader);
     if (partition.readers.size === 0) {
@@ -123,11 +148,22 @@ export class Streams {
     this.#timer = undefined;
   }
 
+  #count({ kind, key, filter, caller: { keyId, orgId } }: StreamReader, one: 1 | -1): void {
+    add(this.#ofKey, keyId, one);
+    add(this.#ofOrganization, orgId, one);
+    const stream = kind.letter + key;
+    const lists = this.#ofDevice.get(stream) ?? new Map<string, number>();
+    add(lists, filter.key, one);
+    if (lists.size > 0) this.#ofDevice.set(stream, lists);
+    else this.#ofDevice.delete(stream);
+  }
+
   #partition(kind: StreamKind, key: string): LivePartition {
     const number = partitionOf(Buffer.from(key), kind.topic.partitions);
     const name = nameOf(kind, number);
     let partition = this.#partitions.get(name);
-    if (!partition || partition.isEnded) this.#partitions.set(name, (partition = new LivePartition(this.log, kind, number, this.#ticks)));
+    if (!partition || partition.isEnded)
+      this.#partitions.set(name, (partition = new LivePartition(this.log, kind, number, this.#ticks, this.#deliveries)));
     return partition;
   }
 
@@ -175,13 +211,13 @@ export class Streams {
     const { partition } = open;
     this.#goLiveFromHere(reader, partition);
     const [{ place, timeMs: from = null }, to] = [reader, this.clock()];
-    reader.outlet.frame(new Frame(JSON.stringify({ type: 'gap', from, to }).slice(0, -1), () => partition.mark(place!, to)));
+    reader.outlet.frames([new Frame(JSON.stringify({ type: 'gap', from, to }).slice(0, -1), () => partition.mark(place!, to))]);
   }
 
   #look(): void {
     const nowMs = performance.now();
     for (const partition of this.#partitions.values()) partition.look(nowMs);
-    this.#closeSlowest();
+    this.#closeSlowest([...this.#open.keys()]);
     for (const open of this.#open.values()) {
       const { reader, partition } = open;
       reader.look(nowMs);
@@ -195,19 +231,20 @@ export class Streams {
     }
   }
 
-  #heldBytes(): number {
-    let bytes = 0;
-    for (const reader of this.#open.keys()) bytes += reader.heldBytes;
-    return bytes;
+  /** Whoever is closing already may take what was sent, until the next look. */
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    if (this.#heldBytes > this.limits.heldBytes) this.#closeSlowest([...this.#open.keys()].filter(({ isClosed }) => !isClosed));
   }
 
-  #closeSlowest(): void {
-    let heldBytes = this.#heldBytes();
-    if (heldBytes <= this.limits.heldBytes) return;
-    for (const reader of [...this.#open.keys()].toSorted((a, b) => b.heldBytes - a.heldBytes)) {
-      if (heldBytes <= this.limits.heldBytes) return;
-      heldBytes -= reader.heldBytes;
-      reader.tooSlow();
+  #closeSlowest(readers: readonly StreamReader[]): void {
+    this.#heldBytes = heldBy(readers);
+    if (this.#heldBytes <= this.limits.heldBytes) return;
+    for (const reader of readers.toSorted((a, b) => b.heldBytes - a.heldBytes)) {
+      if (this.#heldBytes <= this.limits.heldBytes) return;
+      this.#heldBytes -= reader.heldBytes;
+      if (reader.isClosed) reader.outlet.cut();
+      else reader.tooSlow();
     }
   }
 
@@ -219,6 +256,11 @@ export class Streams {
 }
 
 const nameOf = ({ letter }: StreamKind, partition: number): string => letter + partition;
+
+const keyOf = (caller: Caller, { sourceId }: Wanted): string =>
+  sourceKey({ orgId: caller.orgId, sourceId: visibleSource(caller, sourceId) });
+
+const heldBy = (readers: readonly StreamReader[]): number => readers.reduce((bytes, reader) => bytes + reader.heldBytes, 0);
 
 function add(counts: Map<string, number>, name: string, count: number): void {
   const sum = (counts.get(name) ?? 0) + count;

@@ -1,5 +1,7 @@
 /** The longest that what came waits for more. */
 export const tickMs = 25;
+/** How long a turn of the event loop goes on with what is due. */
+const maxHoldMs = 6;
 
 /** Something that sends what has come in the meantime. */
 export interface Ticking {
@@ -16,7 +18,7 @@ export class Ticks {
   touch(one: Ticking, isUrgent: boolean): void {
     if (this.#now.has(one)) return;
     if (isUrgent || performance.now() - one.flushedMs >= tickMs) {
-      // Whoever has appended the record is answered first.
+      // In a later turn, so that the sender's 200 goes out before the viewers' frames.
       if (this.#now.size === 0) setImmediate(() => this.#flush(this.#now));
       this.#now.add(one);
     } else {
@@ -26,12 +28,13 @@ export class Ticks {
   }
 
   #flush(due: Set<Ticking>): void {
-    const all = [...due];
-    due.clear();
     const nowMs = performance.now();
-    for (const one of all) {
+    for (const one of due) {
+      due.delete(one);
       one.flushedMs = nowMs;
       one.flush();
+      if (performance.now() > nowMs + maxHoldMs) break;
     }
+    if (due.size > 0) setImmediate(() => this.#flush(due));
   }
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Caller } from '#model';
 
@@ -44,6 +45,7 @@ export class LiveSocket {
 
   constructor(
     private readonly socket: WebSocket,
+    private readonly raw: Socket,
     readonly address: string,
   ) {}
 
@@ -59,6 +61,13 @@ export class LiveSocket {
   /** One text frame. Nothing is sent once the socket is closing. */
   send(text: string | Buffer): void {
     if (this.isOpen) this.socket.send(text, { binary: false });
+  }
+
+  /** Has all that `work` sends leave in one write. */
+  together(work: () => void): void {
+    this.raw.cork();
+    work();
+    this.raw.uncork();
   }
 
   /** Nothing is read, and so no sign of life either. */

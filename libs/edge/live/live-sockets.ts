@@ -72,7 +72,7 @@ export class LiveSockets implements OnModuleDestroy {
    * @param talk makes who speaks; what it throws closes the socket.
    */
   open(webSocket: WebSocket, request: FastifyRequest, talk: (socket: LiveSocket) => Talk): void {
-    const socket = new LiveSocket(webSocket, request.ip);
+    const socket = new LiveSocket(webSocket, request.raw.socket, request.ip);
     webSocket.on('error', () => undefined);
     const strangers = this.#strangersOf.get(socket.address) ?? 0;
     if (strangers >= maxStrangers)

@@ -113,7 +113,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
     reply.raw.detachSocket(socket);
     server.handleUpgrade(raw, socket, heads.get(raw)!, (webSocket) => {
       reply.raw.statusCode = 101;
-      // The request is over; what comes now is the socket's.
+      // Tell those who wait for the end of the request (drain, metrics, access log) that it has ended. The connection stays open.
       reply.raw.emit('close');
       server.emit('connection', webSocket, request);
     });

@@ -65,7 +65,7 @@ export class GatewayMachine {
 
   /** Lets a device in, or closes its connection. */
   connect(link: Link): void {
-    const socket = new LiveSocket(link as unknown as WebSocket, '127.0.0.1');
+    const socket = new LiveSocket(link as unknown as WebSocket, link as never, '127.0.0.1');
     try {
       if (!this.#readiness.isOpen) throw new TelemetryError('not_ready', 'Soon.');
       this.life.check();
