@@ -5,10 +5,10 @@ import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
 import type { FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Caller } from '#model';
-import { makeKey, MemoryLog, MemoryModule } from '#testing';
+import { makeKey, MemoryLog, MemoryModule, until } from '#testing';
 import { createHttpApp } from '../http-app.js';
 import { KeyUses } from '../key-uses.js';
 import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
@@ -21,6 +21,10 @@ class Echo implements Talk {
     private readonly room: string,
     private readonly sockets: LiveSockets,
   ) {}
+
+  coming(): void {
+    this.socket.send(`${this.room}: much is coming`);
+  }
 
   take(frame: Buffer): void {
     if (frame.toString() === 'throw') throw new Error('broken');
@@ -61,12 +65,15 @@ let app: NestFastifyApplication;
 let url: string;
 let caller: Caller;
 let aheadMs = 0;
+/** The server's end of the newest connection. */
+let server: Socket | undefined;
 
 beforeAll(async () => {
   const log = new MemoryLog();
   const memory = MemoryModule.of(log, Date.now, () => performance.now() + aheadMs);
   app = await createHttpApp({ module: class Role {}, imports: [memory, EchoModule] });
   caller = (await makeKey(log, 'o', ['write'])).key;
+  app.getHttpServer().on('connection', (connection: Socket) => (server = connection));
   await app.listen(0, '127.0.0.1');
   url = `ws://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
 });
@@ -78,6 +85,15 @@ const open = async (path: string): Promise<WebSocket> => {
   await once(socket, 'open');
   return socket;
 };
+
+/** Writes the second half once the server has the first. */
+async function inTwo(socket: WebSocket, frame: Buffer): Promise<void> {
+  const { _socket: raw } = socket as unknown as { _socket: Socket };
+  const { bytesRead } = server!;
+  raw.write(frame.subarray(0, 3));
+  await until('the first half has come', () => server!.bytesRead > bytesRead);
+  raw.write(frame.subarray(3));
+}
 
 const closed = async (socket: WebSocket): Promise<number> => ((await once(socket, 'close')) as [number])[0];
 
@@ -123,6 +139,29 @@ describe('a WebSocket', () => {
     lively.send('still there');
     expect(String(((await once(lively, 'message')) as [Buffer])[0])).toBe('blue: still there');
     lively.close();
+  });
+
+  it.each([
+    ['pings', (socket: WebSocket) => socket.ping('are you there')],
+    ['pongs', (socket: WebSocket) => socket.pong()],
+    ['pongs in two chunks', (socket: WebSocket) => inTwo(socket, Buffer.of(0x8a, 0x80, 1, 2, 3, 4))],
+  ])('is not taken for one on which a large frame comes, because of many %s', async (_, send) => {
+    const socket = await open('/rooms/blue/echo');
+    const said: string[] = [];
+    socket.on('message', (data: Buffer) => said.push(data.toString()));
+    const heard = async (text: string): Promise<void> => {
+      socket.send(text);
+      await until(text, () => said.at(-1) === `blue: ${text}`);
+    };
+    await heard('let me in');
+    for (let times = 0; times < 300; times++) {
+      await send(socket);
+      socket.ping();
+      await once(socket, 'pong');
+    }
+    await heard('small');
+    expect(said).toEqual(['blue: let me in', 'blue: small']);
+    socket.close();
   });
 
   it('that stays open uses its key again every 30 s', async () => {

@@ -20,6 +20,8 @@ const maxMissed = 2;
 const maxFirstFrameBytes = 64 * 1024;
 /** What a chunk takes beside its bytes: whoever sends single bytes takes much more memory than they send. */
 const chunkBytes = 768;
+/** A ping or pong, beside what it carries. */
+const controlBytes = 6;
 /** Memory that may be taken before somebody is admitted: by the first frame, also where it comes in many chunks. */
 const maxLoginBytes = 2 * maxFirstFrameBytes;
 /** A frame that has not come whole is told of from so many bytes on. */
@@ -43,7 +45,7 @@ interface Open {
 /** All WebSockets of this process: their limits, their pings, and their end. */
 @Injectable()
 export class LiveSockets implements OnModuleDestroy {
-  /** The one that is due first stands first: every due time is set the same time ahead. */
+  /** Ordered by due time: each new due time is the same span from now. */
   readonly #strangers = new Map<LiveSocket, Open>();
   readonly #admitted = new Map<LiveSocket, Open>();
   readonly #strangersOf = new Map<string, number>();
@@ -90,23 +92,31 @@ export class LiveSockets implements OnModuleDestroy {
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
     let loginBytes = 0;
     let comingBytes = 0;
+    let pingBytes = 0;
     // The WebSocket has taken the chunk by now, and its frames.
     request.raw.socket.on('data', (chunk: Buffer) => {
-      const bytes = chunk.length + chunkBytes;
-      comingBytes += bytes;
+      // Pings and pongs leave nothing behind: of a chunk that ends one, the beginning was counted.
+      const left = chunk.length - pingBytes;
+      comingBytes += left + Math.sign(left) * chunkBytes;
+      pingBytes = 0;
       if (comingBytes > largeBytes) guarded.coming(comingBytes);
-      if (!socket.caller && (loginBytes += bytes) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
+      if (!socket.caller && (loginBytes += chunk.length + chunkBytes) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
     });
+    const takePing = (data: Buffer): void => void (pingBytes += controlBytes + data.length);
     webSocket
       .on('message', (data: Buffer, isBinary) => {
         socket.missed = 0;
-        // Less the chunk with the end of this frame, which is counted next.
+        // Begin below zero: the chunk that ended this frame is added next and is not part of the next frame.
         comingBytes = -largeBytes;
         if (isBinary) socket.close(closeCodes.unsupportedData, 'Send text frames.');
         else if (!socket.caller && data.length > maxFirstFrameBytes) socket.close(closeCodes.tooLarge, smallerFirst);
         else if (socket.isOpen) guarded.take(data);
       })
-      .on('pong', () => (socket.missed = 0))
+      .on('ping', takePing)
+      .on('pong', (data: Buffer) => {
+        socket.missed = 0;
+        takePing(data);
+      })
       .once('close', () => this.#end(one));
   }
 
