@@ -4,8 +4,8 @@ import type { StreamReader } from './stream-reader.js';
 
 /** How long one slice takes, about. */
 const sliceMs = 1;
-/** What may wait for its readers, of one organization. */
-const maxWaitingBytes = 16 * 1024 * 1024;
+/** What may wait for its readers, of one organization: more than all of its bodies that are taken at one time. */
+const maxWaitingBytes = 64 * 1024 * 1024;
 
 /** Hands what has come to readers in slices, between which everything else goes on. */
 export class Deliveries {

@@ -96,19 +96,19 @@ describe('a body with thousands of events, of which hundreds are told', () => {
   });
 
   it('lets the event loop go on, and comes to each in order', async () => {
-    const viewers = await watch(200, true);
+    const viewers = await watch(100, true);
     let turns = 0;
     const turn = (): void => {
       if (viewers.some(({ values }) => values.length > 0)) turns++;
       next = setImmediate(turn);
     };
     let next = setImmediate(turn);
-    await append(2_000);
-    await until('all have it', () => viewers.every(({ values }) => values.length === 2_000));
+    await append(1_000);
+    await until('all have it', () => viewers.every(({ values }) => values.length === 1_000));
     clearImmediate(next);
-    const inOrder = Array.from({ length: 2_000 }, (_, n) => n);
+    const inOrder = Array.from({ length: 1_000 }, (_, n) => n);
     for (const { values } of viewers) expect(values).toEqual(inOrder);
-    expect(turns).toBeGreaterThan(20);
+    expect(turns).toBeGreaterThan(10);
   });
 
   it('makes the frames once for all who want the same, in whatever order they came', async () => {
@@ -131,9 +131,9 @@ describe('a body with thousands of events, of which hundreds are told', () => {
   });
 
   it('is not kept where more comes than so many can be sent: they are closed, and whoever comes next is told what comes next', async () => {
-    const viewers = await watch(200, true);
+    const viewers = await watch(100, true);
     const text = 'x'.repeat(4_000);
-    await Promise.all(Array.from({ length: 3 }, () => append(2_000, text)));
+    for (let bodies = 0; bodies < 9; bodies++) await append(2_000, text);
     await until('all are closed', () => viewers.every(({ code }) => code === 1013));
     const [next] = await watch(1, true);
     await append(3);

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -425,6 +425,32 @@ describe('a gateway', () => {
     socket.resume();
     // Whoever does not read does not answer a close either, and is cut.
     expect([await slow.closedWith(), fast.closed]).toEqual([1006, undefined]);
+  }, 60_000);
+
+  it('lets a WebSocket that it closes take what was sent before, however slowly', async () => {
+    limits = { ...noLimits, heldBytes: 5 * 1024 * 1024 };
+    const client = await read('socket', 'late');
+    await begun(client);
+    // Less than 2 MB a second, and more than 5 MB are left.
+    const { _socket: way } = (client as SocketStream).socket as unknown as { _socket: Socket };
+    way.on('data', () => {
+      way.pause();
+      setTimeout(() => way.resume(), 40);
+    });
+    const its = Array.from({ length: 2_000 }, (_, n) => ({
+      metric: 'e',
+      timestampMs: n + 1,
+      value: 'x'.repeat(4_000),
+      isJson: false,
+      tags: '',
+      place: n,
+      ordinal: 0,
+    }));
+    const body = entry(events, { orgId, sourceId: 'late', receivedMs: 1, origin: 'source', events: its });
+    // The system takes some of it.
+    for (let bodies = 0; bodies < 2; bodies++) await storage.log.append([body]);
+    expect([await client.closedWith(), client.closed!.reason]).toEqual([1013, expect.stringContaining('too slow')]);
+    expect(client.events.length).toBeLessThan(4_000);
   }, 60_000);
 
   it('ends its streams with 1001 when it stops', async () => {

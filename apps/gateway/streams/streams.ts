@@ -72,7 +72,7 @@ export class Streams {
   readonly #ticks = new Ticks();
   readonly #deliveries: Deliveries;
   readonly #catchUps: CatchUps;
-  /** No less than what readers hold that are not closing. */
+  /** At least what readers hold that are not closing: what they have taken is subtracted only when this is too much. */
   #heldBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -217,7 +217,8 @@ export class Streams {
   #look(): void {
     const nowMs = performance.now();
     for (const partition of this.#partitions.values()) partition.look(nowMs);
-    this.#closeSlowest([...this.#open.keys()]);
+    this.#hold(0);
+    this.#cutClosing();
     for (const open of this.#open.values()) {
       const { reader, partition } = open;
       reader.look(nowMs);
@@ -231,21 +232,23 @@ export class Streams {
     }
   }
 
-  /** Whoever is closing already may take what was sent, until the next look. */
+  /** Closes the slowest where readers hold too much with these bytes. */
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    if (this.#heldBytes > this.limits.heldBytes) this.#closeSlowest([...this.#open.keys()].filter(({ isClosed }) => !isClosed));
-  }
-
-  #closeSlowest(readers: readonly StreamReader[]): void {
-    this.#heldBytes = heldBy(readers);
     if (this.#heldBytes <= this.limits.heldBytes) return;
+    const readers = [...this.#open.keys()].filter(({ isClosed }) => !isClosed);
+    this.#heldBytes = heldBy(readers);
     for (const reader of readers.toSorted((a, b) => b.heldBytes - a.heldBytes)) {
       if (this.#heldBytes <= this.limits.heldBytes) return;
       this.#heldBytes -= reader.heldBytes;
-      if (reader.isClosed) reader.outlet.cut();
-      else reader.tooSlow();
+      reader.tooSlow();
     }
+  }
+
+  /** Those that are closing may take what was sent before, as long as that is not too much either. */
+  #cutClosing(): void {
+    const closing = [...this.#open.keys()].filter(({ isClosed }) => isClosed);
+    if (heldBy(closing) > this.limits.heldBytes) for (const { outlet } of closing) outlet.cut();
   }
 
   /** Where a reader is that is not behind; of one that is, its last frame says so. */

@@ -33,6 +33,8 @@ export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
 
 /** How long a peer has to answer a close before its connection is cut. */
 const goodbyeMs = 2_000;
+/** The same where it has not taken all that was sent before: so long nothing may move. `ws` cuts any connection 30 s after its close. */
+const standstillMs = 10_000;
 
 /** One WebSocket of a client. */
 export class LiveSocket {
@@ -95,8 +97,9 @@ export class LiveSocket {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.resume();
+    const hasAll = this.unsentBytes === 0;
     this.socket.close(code, reason);
-    setTimeout(() => this.socket.terminate(), goodbyeMs).unref();
+    this.raw.setTimeout(hasAll ? goodbyeMs : standstillMs, () => this.socket.terminate());
   }
 
   /** Cuts the connection of a peer that does not answer. */

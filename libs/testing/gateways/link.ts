@@ -70,4 +70,6 @@ export class Link {
   pause(): void {}
 
   resume(): void {}
+
+  setTimeout(): void {}
 }
