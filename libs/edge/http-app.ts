@@ -13,6 +13,7 @@ import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { EdgeModule } from './edge.module.js';
 import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
 import { ProblemFilter, sendProblem } from './problem.js';
+import { LiveSockets } from './live/live-sockets.js';
 import { isWebSocket, UpgradeAdapter, upgradeConstraint } from './live/upgrade-adapter.js';
 import { PublicUrl } from './people/public-url.js';
 import { formType, jsonType, readBody } from './read-body.js';
@@ -88,7 +89,7 @@ export async function createHttpApp(
   const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names, publicUrl), role] };
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
-  app.useWebSocketAdapter(new UpgradeAdapter(instance, app.get(Traffic)));
+  app.useWebSocketAdapter(new UpgradeAdapter(instance, app.get(Traffic), app.get(LiveSockets)));
 
   const readers = new StalledReaders(writeStallMs);
   instance.server.on('connection', (connection) => readers.watch(connection));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
 import type { FastifyRequest } from 'fastify';
@@ -12,7 +12,7 @@ import { makeKey, MemoryLog, MemoryModule, until } from '#testing';
 import { createHttpApp } from '../http-app.js';
 import { KeyUses } from '../key-uses.js';
 import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
-import { LiveSockets } from './live-sockets.js';
+import { LiveSockets, SOCKET_LIMITS, type SocketLimits } from './live-sockets.js';
 
 /** Says what it hears; `throw` breaks it. */
 class Echo implements Talk {
@@ -28,8 +28,16 @@ class Echo implements Talk {
 
   take(frame: Buffer): void {
     if (frame.toString() === 'throw') throw new Error('broken');
-    if (frame.toString() === 'let me in') this.sockets.admit(this.socket, caller);
+    if (frame.toString() === 'let me in') this.#admit();
     this.socket.send(`${this.room}: ${frame.toString()}`);
+  }
+
+  #admit(): void {
+    try {
+      this.sockets.admit(this.socket, caller);
+    } catch (error) {
+      this.socket.close(closeCodes.tryLater, (error as Error).message);
+    }
   }
 
   late(): void {
@@ -58,7 +66,15 @@ class EchoGateway implements OnGatewayConnection {
   }
 }
 
-@Module({ providers: [EchoGateway] })
+let limits: Partial<SocketLimits> = {};
+const noLimits: SocketLimits = { strangers: Infinity, ofKey: Infinity };
+const limited = {
+  provide: SOCKET_LIMITS,
+  useValue: new Proxy(noLimits, { get: (_, name: keyof SocketLimits) => limits[name] ?? Infinity }),
+};
+
+@Global()
+@Module({ providers: [EchoGateway, limited], exports: [limited] })
 class EchoModule {}
 
 let app: NestFastifyApplication;
@@ -162,6 +178,31 @@ describe('a WebSocket', () => {
     await heard('small');
     expect(said).toEqual(['blue: let me in', 'blue: small']);
     socket.close();
+  });
+
+  it('of an address with too many on which nobody is let in is refused with 429, before it is one', async () => {
+    const others = [await open('/rooms/blue/echo'), await open('/rooms/blue/echo')];
+    limits = { strangers: 2 };
+    const refused = new WebSocket(`${url}/rooms/blue/echo`).on('error', () => undefined);
+    const [, { statusCode, headers }] = (await once(refused, 'unexpected-response')) as [unknown, import('node:http').IncomingMessage];
+    expect([statusCode, headers['content-type'], Number(headers['retry-after']) > 0]).toEqual([429, 'application/problem+json', true]);
+    others[0]!.send('let me in');
+    await once(others[0]!, 'message');
+    others.push(await open('/rooms/blue/echo'));
+    limits = {};
+    for (const socket of others) socket.terminate();
+  });
+
+  it('beyond those that its key may have is told so, and closed with 1013', async () => {
+    limits = { ofKey: 1 };
+    const [first, second] = [await open('/rooms/blue/echo'), await open('/rooms/blue/echo')];
+    first.send('let me in');
+    await once(first, 'message');
+    second.send('let me in');
+    const [code, reason] = (await once(second, 'close')) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1013, 'Keep at most 1 sockets of one key open.']);
+    limits = {};
+    first.terminate();
   });
 
   it('that stays open uses its key again every 30 s', async () => {

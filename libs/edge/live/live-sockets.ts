@@ -26,10 +26,17 @@ const controlBytes = 6;
 const maxLoginBytes = 2 * maxFirstFrameBytes;
 /** A frame that has not come whole is told of from so many bytes on. */
 const largeBytes = 64 * 1024;
-/** Sockets of one address on which nobody is admitted yet. */
-const maxStrangers = 2_000;
-/** Sockets of one key in this process. */
-const maxOfKey = 20_000;
+
+export const SOCKET_LIMITS = Symbol('SocketLimits');
+
+/** What sockets may be open in one process. */
+export interface SocketLimits {
+  /** Of one address, while nobody is admitted on them yet. */
+  readonly strangers: number;
+  readonly ofKey: number;
+}
+
+const socketLimits: SocketLimits = { strangers: 2_000, ofKey: 20_000 };
 
 const smallerFirst = 'Send a first frame of at most 64 KiB.';
 
@@ -58,6 +65,7 @@ export class LiveSockets implements OnModuleDestroy {
     private readonly uses: KeyUses,
     metrics: Metrics,
     @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
+    @Optional() @Inject(SOCKET_LIMITS) private readonly limits: SocketLimits = socketLimits,
   ) {
     metrics.add(
       gauge(
@@ -69,6 +77,16 @@ export class LiveSockets implements OnModuleDestroy {
   }
 
   /**
+   * To be called before a socket is made of a request.
+   *
+   * @throws TelemetryError `over_rate` when its address has too many sockets on which nobody is admitted yet.
+   */
+  check({ ip }: FastifyRequest): void {
+    if ((this.#strangersOf.get(ip) ?? 0) >= this.limits.strangers)
+      throw new TelemetryError('over_rate', 'Connect again in a moment: too many sockets of this address wait.');
+  }
+
+  /**
    * Has `talk` speak on a socket until it ends.
    *
    * @param talk makes who speaks; what it throws closes the socket.
@@ -76,10 +94,7 @@ export class LiveSockets implements OnModuleDestroy {
   open(webSocket: WebSocket, request: FastifyRequest, talk: (socket: LiveSocket) => Talk): void {
     const socket = new LiveSocket(webSocket, request.raw.socket, request.ip);
     webSocket.on('error', () => undefined);
-    const strangers = this.#strangersOf.get(socket.address) ?? 0;
-    if (strangers >= maxStrangers)
-      return socket.close(closeCodes.tryLater, 'Connect again in a moment: too many sockets of this address wait.');
-    this.#strangersOf.set(socket.address, strangers + 1);
+    this.#strangersOf.set(socket.address, (this.#strangersOf.get(socket.address) ?? 0) + 1);
     const guarded = new GuardedTalk(socket, talk);
     const one: Open = {
       socket,
@@ -129,8 +144,8 @@ export class LiveSockets implements OnModuleDestroy {
     const one = this.#strangers.get(socket);
     if (!one) return;
     const sockets = this.#socketsOf.get(caller.keyId) ?? 0;
-    if (sockets >= maxOfKey)
-      throw new TelemetryError('over_rate', `Keep at most ${maxOfKey.toLocaleString('en')} sockets of one key open.`);
+    const { ofKey } = this.limits;
+    if (sockets >= ofKey) throw new TelemetryError('over_rate', `Keep at most ${ofKey.toLocaleString('en')} sockets of one key open.`);
     this.#endStranger(socket);
     this.#socketsOf.set(caller.keyId, sockets + 1);
     socket.caller = caller;

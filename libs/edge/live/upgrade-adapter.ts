@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { TelemetryError } from '#model';
 import type { Traffic } from '../traffic.js';
+import type { LiveSockets } from './live-sockets.js';
 
 /** What `@WebSocketGateway` says of an endpoint. */
 export interface Endpoint {
@@ -61,6 +62,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
   constructor(
     private readonly instance: FastifyInstance,
     private readonly traffic: Traffic,
+    private readonly sockets: LiveSockets,
   ) {
     super(instance.server);
     instance.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -107,6 +109,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
     if (this.traffic.closing) throw new TelemetryError('not_ready', 'Connect again in a moment: this server is stopping.');
     if (raw.headers['sec-websocket-version'] !== '13' || !/^[+/0-9a-z]{22}==$/i.test(raw.headers['sec-websocket-key'] ?? ''))
       throw new TelemetryError('invalid_request', 'Send Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes.');
+    this.sockets.check(request);
     server.emit('asked', request);
     const { socket } = raw;
     reply.hijack();
