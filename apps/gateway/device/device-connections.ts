@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#edge';
 import { gauge, TelemetryError } from '#model';
+import { sourceKey } from '#topics';
 import { GatewayLife } from './gateway-life.js';
 
 /** A command as it is handed over to a device. */
@@ -10,6 +11,8 @@ export interface HandedOver {
   readonly params: unknown;
   readonly ttlMs: number;
 }
+
+type SourceOf = Pick<DeviceConnection, 'orgId' | 'sourceId'>;
 
 /** An open connection of a device. */
 export interface DeviceConnection {
@@ -23,10 +26,15 @@ export interface DeviceConnection {
   fail(error: unknown): void;
 }
 
-/** The connections of devices that this gateway holds, once they are online. */
+/** Connections of one source: each is looked at whenever somebody asks whether the source is online, or sends it a command. */
+const maxOfSource = 16;
+
+/** The connections of devices that this gateway holds. */
 @Injectable()
 export class DeviceConnections {
+  /** Those that are online. */
   readonly #open = new Map<string, DeviceConnection>();
+  readonly #ofSource = new Map<string, number>();
 
   constructor(life: GatewayLife, metrics: Metrics) {
     life.over(() => {
@@ -40,11 +48,30 @@ export class DeviceConnections {
     return this.#open.get(connectionId);
   }
 
+  /** @throws TelemetryError `over_rate` when the source has so many connections that it gets no other one. */
+  checkRoom(source: SourceOf): void {
+    if (this.#countOf(source) >= maxOfSource)
+      throw new TelemetryError('over_rate', `Connect again in a moment: ${source.sourceId} has ${maxOfSource} connections here.`);
+  }
+
+  /** Counts a connection that was let in, until `delete`. */
+  begin(connection: DeviceConnection): void {
+    this.#ofSource.set(sourceKey(connection), this.#countOf(connection) + 1);
+  }
+
+  /** The connection is online. */
   add(connection: DeviceConnection): void {
     this.#open.set(connection.connectionId, connection);
   }
 
   delete(connection: DeviceConnection): void {
     this.#open.delete(connection.connectionId);
+    const left = this.#countOf(connection) - 1;
+    if (left > 0) this.#ofSource.set(sourceKey(connection), left);
+    else this.#ofSource.delete(sourceKey(connection));
+  }
+
+  #countOf(source: SourceOf): number {
+    return this.#ofSource.get(sourceKey(source)) ?? 0;
   }
 }

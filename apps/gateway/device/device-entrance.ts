@@ -45,10 +45,11 @@ export class DeviceEntrance implements Talk {
     try {
       const login = readLogin(frame);
       if (!login) throw new TelemetryError('invalid_key', loginRefusal);
-      const { sockets, admission, life } = this.services;
+      const { sockets, admission, connections, life } = this.services;
       const caller = admission.admit({ apiKey: login.apiKey, place: 'device_auth' }, this.socket.address, { scope: 'write' });
       if (!mayUse(caller, login.sourceId)) throw new TelemetryError('foreign_source', `Connect with a key for ${login.sourceId}.`);
       life.check();
+      connections.checkRoom({ orgId: caller.orgId, sourceId: login.sourceId });
       sockets.admit(this.socket, caller);
       this.#talk = new DeviceTalk(this.socket, caller, login, this.requestId, this.services);
     } catch (error) {

@@ -66,6 +66,7 @@ export class DeviceTalk implements DeviceConnection, Paused {
     this.connectedMs = services.life.connectedMs();
     this.#headers = { request_id: requestId };
     this.#held = services.inFlight.hold(caller.orgId);
+    services.connections.begin(this);
     this.#online = services.presenceLog.add(this.#presence);
     void this.#begin();
   }

@@ -191,6 +191,20 @@ it('a device whose organization has no payment method any more is told so', asyn
   expect(await client.end()).toBe(1008);
 });
 
+describe('a connection', () => {
+  it('beyond the 16th of one source is refused with DEVICE_LIMIT and 1013, until another one ends', async () => {
+    const sixteen = await Promise.all(Array.from({ length: 16 }, () => connect('crowd')));
+    const next = await SocketClient.open(url, '/ws/device');
+    clients.push(next);
+    next.send({ type: 'device_auth', api_key: keys.usual, source_id: 'crowd' });
+    expect(await next.json()).toEqual({ type: 'error', code: 'DEVICE_LIMIT', detail: expect.stringContaining('16 connections') });
+    expect(await next.end()).toBe(1013);
+    await connect('no-crowd');
+    await sixteen[0]!.close();
+    await eventually(async () => (await connect('crowd')).close());
+  });
+});
+
 describe('while the log cannot be written', () => {
   afterEach(() => (log.failure = undefined));
 
