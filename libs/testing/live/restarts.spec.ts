@@ -37,7 +37,9 @@ describe('a server that', () => {
     expect([await busy.end(), await idle.end()]).toEqual([1001, 1001]);
     await restarted;
     expect(await onlineNow()).toEqual([]);
-    const acknowledged = Math.max(1, ...busy.left.map((frame) => (JSON.parse(frame) as { seq: number }).seq));
+    const left = busy.left.map((frame) => JSON.parse(frame) as { seq: number });
+    for (const frame of left) expect(frame).toEqual({ type: 'telemetry_ack', seq: expect.any(Number) });
+    const acknowledged = Math.max(1, ...left.map(({ seq }) => seq));
     await deployment.settle();
     const { series } = await get<{ series: { m: { value: number[] } } }>(
       '/v1/sources/busy/metrics/query?interval=raw&start=2000-01-01T00:00:00Z&end=2999-01-01T00:00:00Z',
