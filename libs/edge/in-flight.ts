@@ -95,6 +95,7 @@ export class Held {
 
   /** As `addBody` for bytes that cannot be refused: whoever counts them stops reading while `bodyRoom` is negative. */
   countBody(bytes: number): void {
+    if (this.#isReleased) return;
     this.#bodyBytes += bytes;
     this.share.bodyBytes += bytes;
     this.all.bodyBytes += bytes;

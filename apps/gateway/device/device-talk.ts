@@ -23,7 +23,9 @@ const maxReports = 64;
 /** Nothing more is read while so much waits for the device to take it. */
 const maxUnsentBytes = 64 * 1024;
 /** No command is handed over on top of so much. */
-const maxUnsentCommandBytes = 5 * 1024 * 1024;
+const maxUnsentCommandBytes = 256 * 1024;
+/** What any connection may hold for as long as it is open: more is counted with its organization. */
+const freeBytes = 4096;
 /** Over its rates a connection is not read for at most so long at a time, within which its pings are answered in time. */
 const maxSlowMs = 10_000;
 /** A connection that cannot be read for so long for want of room, or because its device takes nothing, is closed. */
@@ -66,6 +68,7 @@ export class DeviceTalk implements DeviceConnection, Paused {
     this.connectedMs = services.life.connectedMs();
     this.#headers = { request_id: requestId };
     this.#held = services.inFlight.hold(caller.orgId);
+    this.#count(Math.max(0, login.runBytes - freeBytes));
     services.connections.begin(this);
     this.#online = services.presenceLog.add(this.#presence);
     void this.#begin();
@@ -73,12 +76,12 @@ export class DeviceTalk implements DeviceConnection, Paused {
 
   handOver({ id, command, params, ttlMs }: HandedOver): boolean {
     const { socket } = this;
-    if (!socket.isOpen || socket.unsentBytes > maxUnsentCommandBytes) return false;
-    socket.send(
-      this.login.runs.has(command)
-        ? JSON.stringify({ type: 'command_run', run_id: id, command, params, ttl_ms: ttlMs, attempt: 1 })
-        : JSON.stringify({ type: 'typed_command', id, command, params }),
-    );
+    if (!socket.isOpen || socket.unsentBytes > maxUnsentCommandBytes || this.#held.bodyRoom < 0) return false;
+    const text = this.login.runs.has(command)
+      ? JSON.stringify({ type: 'command_run', run_id: id, command, params, ttl_ms: ttlMs, attempt: 1 })
+      : JSON.stringify({ type: 'typed_command', id, command, params });
+    this.#count(text.length);
+    socket.send(text, () => this.#count(-text.length));
     return true;
   }
 

@@ -23,7 +23,10 @@ const takes: Channel['takes'] = {
       commands: z
         .union([z.array(z.union([z.string(), z.looseObject({ name: z.string() })])), z.record(z.string(), z.unknown())])
         .optional()
-        .meta({ description: 'The manifest of commands: names, objects with a `name`, or an object whose keys are the names.' }),
+        .meta({
+          description:
+            'The manifest of commands: names, objects with a `name`, or an object whose keys are the names. The first 256 are heard.',
+        }),
       platform: z.string().optional(),
       agent_version: z.string().optional(),
       hears_goodbye: z.boolean().optional(),
@@ -163,6 +166,7 @@ export const deviceChannel: Channel = {
       'The device is not let in, or its key was deleted; the frame `refused` says why. Or a frame in more than 16 fragments.',
     [closeCodes.tooLarge]: 'A frame of more than 5 MiB, or a first one of more than 64 KiB.',
     [closeCodes.internal]: 'A mistake of the server.',
-    [closeCodes.tryLater]: 'The log cannot be reached, or there is no room: connect again after a while. The frame `error` says which.',
+    [closeCodes.tryLater]:
+      'The log cannot be reached, or there is no room: connect again after a while. The frame `error` says which. `DEVICE_LIMIT`: 16 connections of the source are open here, or too many of the key.',
   },
 };

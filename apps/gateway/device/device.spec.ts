@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { setImmediate as turn } from 'node:timers/promises';
 import { createHttpApp, InFlight, Organizations } from '#edge';
 import { entry, type Entry } from '#log';
 import { TelemetryError } from '#model';
 import { eventually, makeKey, makeOrganization, MemoryLog, MemoryModule, SocketClient, until, type Frame } from '#testing';
 import { gateways, points, presence } from '#topics';
 import { GatewayModule } from '../gateway.module.js';
+import { DeviceConnections, type DeviceConnection, type HandedOver } from './device-connections.js';
 import { Leftovers } from './leftovers.js';
 import { PresenceLog } from './presence-log.js';
 
@@ -202,6 +204,45 @@ describe('a connection', () => {
     await connect('no-crowd');
     await sixteen[0]!.close();
     await eventually(async () => (await connect('crowd')).close());
+  });
+
+  const commandsOf = (count: number, length: number): string[] => Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, '-'));
+  const command = (name: string, params: object = {}): HandedOver => ({ id: 'c', command: name, params, ttlMs: 1 });
+  const talkOf = (sourceId: string): DeviceConnection => {
+    const { connectionId } = log.values(presence).findLast((one) => one?.sourceId === sourceId)!;
+    return app.get(DeviceConnections).get(connectionId)!;
+  };
+
+  it('keeps 256 names of its manifest, each of at most 128 characters, and what they take is counted', async () => {
+    const names = [...commandsOf(10, 129), ...commandsOf(300, 128)];
+    const device = await connect('manifest', keys.usual, { protocol: 1, commands: names });
+    expect(inFlight.bodyBytes).toBeGreaterThan(40_000);
+    expect(inFlight.bodyBytes).toBeLessThan(60_000);
+    const types = [];
+    for (const name of [names[0]!, names[10]!, names[265]!, names[266]!]) {
+      talkOf('manifest').handOver(command(name));
+      types.push((await device.json())['type']);
+    }
+    expect(types).toEqual(['typed_command', 'command_run', 'command_run', 'typed_command']);
+  });
+
+  it('of a few commands takes nothing from its organization', async () => {
+    await connect('few-commands', keys.usual, { protocol: 1, commands: commandsOf(20, 20) });
+    expect(inFlight.bodyBytes).toBe(0);
+  });
+
+  it('that does not take its commands is handed no more than 256 KiB beside what the system holds, counted until it takes them', async () => {
+    const device = await connect('sleeper');
+    device.socket.pause();
+    const talk = talkOf('sleeper');
+    const large = command('large', { text: 'x'.repeat(60_000) });
+    let handed = 0;
+    for (; talk.handOver(large); handed++) await turn();
+    expect(inFlight.bodyBytes).toBeGreaterThan(200 * 1024);
+    expect(inFlight.bodyBytes).toBeLessThan(600 * 1024);
+    device.socket.resume();
+    while (handed-- > 0) expect(await device.json()).toMatchObject({ type: 'typed_command' });
+    await until('nothing is held', () => inFlight.bodyBytes === 0);
   });
 });
 

@@ -60,9 +60,9 @@ export class LiveSocket {
     return this.socket.bufferedAmount;
   }
 
-  /** One text frame. Nothing is sent once the socket is closing. */
-  send(text: string | Buffer): void {
-    if (this.isOpen) this.socket.send(text, { binary: false });
+  /** One text frame. Nothing is sent once the socket is closing. @param left is called once it has left this process, or never will. */
+  send(text: string | Buffer, left?: () => void): void {
+    if (this.isOpen) this.socket.send(text, { binary: false }, left);
   }
 
   /** Has all that `work` sends leave in one write. */

@@ -69,7 +69,7 @@ export class GatewayMachine {
     try {
       if (!this.#readiness.isOpen) throw new TelemetryError('not_ready', 'Soon.');
       this.life.check();
-      const login = { apiKey: '', sourceId: link.sourceId, acks: false, runs: new Set<string>() };
+      const login = { apiKey: '', sourceId: link.sourceId, acks: false, runs: new Set<string>(), runBytes: 0 };
       link.talk = new DeviceTalk(socket, caller, login, 'r', this.#services);
     } catch {
       link.close();

@@ -43,7 +43,8 @@ export class Link {
     return this.readyState === this.OPEN && !this.machine.isDead;
   }
 
-  send(text: string): void {
+  send(text: string, _: object, left?: () => void): void {
+    left?.();
     const frame = JSON.parse(text) as Given;
     if (frame.type === 'authenticated') this.isIn = true;
     if (frame.type === 'typed_command') this.net.gave(this, frame);
