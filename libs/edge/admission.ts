@@ -45,10 +45,10 @@ export class Admission {
     this.checkReady();
     const caller = this.#callerOf(credential, address);
     this.uses.note(caller, address);
-    this.#checkPayment(caller, access);
+    orThrow(access.payment !== false && this.#unpaid(caller));
     if (access.scope && !caller.scopes.includes(access.scope))
       throw new TelemetryError('missing_scope', `Use a key with the scope ${access.scope}.`);
-    if (!access.scope && access.payment !== false) this.#checkEnforced(caller, access.changes ? 'write' : 'read');
+    orThrow(!access.scope && access.payment !== false && this.#lacking(caller, access.changes ? 'write' : 'read'));
     return caller;
   }
 
@@ -65,9 +65,9 @@ export class Admission {
       ? this.visitors!.callerOf(person, organization, may)
       : this.#callerOf({ ...credential, place: `${credential.place}, or sign in` }, request.ip);
     if (!person) this.uses.note(caller, request.ip);
-    this.#checkPayment(caller, access);
+    orThrow(access.payment !== false && this.#unpaid(caller));
     if (!person) checkScope(caller, may);
-    if (!person) this.#checkEnforced(caller, enforcedFor(may));
+    orThrow(this.#lacking(caller, enforcedFor(may)));
     return caller;
   }
 
@@ -84,6 +84,14 @@ export class Admission {
     return caller.person ? this.visitors!.revoked(caller, listener) : this.keyring.revoked(caller, listener);
   }
 
+  /**
+   * Why a caller who reads for longer than one request may read no more, as the organization is now: `payment_required` or `missing_scope`. Nobody
+   * is told of that: ask now and then.
+   */
+  refusalOf(caller: Caller): TelemetryError | undefined {
+    return this.#unpaid(caller) ?? this.#lacking(caller, 'read');
+  }
+
   /** @throws TelemetryError `not_ready` while not all is known that was in the log at the start. */
   checkReady(): void {
     if (!this.readiness.isOpen)
@@ -91,14 +99,14 @@ export class Admission {
   }
 
   /** Where an organization says so, a key needs the scope for what any key may do otherwise. */
-  #checkEnforced({ orgId, scopes }: Caller, scope: 'read' | 'write' | undefined): void {
-    if (scope && !scopes.includes(scope) && this.organizations.enforcesReadScope(orgId))
-      throw new TelemetryError('missing_scope', `Use a key with the scope ${scope}: its organization enforces it.`);
+  #lacking({ orgId, scopes, person }: Caller, scope: 'read' | 'write' | undefined): TelemetryError | undefined {
+    if (!scope || person || scopes.includes(scope) || !this.organizations.enforcesReadScope(orgId)) return undefined;
+    return new TelemetryError('missing_scope', `Use a key with the scope ${scope}: its organization enforces it.`);
   }
 
-  #checkPayment({ orgId }: Caller, { payment }: Pick<Access, 'payment'>): void {
-    if (payment !== false && !this.organizations.hasPaymentMethod(orgId))
-      throw new TelemetryError('payment_required', 'Put a payment method on file for the organization of this key.');
+  #unpaid({ orgId }: Caller): TelemetryError | undefined {
+    if (this.organizations.hasPaymentMethod(orgId)) return undefined;
+    return new TelemetryError('payment_required', 'Put a payment method on file for the organization of this key.');
   }
 
   #callerOf({ apiKey, place }: Credential, address: string | undefined): Caller {
@@ -112,6 +120,10 @@ export class Admission {
 /** Neither `EventSource` nor `WebSocket` lets a page set a header. */
 const organizationIn = ({ url }: FastifyRequest): string | undefined =>
   new URLSearchParams(url.split('?', 2)[1]).get(organizationParameter) ?? undefined;
+
+function orThrow(refusal: TelemetryError | undefined | false): void {
+  if (refusal) throw refusal;
+}
 
 function checkScope({ scopes }: Caller, may: Permission): void {
   const scope = scopeFor(may);

@@ -61,7 +61,7 @@ beforeAll(async () => {
 beforeEach(() => {
   limits = { ...streamLimits };
   const its = new Proxy(streamLimits, { get: (_, name: keyof StreamLimits) => limits[name] });
-  streams = new Streams(storage.log, Date.now, its, new Slices(), new Metrics());
+  streams = new Streams(storage.log, Date.now, its, { refusalOf: () => undefined }, new Slices(), new Metrics());
 });
 
 afterAll(async () => {

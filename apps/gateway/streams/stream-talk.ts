@@ -1,16 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { closeCodes, type Admission, type CloseCode, type LiveSocket, type LiveSockets, type Talk } from '#edge';
-import { TelemetryError, type Caller, type ErrorKind } from '#model';
+import { TelemetryError, type Caller } from '#model';
 import { SocketOutlet } from './outlet.js';
 import type { StreamReader } from './stream-reader.js';
-import { revokedText, type Streams } from './streams.js';
+import { codeFor, revokedText, type Streams } from './streams.js';
 import type { Asked } from './wanted.js';
 
 /** The same for whatever is wrong, so that nobody learns which keys there are. */
 const unauthorized = 'Send {"type":"auth","api_key":"<API key>"} with a valid key as the first frame.';
-
-/** What the close code says of a caller who is not let in. All others are 4401. */
-const codeOf: Partial<Record<ErrorKind, CloseCode>> = { payment_required: closeCodes.paymentRequired, unavailable: closeCodes.tryLater };
 
 /** A WebSocket on which a live stream is read. */
 export class StreamTalk implements Talk {
@@ -68,7 +65,7 @@ export class StreamTalk implements Talk {
       return this.admission.admit(credential, this.socket.address, {});
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
-      const code = codeOf[error.kind] ?? closeCodes.unauthorized;
+      const code = codeFor(error);
       this.#end(code, code === closeCodes.unauthorized ? unauthorized : error.message);
       return undefined;
     }

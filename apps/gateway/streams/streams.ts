@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, Metrics, Slices, type Clock } from '#edge';
+import { Admission, CLOCK, closeCodes, Metrics, Slices, type Clock, type CloseCode } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
-import { type Caller, gauge, TelemetryError, visibleSource } from '#model';
+import { type Caller, type ErrorKind, gauge, TelemetryError, visibleSource } from '#model';
 import { sourceKey } from '#topics';
 import { CatchUps } from './catch-ups.js';
 import { parseCursor, type Cursor } from './cursor.js';
@@ -80,6 +80,7 @@ export class Streams {
     @Inject(RECORD_LOG) private readonly log: RecordLog,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
+    @Inject(Admission) private readonly admission: Pick<Admission, 'refusalOf'>,
     slices: Slices,
     metrics: Metrics,
   ) {
@@ -221,6 +222,8 @@ export class Streams {
     this.#cutClosing();
     for (const open of this.#open.values()) {
       const { reader, partition } = open;
+      const refusal = this.admission.refusalOf(reader.caller);
+      if (refusal) reader.close(codeFor(refusal), refusal.message);
       reader.look(nowMs);
       if (open.isHeldBack && reader.outlet.unsentBytes < slowBytes / 2) {
         open.isHeldBack = false;
@@ -270,6 +273,10 @@ function add(counts: Map<string, number>, name: string, count: number): void {
   if (sum === 0) counts.delete(name);
   else counts.set(name, sum);
 }
+
+/** What the close code says of a caller who is not let in. All others are 4401. */
+const codes: Partial<Record<ErrorKind, CloseCode>> = { payment_required: closeCodes.paymentRequired, unavailable: closeCodes.tryLater };
+export const codeFor = ({ kind }: TelemetryError): CloseCode => codes[kind] ?? closeCodes.unauthorized;
 
 /** What a reader is told who is no longer let in. */
 export const revokedText = ({ person }: Caller): string =>

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { run } from '../../../apps/cli/test-run.js';
 import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
 import { eventually } from '../eventually.js';
+import { EventStream, SocketStream, type StreamClient } from '../http/stream-client.js';
 import { people } from '../make-people.js';
 import { describeOnServers } from '../servers.js';
 import { apiSuite } from './suite.js';
@@ -40,6 +41,12 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
           return answer.status;
         }),
       );
+    /** Somebody who reads a live stream, and whom the server has said so. */
+    const reading = async (how: typeof SocketStream | typeof EventStream): Promise<StreamClient> => {
+      const reader = await how.open(deployment.urls.api, '/v1/sources/a/logs/stream?cursor=1', { key: second.trim() });
+      await eventually(() => expect(reader.cursor).toBeDefined());
+      return reader;
+    };
     const withinMs = 10_000;
     for (const [word, status] of [
       ['yes', 200],
@@ -47,7 +54,9 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
       ['yes', 200],
       ['no', 402],
     ] as const) {
+      const readers = status === 402 ? await Promise.all([SocketStream, EventStream].map((how) => reading(how))) : [];
       expect((await headwater('org', 'set', id, '--payment', word)).code).toBe(0);
+      for (const reader of readers) await eventually(() => expect(reader.closed?.code).toBe(4402), withinMs);
       await eventually(async () => expect(await statuses()).toEqual(paths.map(() => status)), withinMs);
       await eventually(async () => expect(await send(second, 'a')).toBe(status === 200 ? 200 : 'payment_required'), withinMs);
     }
