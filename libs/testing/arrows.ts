@@ -12,6 +12,8 @@ const apps = [...roles, 'embedded', 'cli'];
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   model: [],
   launch: [],
+  // What people install: it stands alone.
+  client: [],
   log: ['model'],
   stores: ['model'],
   topics: ['model', 'log'],
@@ -30,7 +32,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(roles.map((role) => [role, faces])),
   console: ['model'],
   embedded: [...faces, ...apps],
-  cli: [...faces, ...apps, 'runtime'],
+  cli: [...faces, ...apps, 'client', 'runtime'],
   // The bench and the build scripts talk to a server over HTTP, as a stand-alone client does. They ask `runtime` which roles and settings
   // there are, and lock a folder as `sqlite` locks its own.
   infra: ['runtime', 'sqlite'],

@@ -1,0 +1,60 @@
+/** One thing that is wrong with what was sent. */
+export interface Flaw {
+  /** JSON pointer (RFC 6901) into the body. */
+  readonly pointer: string;
+  readonly code: string;
+  /** A sentence that says what to change. */
+  readonly detail: string;
+}
+
+/** Codes that this library gives by itself. All others are of the server: `GET /openapi.json` lists them. */
+export type OwnCode =
+  /** Nothing came back: no network, no server, or no such address. */
+  | 'no_answer'
+  /** The server took longer than it may. */
+  | 'timeout'
+  /** Something answered that is not a Headwater server, or stands before one. */
+  | 'not_headwater'
+  /** The file of `headwater init` cannot be read. */
+  | 'invalid_settings'
+  | 'invalid_argument'
+  /** More points than one page holds stand at one timestamp, so a query cannot go on behind it. */
+  | 'page_full'
+  /** The device was not handed the command. */
+  | 'not_delivered'
+  /** The device has answered a command with an error. */
+  | 'command_failed'
+  /** It was asked of something that is closed. */
+  | 'closed';
+
+interface ErrorDetail extends ErrorOptions {
+  readonly status?: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly errors?: readonly Flaw[] | undefined;
+}
+
+/** The only error of this library. Its message is a sentence for a person, and never has a key in it. */
+export class HeadwaterError extends Error {
+  override readonly name = 'HeadwaterError';
+  /** The HTTP status; undefined where there was no answer. */
+  readonly status: number | undefined;
+  /** Finds the request in the log of the server. */
+  readonly requestId: string | undefined;
+  /** How long the server asks to be left alone. */
+  readonly retryAfterMs: number | undefined;
+  /** The first twenty things wrong with what was sent. */
+  readonly errors: readonly Flaw[];
+
+  constructor(
+    message: string,
+    readonly code: OwnCode | (string & {}),
+    { status, requestId, retryAfterMs, errors = [], ...options }: ErrorDetail = {},
+  ) {
+    super(message, options);
+    this.status = status;
+    this.requestId = requestId;
+    this.retryAfterMs = retryAfterMs;
+    this.errors = errors;
+  }
+}
