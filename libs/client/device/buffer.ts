@@ -1,0 +1,47 @@
+/** Points that were cut off together. They are sent together for ever: what tells equal events apart is their order within one body. */
+export interface Batch {
+  /** The points in JSON, with commas between them. */
+  readonly text: string;
+  readonly points: number;
+  /** Of `text` in UTF-8. */
+  readonly bytes: number;
+}
+
+export interface BufferLimits {
+  readonly maxBytes: number;
+  /** What happens to batches for which there is no room: `drop-oldest` makes room, and `reject` has nobody add any. */
+  readonly full: 'drop-oldest' | 'reject';
+}
+
+/** What a buffer tells its owner. Neither may throw. */
+export interface BufferListener {
+  /** Points that will not be sent, because newer ones needed their room or because the disk has damaged them. */
+  dropped(points: number, reason: 'full' | 'damaged'): void;
+  /** The disk does not do what it should. The buffer goes on in memory. */
+  failed(error: unknown): void;
+}
+
+/** Keeps batches in their order until they are settled. */
+export interface Buffer {
+  /** Points that are not settled. */
+  readonly points: number;
+  /** Of those points, in UTF-8. */
+  readonly bytes: number;
+  /** Bytes of the batches that nobody has taken. */
+  readonly untakenBytes: number;
+  /** Points of the batches that nobody has taken. */
+  readonly untakenPoints: number;
+
+  /** Whether a batch of so many bytes fits without dropping any. */
+  hasRoom(bytes: number): boolean;
+  /** Takes a batch in at the end. */
+  add(batch: Batch): void;
+  /** The oldest batches that nobody has taken, together within the limits but at least one; none when there are none. */
+  take(maxPoints: number, maxBytes: number): Promise<Batch[]>;
+  /** The server has them, or will never take them: they may be forgotten. A batch that was taken and never settled is found again after a restart. */
+  settle(batches: readonly Batch[]): void;
+  /** Resolves when what was added survives a crash, or when trying to make it so has failed. */
+  saved(): Promise<void>;
+  /** Leaves what is not settled to the next one who opens the buffer. */
+  close(): Promise<void>;
+}

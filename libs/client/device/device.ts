@@ -1,0 +1,291 @@
+import { HeadwaterError } from '../error.js';
+import type { Server } from '../request.js';
+import { findServer, type ReadStored, type Where } from '../settings.js';
+import { timer } from './bell.js';
+import type { Buffer, BufferLimits, BufferListener } from './buffer.js';
+import { Gatherer } from './gatherer.js';
+import { HttpWay } from './http-way.js';
+import { MemoryBuffer } from './memory-buffer.js';
+import { checkSourceId, eventText, invalid, metricText, type PointOptions, type PointText, type Tags } from './point.js';
+import { Sender } from './sender.js';
+
+/** Points that the server will never take. Equal ones count together. */
+export interface Refused {
+  readonly kind: 'metric' | 'event';
+  readonly name: string;
+  readonly value: unknown;
+  readonly tags: Tags;
+  readonly timestampMs: number;
+  readonly count: number;
+  readonly error: HeadwaterError;
+}
+
+export interface Dropped {
+  readonly points: number;
+  /** `full`: newer points needed their room. `damaged`: the disk has lost them. `closed`: the device was closed and had no folder to leave them in. */
+  readonly reason: 'full' | 'damaged' | 'closed';
+}
+
+export interface DeviceOptions extends Where {
+  /** Name of the device: 1 to 256 of A-Z a-z 0-9 . _ : @ + -. */
+  readonly sourceId: string;
+  readonly buffer?: {
+    /** Where points wait for the server. What was handed over more than a second ago is found there after a crash. Without it points wait in memory. */
+    readonly folder?: string;
+    /** 64 MiB in a folder and 16 MiB in memory. */
+    readonly maxBytes?: number;
+    /** `drop-oldest` makes room for new points, `reject` has `metric` and `event` throw. */
+    readonly full?: 'drop-oldest' | 'reject';
+  };
+  /** A request is sent at the latest after `everyMs`, and earlier when it has so many points or bytes. */
+  readonly batch?: { readonly everyMs?: number; readonly points?: number; readonly bytes?: number };
+  /** Pauses between tries: the first is up to `firstMs`, each next one up to twice as long, up to `maxMs`. `slowMs` where somebody has to mend something first. */
+  readonly retry?: { readonly firstMs?: number; readonly maxMs?: number; readonly slowMs?: number };
+  readonly onRefused?: (refused: Refused) => void;
+  readonly onDropped?: (dropped: Dropped) => void;
+  readonly onError?: (error: HeadwaterError) => void;
+  readonly webSocket?: typeof WebSocket;
+  /** Unix milliseconds. */
+  readonly clock?: () => number;
+  /** Closes the device without waiting. */
+  readonly signal?: AbortSignal;
+}
+
+export interface DeviceStats {
+  readonly handedOver: number;
+  readonly stored: number;
+  readonly refused: number;
+  readonly dropped: number;
+  /** Handed over, or found in the folder, and none of the others. */
+  readonly buffered: { readonly points: number; readonly bytes: number };
+  readonly lastError: HeadwaterError | undefined;
+}
+
+/** Opens the buffer of a folder. @throws HeadwaterError */
+export type OpenFolder = (folder: string, limits: BufferLimits, listener: BufferListener) => Buffer;
+
+/** What differs from one place to run to the next. */
+export interface Surroundings {
+  readonly readStored: ReadStored;
+  /** Undefined where there are no files. */
+  readonly openFolder: OpenFolder | undefined;
+}
+
+const mib = 1024 * 1024;
+/** Points that wait to be cut off as a batch are not in the buffer yet, so they must not wait long. */
+const maxGatherMs = 250;
+
+/** A device that hands over points and answers commands. Nothing of it throws later, prints anything, or keeps the process alive. */
+export class BaseDevice {
+  readonly sourceId: string;
+  readonly #gatherer: Gatherer;
+  readonly #buffer: Buffer;
+  readonly #sender: Sender;
+  readonly #isRejecting: boolean;
+  readonly #gatherMs: number;
+  #server: Promise<Server> | undefined;
+  #gathering: ReturnType<typeof setTimeout> | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #counts = { handedOver: 0, stored: 0, refused: 0, dropped: 0 };
+  #lastError: HeadwaterError | undefined;
+  /** The trouble that was told last: it is told again only when something has gone well meanwhile. */
+  #told = '';
+
+  /** @throws HeadwaterError `invalid_argument`, and `buffer_in_use` when another process has the folder. */
+  constructor(
+    private readonly options: DeviceOptions,
+    private readonly surroundings: Surroundings,
+  ) {
+    this.sourceId = checkSourceId(options.sourceId);
+    const { folder, maxBytes = (folder === undefined ? 16 : 64) * mib, full = 'drop-oldest' } = options.buffer ?? {};
+    const { everyMs = 1000, points = 5000, bytes = mib / 2 } = options.batch ?? {};
+    const { firstMs = 500, maxMs = 30_000, slowMs = 30_000 } = options.retry ?? {};
+    checkNumber('buffer.maxBytes', maxBytes, mib, Number.MAX_SAFE_INTEGER);
+    checkNumber('batch.everyMs', everyMs, 0, 86_400_000);
+    checkNumber('batch.points', points, 1, 10_000);
+    checkNumber('batch.bytes', bytes, 1, 4 * mib);
+    for (const [name, value] of Object.entries({ firstMs, maxMs, slowMs })) checkNumber(`retry.${name}`, value, 1, 86_400_000);
+    if (full !== 'drop-oldest' && full !== 'reject') throw invalid("Give buffer.full 'drop-oldest' or 'reject'.");
+    this.#isRejecting = full === 'reject';
+    this.#gatherMs = Math.min(everyMs, maxGatherMs);
+    this.#gatherer = new Gatherer(options.clock ?? Date.now);
+    this.#buffer = this.#openBuffer(folder, { maxBytes, full });
+    const limits = { everyMs: everyMs - this.#gatherMs, points, bytes };
+    const http = new HttpWay(() => this.#findServer(), this.sourceId);
+    this.#sender = new Sender(
+      this.#buffer,
+      http,
+      limits,
+      { firstMs, maxMs, slowMs },
+      {
+        stored: (count) => this.#stored(count),
+        refused: (texts, error) => this.#refused(texts, error),
+        failed: (error) => this.#failed(error),
+      },
+    );
+    void this.#sender.run();
+    options.signal?.addEventListener('abort', () => void this.close({ timeoutMs: 0 }), { once: true });
+  }
+
+  get stats(): DeviceStats {
+    const buffered = {
+      points: this.#gatherer.points + this.#buffer.points,
+      bytes: this.#gatherer.bytes + this.#buffer.bytes,
+    };
+    return { ...this.#counts, buffered, lastError: this.#lastError };
+  }
+
+  /** Hands a number over, with the time of now. @throws HeadwaterError `invalid_argument`, `buffer_full`, `closed`. */
+  metric(name: string, value: number, { tags, timestampMs }: PointOptions = {}): void {
+    const text = metricText(name, value, tags);
+    this.#checkRoom(text);
+    this.#gatherer.metric(text, timestampMs);
+    this.#handedOver();
+  }
+
+  /** Hands something over that has happened, with the time of now: any JSON. @throws HeadwaterError `invalid_argument`, `buffer_full`, `closed`. */
+  event(name: string, value: unknown = null, { tags, timestampMs }: PointOptions = {}): void {
+    const text = eventText(name, value, tags);
+    this.#checkRoom(text);
+    this.#gatherer.event(text, timestampMs);
+    this.#handedOver();
+  }
+
+  /** Resolves when everything that was handed over until now is stored, refused or dropped. Rejects with the reason of `signal`. */
+  async flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    signal?.throwIfAborted();
+    this.#cut();
+    const flushed = this.#sender.flush();
+    if (!signal) return flushed;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await Promise.race([flushed, promise]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /**
+   * Sends what is there and ends everything. What is left after `timeoutMs` stays in the folder for the next start, and is dropped where there is
+   * none. Never rejects.
+   */
+  close({ timeoutMs = 10_000 }: { readonly timeoutMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#close(timeoutMs));
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    this.#cut();
+    if (timeoutMs > 0) {
+      const late = Promise.withResolvers<void>();
+      const limit = timer(timeoutMs, late.resolve);
+      await Promise.race([this.#sender.flush(), late.promise]);
+      clearTimeout(limit);
+    }
+    this.#sender.close();
+    await this.#buffer.close().catch((error: unknown) => this.#failed(error));
+    if (this.options.buffer?.folder === undefined && this.#buffer.points > 0) this.#dropped(this.#buffer.points, 'closed');
+  }
+
+  #openBuffer(folder: string | undefined, limits: BufferLimits): Buffer {
+    const listener: BufferListener = {
+      dropped: (points, reason) => {
+        this.#dropped(points, reason);
+        this.#sender.dropped(points);
+      },
+      failed: (error) => this.#failed(error),
+    };
+    if (folder === undefined) return new MemoryBuffer(limits, listener);
+    const { openFolder } = this.surroundings;
+    if (!openFolder) throw invalid('Leave buffer.folder out: there are no files in a browser.');
+    return openFolder(folder, limits, listener);
+  }
+
+  #findServer(): Promise<Server> {
+    return (this.#server ??= findServer(this.options, this.surroundings.readStored).catch((error: unknown) => {
+      this.#server = undefined;
+      throw error;
+    }));
+  }
+
+  #checkRoom({ head, tail }: PointText): void {
+    if (this.#closing) throw new HeadwaterError('Hand nothing over to a device that was closed: make another one.', 'closed');
+    if (!this.#isRejecting || this.#buffer.hasRoom(this.#gatherer.bytes + head.length + tail.length)) return;
+    throw new HeadwaterError(
+      'The buffer is full: wait until the server has taken some of it, or give buffer.maxBytes more.',
+      'buffer_full',
+    );
+  }
+
+  #handedOver(): void {
+    this.#counts.handedOver++;
+    if (this.#gatherer.isFull) this.#cut();
+    else this.#gathering ??= timer(this.#gatherMs, () => this.#cut());
+  }
+
+  #cut(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    const batch = this.#gatherer.cut();
+    if (!batch) return;
+    this.#buffer.add(batch);
+    this.#sender.wake();
+  }
+
+  #stored(points: number): void {
+    this.#counts.stored += points;
+    this.#told = '';
+  }
+
+  #refused(texts: readonly string[], error: HeadwaterError): void {
+    this.#counts.refused += texts.length;
+    const counts = new Map<string, number>();
+    for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const [text, count] of counts) this.#tell(this.options.onRefused, { ...pointOf(text), count, error });
+  }
+
+  #dropped(points: number, reason: Dropped['reason']): void {
+    this.#counts.dropped += points;
+    this.#tell(this.options.onDropped, { points, reason });
+  }
+
+  #failed(error: unknown): void {
+    const known =
+      error instanceof HeadwaterError ? error : new HeadwaterError('Something went wrong in the library.', 'internal', { cause: error });
+    // The key may have been replaced meanwhile where it is kept.
+    if (known.status === 401) this.#server = undefined;
+    this.#lastError = known;
+    const told = `${known.code} ${known.status}`;
+    if (this.#told === told) return;
+    this.#told = told;
+    this.#tell(this.options.onError, known);
+  }
+
+  /** What a listener throws is its own affair. */
+  #tell<T>(listener: ((what: T) => void) | undefined, what: T): void {
+    try {
+      listener?.(what);
+    } catch (cause) {
+      this.#lastError = new HeadwaterError('A listener of the device has thrown.', 'internal', { cause });
+    }
+  }
+}
+
+function pointOf(text: string): Omit<Refused, 'count' | 'error'> {
+  const { class: kind = 'metric', metric: name, value, timestamp, tags = {} } = JSON.parse(text) as SentPoint;
+  const timestampMs = timestamp < 1e12 ? Math.round(timestamp * 1000) : timestamp < 1e14 ? timestamp : Math.round(timestamp / 1e6);
+  return { kind, name, value, tags, timestampMs };
+}
+
+interface SentPoint {
+  readonly class?: 'event';
+  readonly metric: string;
+  readonly value: unknown;
+  readonly timestamp: number;
+  readonly tags?: Tags;
+}
+
+function checkNumber(name: string, value: number, min: number, max: number): void {
+  if (!Number.isFinite(value) || value < min || value > max) throw invalid(`Give ${name} a number from ${min} to ${max}, not ${value}.`);
+}

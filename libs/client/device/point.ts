@@ -1,0 +1,139 @@
+import { HeadwaterError } from '../error.js';
+
+/** Labels of a point: at most 16. */
+export type Tags = Readonly<Record<string, string>>;
+
+export interface PointOptions {
+  readonly tags?: Tags;
+  /** When it happened, in Unix milliseconds; without it, now. */
+  readonly timestampMs?: number;
+}
+
+/** A point in the JSON of the wire, up to its time and from there on: the time alone tells points apart that are equal otherwise. */
+export interface PointText {
+  readonly head: string;
+  readonly tail: string;
+}
+
+const maxNameBytes = 256;
+const maxTags = 16;
+const maxValueBytes = 4096;
+/** The server takes 64 levels, of which body, list and point are three. */
+const maxDepth = 61;
+/** The last millisecond of the year 9999. */
+const maxTimestampMs = 253_402_300_799_999;
+const maxKnown = 10_000;
+
+const sourceIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,255}$/;
+
+/** Heads of points by their names: most devices send few names many times. */
+const heads = { metric: new Map<string, string>(), event: new Map<string, string>() };
+
+/** @throws HeadwaterError `invalid_argument`. */
+export function checkSourceId(sourceId: string): string {
+  if (typeof sourceId === 'string' && sourceIdPattern.test(sourceId)) return sourceId;
+  throw invalid('Give sourceId 1 to 256 of A-Z a-z 0-9 . _ : @ + - and begin with a letter or digit.');
+}
+
+/** @throws HeadwaterError `invalid_argument`. */
+export function metricText(name: string, value: number, tags: Tags | undefined): PointText {
+  const head = headOf('metric', name);
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw invalid(`Give metric ${JSON.stringify(name)} a finite number, not ${shown(value)}; whatever else there is to say is an event.`);
+  return { head, tail: `,"value":${value}${tagsText(tags)}}` };
+}
+
+/** @throws HeadwaterError `invalid_argument`. */
+export function eventText(name: string, value: unknown, tags: Tags | undefined): PointText {
+  const head = headOf('event', name);
+  const text = valueText(name, value);
+  if (utf8Bytes(typeof value === 'string' ? value : text) > maxValueBytes)
+    throw invalid(
+      `Give event ${JSON.stringify(name)} a value of at most ${maxValueBytes} bytes: what is larger does not fit into an event.`,
+    );
+  return { head, tail: `,"value":${text}${tagsText(tags)}}` };
+}
+
+/** A time as the wire has it: the server takes small numbers for seconds and large ones for nanoseconds. */
+export function wireTime(timestampMs: number): string {
+  if (timestampMs < 1e12) return String(timestampMs / 1000);
+  return String(timestampMs < 1e14 ? timestampMs : timestampMs * 1e6);
+}
+
+/** Whole Unix milliseconds. @throws HeadwaterError `invalid_argument`. */
+export function checkTimestamp(timestampMs: number): number {
+  const rounded = Math.round(timestampMs);
+  if (rounded > 0 && rounded <= maxTimestampMs) return rounded;
+  throw invalid(`Give timestampMs Unix milliseconds between the years 1970 and 9999, not ${shown(timestampMs)}.`);
+}
+
+/** Length in UTF-8 of well-formed text. */
+export function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) continue;
+    // Each half of a surrogate pair makes two of its four bytes.
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return bytes;
+}
+
+export const invalid = (message: string): HeadwaterError => new HeadwaterError(message, 'invalid_argument');
+
+function headOf(kind: 'metric' | 'event', name: string): string {
+  const known = heads[kind].get(name);
+  if (known !== undefined) return known;
+  if (typeof name !== 'string' || name === '' || name.includes('\0') || !name.isWellFormed() || utf8Bytes(name) > maxNameBytes)
+    throw invalid(`Give a ${kind} a name of 1 to ${maxNameBytes} bytes without NUL or lone surrogates, not ${shown(name)}.`);
+  const head = `{${kind === 'event' ? '"class":"event",' : ''}"metric":${JSON.stringify(name)},"timestamp":`;
+  if (heads[kind].size >= maxKnown) heads[kind].clear();
+  heads[kind].set(name, head);
+  return head;
+}
+
+function valueText(name: string, value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(typeof value === 'string' ? value.toWellFormed() : value);
+  } catch (cause) {
+    throw new HeadwaterError(`Give event ${JSON.stringify(name)} a value that JSON can say.`, 'invalid_argument', { cause });
+  }
+  if (text === undefined || depthOf(text) > maxDepth)
+    throw invalid(`Give event ${JSON.stringify(name)} a value that JSON can say, nested at most ${maxDepth} deep; null stands for none.`);
+  return text;
+}
+
+function depthOf(text: string): number {
+  if (!/^[[{]/.test(text)) return 0;
+  let [deepest, depth, inString] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') inString = !inString;
+    else if (inString) at += char === '\\' ? 1 : 0;
+    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth);
+    else if (char === '}' || char === ']') depth--;
+  }
+  return deepest;
+}
+
+/** In the order of their names, so that equal tags are equal text. */
+function tagsText(tags: Tags | undefined): string {
+  if (tags === undefined || tags === null) return '';
+  const isMap = typeof tags === 'object' && !Array.isArray(tags);
+  const names = isMap ? Object.keys(tags).sort() : [];
+  if (!isMap || names.length > maxTags) throw invalid(`Give a point tags as an object of at most ${maxTags} strings.`);
+  const pairs = names.map((name) => {
+    const value = tags[name];
+    if (typeof value !== 'string') throw invalid(`Give tag ${shown(name)} a string, not ${shown(value)}.`);
+    if (utf8Bytes(name) > maxNameBytes || utf8Bytes(value) > maxNameBytes)
+      throw invalid(`Shorten tag ${shown(name)}: names and values of tags have at most ${maxNameBytes} bytes.`);
+    return `${JSON.stringify(name.toWellFormed())}:${JSON.stringify(value.toWellFormed())}`;
+  });
+  return pairs.length === 0 ? '' : `,"tags":{${pairs.join(',')}}`;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
