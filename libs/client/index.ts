@@ -1,4 +1,5 @@
 import { BaseDevice, type DeviceOptions } from './device/device.js';
+import { openFolder } from './device/files/file-buffer.js';
 import { readSettings } from './settings-file.js';
 
 export { HeadwaterError, type Flaw } from './error.js';
@@ -9,6 +10,6 @@ export type { PointOptions, Tags } from './device/point.js';
 export class Device extends BaseDevice {
   /** @throws HeadwaterError `invalid_argument`, and `buffer_in_use` when another process has the folder of the buffer. */
   constructor(options: DeviceOptions) {
-    super(options, { readStored: readSettings, openFolder: undefined });
+    super(options, { readStored: readSettings, openFolder });
   }
 }

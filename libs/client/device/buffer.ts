@@ -23,6 +23,8 @@ export interface BufferListener {
 
 /** Keeps batches in their order until they are settled. */
 export interface Buffer {
+  /** Resolves when it is known what earlier runs have left. Never rejects. */
+  readonly opened: Promise<void>;
   /** Points that are not settled. */
   readonly points: number;
   /** Of those points, in UTF-8. */

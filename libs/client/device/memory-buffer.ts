@@ -4,6 +4,7 @@ import type { Batch, Buffer, BufferLimits, BufferListener } from './buffer.js';
 export class MemoryBuffer implements Buffer {
   #waiting: Batch[] = [];
   readonly #taken = new Set<Batch>();
+  readonly opened = Promise.resolve();
   points = 0;
   bytes = 0;
   untakenBytes = 0;

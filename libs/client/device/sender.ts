@@ -107,12 +107,13 @@ export class Sender {
   }
 
   /** Resolves when everything that is in the buffer now is settled. */
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
+    await this.buffer.opened;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#flushes.push({ place: this.#place + this.buffer.untakenPoints, done: resolve });
     this.#tellFlushed();
     this.#bell.ring();
-    return promise;
+    await promise;
   }
 
   /** Stops at once. */
