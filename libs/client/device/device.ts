@@ -3,6 +3,8 @@ import type { Server } from '../request.js';
 import { findServer, type ReadStored, type Where } from '../settings.js';
 import { timer } from './bell.js';
 import type { Buffer, BufferLimits, BufferListener } from './buffer.js';
+import { Channel } from './channel.js';
+import type { CommandHandler, CommandOptions } from './commands.js';
 import { Gatherer } from './gatherer.js';
 import { HttpWay } from './http-way.js';
 import { MemoryBuffer } from './memory-buffer.js';
@@ -74,6 +76,8 @@ export interface Surroundings {
 const mib = 1024 * 1024;
 /** Points that wait to be cut off as a batch are not in the buffer yet, so they must not wait long. */
 const maxGatherMs = 250;
+/** The same trouble is told so often at most. */
+const tellEveryMs = 60_000;
 
 /** A device that hands over points and answers commands. Nothing of it throws later, prints anything, or keeps the process alive. */
 export class BaseDevice {
@@ -81,6 +85,7 @@ export class BaseDevice {
   readonly #gatherer: Gatherer;
   readonly #buffer: Buffer;
   readonly #sender: Sender;
+  readonly #channel: Channel;
   readonly #isRejecting: boolean;
   readonly #gatherMs: number;
   #server: Promise<Server> | undefined;
@@ -88,8 +93,8 @@ export class BaseDevice {
   #closing: Promise<void> | undefined;
   readonly #counts = { handedOver: 0, stored: 0, refused: 0, dropped: 0 };
   #lastError: HeadwaterError | undefined;
-  /** The trouble that was told last: it is told again only when something has gone well meanwhile. */
-  #told = '';
+  /** When each kind of trouble was told last. */
+  readonly #toldMs = new Map<string, number>();
 
   /** @throws HeadwaterError `invalid_argument`, and `buffer_in_use` when another process has the folder. */
   constructor(
@@ -112,17 +117,20 @@ export class BaseDevice {
     this.#buffer = this.#openBuffer(folder, { maxBytes, full });
     const limits = { everyMs: everyMs - this.#gatherMs, points, bytes };
     const http = new HttpWay(() => this.#findServer(), this.sourceId);
-    this.#sender = new Sender(
-      this.#buffer,
-      http,
-      limits,
-      { firstMs, maxMs, slowMs },
-      {
-        stored: (count) => this.#stored(count),
-        refused: (texts, error) => this.#refused(texts, error),
-        failed: (error) => this.#failed(error),
-      },
+    const pace = { firstMs, maxMs, slowMs };
+    this.#sender = new Sender(this.#buffer, http, limits, pace, {
+      stored: (count) => this.#stored(count),
+      refused: (texts, error) => this.#refused(texts, error),
+      failed: (error) => this.#failed(error),
+    });
+    this.#channel = new Channel(
+      () => this.#findServer(),
+      this.sourceId,
+      pace,
+      { ready: () => this.#sender.wake(), failed: (error) => this.#failed(error) },
+      options.webSocket,
     );
+    this.#sender.channel = this.#channel;
     void this.#sender.run();
     options.signal?.addEventListener('abort', () => void this.close({ timeoutMs: 0 }), { once: true });
   }
@@ -151,20 +159,28 @@ export class BaseDevice {
     this.#handedOver();
   }
 
+  /**
+   * Has commands of this name carried out. Commands of one name wait for each other unless `parallel` says otherwise. They come once the device
+   * is connected. @throws HeadwaterError `invalid_argument`
+   */
+  command(name: string, handler: CommandHandler, options: CommandOptions = {}): void {
+    this.#channel.commands.handle(name, handler, options);
+  }
+
+  /**
+   * Opens the real-time channel, over which commands come and points go, and opens it again whenever it ends. Resolves once the server lets the
+   * device in, which may take as long as the server is away. Rejects `HeadwaterError` when the server refuses it, and with the reason of `signal`; even
+   * then the device goes on trying.
+   */
+  connect({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#closing) return quiet(Promise.reject(closed()));
+    return until(this.#channel.connect(), signal);
+  }
+
   /** Resolves when everything that was handed over until now is stored, refused or dropped. Rejects with the reason of `signal`. */
-  async flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    signal?.throwIfAborted();
+  flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#cut();
-    const flushed = this.#sender.flush();
-    if (!signal) return flushed;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      await Promise.race([flushed, promise]);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    return until(this.#sender.flush(), signal);
   }
 
   /**
@@ -180,10 +196,12 @@ export class BaseDevice {
     if (timeoutMs > 0) {
       const late = Promise.withResolvers<void>();
       const limit = timer(timeoutMs, late.resolve);
-      await Promise.race([this.#sender.flush(), late.promise]);
+      this.#channel.commands.close();
+      await Promise.race([Promise.all([this.#sender.flush(), this.#channel.reported()]), late.promise]);
       clearTimeout(limit);
     }
     this.#sender.close();
+    this.#channel.close();
     await this.#buffer.close().catch((error: unknown) => this.#failed(error));
     if (this.options.buffer?.folder === undefined && this.#buffer.points > 0) this.#dropped(this.#buffer.points, 'closed');
   }
@@ -210,7 +228,7 @@ export class BaseDevice {
   }
 
   #checkRoom({ head, tail }: PointText): void {
-    if (this.#closing) throw new HeadwaterError('Hand nothing over to a device that was closed: make another one.', 'closed');
+    if (this.#closing) throw closed();
     if (!this.#isRejecting || this.#buffer.hasRoom(this.#gatherer.bytes + head.length + tail.length)) return;
     throw new HeadwaterError(
       'The buffer is full: wait until the server has taken some of it, or give buffer.maxBytes more.',
@@ -235,7 +253,6 @@ export class BaseDevice {
 
   #stored(points: number): void {
     this.#counts.stored += points;
-    this.#told = '';
   }
 
   #refused(texts: readonly string[], error: HeadwaterError): void {
@@ -256,9 +273,10 @@ export class BaseDevice {
     // The key may have been replaced meanwhile where it is kept.
     if (known.status === 401) this.#server = undefined;
     this.#lastError = known;
-    const told = `${known.code} ${known.status}`;
-    if (this.#told === told) return;
-    this.#told = told;
+    const kind = `${known.code} ${known.status}`;
+    const nowMs = performance.now();
+    if (nowMs - (this.#toldMs.get(kind) ?? -Infinity) < tellEveryMs) return;
+    this.#toldMs.set(kind, nowMs);
     this.#tell(this.options.onError, known);
   }
 
@@ -269,6 +287,29 @@ export class BaseDevice {
     } catch (cause) {
       this.#lastError = new HeadwaterError('A listener of the device has thrown.', 'internal', { cause });
     }
+  }
+}
+
+const closed = (): HeadwaterError => new HeadwaterError('The device was closed: make another one.', 'closed');
+
+/** A promise that nobody needs to look at: it may reject without ending the process. */
+function quiet(promise: Promise<void>): Promise<void> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** Waits for a promise, but no longer than `signal` says. */
+const until = (done: Promise<void>, signal: AbortSignal | undefined): Promise<void> => quiet(signal ? orAborted(done, signal) : done);
+
+async function orAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([done, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

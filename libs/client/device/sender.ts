@@ -94,12 +94,6 @@ export class Sender {
     this.#bell.ring();
   }
 
-  /** The channel has opened: there is no need to wait for HTTP any more. */
-  opened(): void {
-    this.#restUntilMs = 0;
-    this.#bell.ring();
-  }
-
   /** Points that nobody had taken were dropped. */
   dropped(points: number): void {
     this.#place += points;
