@@ -1,9 +1,9 @@
 /** A signal below that of the caller. */
 export interface Linked {
   readonly signal: AbortSignal;
-  abort(reason: unknown): void;
+  readonly abort: (reason: unknown) => void;
   /** Lets go of the caller's signal, which may live as long as the process. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** As `AbortSignal.any` with a controller of one's own, but nothing stays at `parent` once it is released. */

@@ -1,8 +1,10 @@
 export * from './admission.contract.js';
 export * from './certificates.js';
+export { Contract, type OpenApi } from './api/contract.js';
 export * from './claims.contract.js';
 export * from './decisions.contract.js';
 export * from './deliveries.contract.js';
+export { EmbeddedDeployment } from './embedded-deployment.js';
 export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';

@@ -1,0 +1,90 @@
+import { HeadwaterError } from '../error.js';
+import { pause } from '../retry.js';
+import type { Access, Asked } from './access.js';
+import type { CommandReceipt, LogEntry } from './types.js';
+
+const lookEveryMs = { first: 100, max: 1_000 };
+const usualTimeoutMs = 30_000;
+/** So many of the newest outcomes are searched for the one of this command. */
+const looked = 1_000;
+
+export interface CommandOptions extends Asked {
+  /** Wait until the device says how it ended. */
+  readonly wait?: boolean;
+  /** How long to wait: 30 seconds unless it is given. */
+  readonly timeoutMs?: number;
+  /** Is told when the device has said that it has the command. */
+  readonly onAcknowledged?: () => void;
+}
+
+export interface Ended {
+  readonly id: string;
+  /** As the device has answered; undefined when it has answered with nothing, or nobody has waited. */
+  readonly result?: unknown;
+}
+
+/** As `command.result` holds it. */
+interface Outcome {
+  readonly id: string;
+  readonly event: 'ack' | 'result' | 'error';
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/**
+ * Hands a command to a device, which gets it once, on its newest connection, or never.
+ *
+ * @param path of the source.
+ */
+export async function sendCommand(
+  access: Access,
+  path: string,
+  [source, command, params]: readonly [string, string, object],
+  options: CommandOptions,
+): Promise<Ended> {
+  const receipt = await access.send<CommandReceipt>('POST', `${path}/commands`, { command, params }, options);
+  const { queued, id } = receipt;
+  if (!queued || id === undefined)
+    throw new HeadwaterError(
+      `"${source}" did not get the command: it is not connected, or has 64 commands that it has not answered.`,
+      'not_delivered',
+    );
+  if (!options.wait) return { id };
+  const { event, result, error } = await outcomeOf(access, path, id, options);
+  if (event === 'error')
+    throw new HeadwaterError(`The device answered with an error: ${JSON.stringify(error ?? null)}`, 'command_failed', { cause: error });
+  return { id, result };
+}
+
+/** How the command ended. Rejects when that is not known in time. */
+async function outcomeOf(access: Access, path: string, id: string, options: CommandOptions): Promise<Outcome> {
+  const { timeoutMs = usualTimeoutMs, onAcknowledged, signal } = options;
+  const endMs = performance.now() + timeoutMs;
+  let isAcknowledged = false;
+  for (let waitMs = lookEveryMs.first; ; waitMs = Math.min(1.5 * waitMs, lookEveryMs.max)) {
+    const entries = await access.get<readonly LogEntry[]>(`${path}/logs`, { name: 'command.result', tail: looked }, { signal });
+    const ours = entries.map(({ value }) => outcomeIn(value)).filter((outcome) => outcome?.id === id);
+    const end = ours.find((outcome) => outcome?.event !== 'ack');
+    if (end) return end;
+    if (ours.length > 0 && !isAcknowledged) onAcknowledged?.();
+    isAcknowledged ||= ours.length > 0;
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0) {
+      const sofar = isAcknowledged ? 'The device has the command and has not said how it ended' : 'The device has not answered the command';
+      throw new HeadwaterError(
+        `${sofar}, within ${timeoutMs / 1000} s. Its answer will be among its logs as command.result with the id ${id}.`,
+        'timeout',
+      );
+    }
+    await pause(Math.min(waitMs, leftMs), signal);
+  }
+}
+
+/** Null for an event of the same name that the device has sent by itself, and that is none. */
+function outcomeIn(value: string): Outcome | null {
+  try {
+    return JSON.parse(value) as Outcome | null;
+  } catch {
+    return null;
+  }
+}

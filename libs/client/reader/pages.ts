@@ -1,0 +1,80 @@
+import { HeadwaterError } from '../error.js';
+import type { Access, Asked, Parameters } from './access.js';
+import type { AggregatedSeries, Interval, RawSeries, RollupInterval, Series } from './types.js';
+import { fixed, isoOf, type Window } from './window.js';
+
+/** Some points of one metric, in the order of time. Points that differ in tags only stand one after the other with the same time. */
+export interface RawColumns {
+  readonly metric: string;
+  readonly interval: 'raw';
+  /** Unix milliseconds. */
+  readonly timestamps: Float64Array;
+  readonly values: Float64Array;
+}
+
+/** Some buckets of one metric, in the order of time. */
+export interface BucketColumns {
+  readonly metric: string;
+  readonly interval: RollupInterval;
+  /** Starts of the buckets, Unix milliseconds. */
+  readonly timestamps: Float64Array;
+  readonly min: Float64Array;
+  readonly max: Float64Array;
+  /** Sum divided by count. */
+  readonly avg: Float64Array;
+  readonly count: Float64Array;
+}
+
+export type Columns = RawColumns | BucketColumns;
+/** What a query for this interval brings. */
+export type ColumnsOf<I extends Interval | undefined> = I extends 'raw' ? RawColumns : I extends RollupInterval ? BucketColumns : Columns;
+
+export interface Query<I extends Interval | undefined = Interval | undefined> extends Window, Asked {
+  /** All of the source, unless some are named. */
+  readonly metrics?: readonly string[] | undefined;
+  /** The server chooses one for the length of the window, unless it is given. */
+  readonly interval?: I;
+}
+
+type AnySeries = RawSeries | AggregatedSeries;
+
+/**
+ * All that the window holds, an answer of the server at a time: where one is cut off, the next one begins at its last time. The rows of that
+ * time come with the next one only, as some of them may have been cut off.
+ *
+ * @param path of the source.
+ */
+export async function* pagesOf(access: Access, path: string, query: Query): AsyncGenerator<readonly Columns[], void> {
+  const wanted = new Set(query.metrics);
+  const metrics = wanted.size > 0 ? listOf([...wanted]) : undefined;
+  for (let parameters: Parameters = { ...fixed(query), interval: query.interval, metrics }; ;) {
+    const answer = await access.get<Series>(`${path}/metrics/query`, parameters, query);
+    const chosen = Object.entries<AnySeries>(answer.series).filter(([metric]) => wanted.size === 0 || wanted.has(metric));
+    if (!answer.truncated) return yield chosen.map(([metric, series]) => columnsOf(metric, answer.interval, series, Infinity));
+    const times = Object.values<AnySeries>(answer.series).map(({ timestamp_ms: ms }) => ms);
+    const beforeMs = times.reduce((last, ms) => Math.max(last, ms.at(-1) ?? -Infinity), -Infinity);
+    if (!times.some((ms) => ms.length > 0 && ms[0]! < beforeMs))
+      throw new HeadwaterError(`More than 10,000 rows are of one time, ${isoOf(beforeMs)}: ask for fewer metrics at once.`, 'page_full');
+    const page = chosen.map(([metric, series]) => columnsOf(metric, answer.interval, series, beforeMs));
+    yield page.filter(({ timestamps }) => timestamps.length > 0);
+    parameters = { ...parameters, interval: answer.interval, start: isoOf(beforeMs) };
+  }
+}
+
+/** The rows of a series before this time. */
+function columnsOf(metric: string, interval: Interval, series: AnySeries, beforeMs: number): Columns {
+  const { timestamp_ms: ms } = series;
+  let rows = ms.length;
+  while (rows > 0 && ms[rows - 1]! >= beforeMs) rows--;
+  const column = (all: readonly number[]): Float64Array => Float64Array.from(rows < all.length ? all.slice(0, rows) : all);
+  const timestamps = column(ms);
+  if ('value' in series) return { metric, interval: 'raw', timestamps, values: column(series.value) };
+  const [min, max, avg, count] = [column(series.min), column(series.max), column(series.avg), column(series.count)];
+  return { metric, interval: interval as RollupInterval, timestamps, min, max, avg, count };
+}
+
+/** Names as a parameter holds them. Undefined when no list can, for a blank at an edge or a backslash at an end: then all are asked for. */
+export function listOf(names: readonly string[]): string | undefined {
+  if (names.some((name) => /^ | $|\\$/.test(name))) return undefined;
+  return names.map((name) => name.replaceAll(',', '\\,')).join(',');
+}

@@ -1,0 +1,50 @@
+import { HeadwaterError } from '../error.js';
+import type { Parameters } from './access.js';
+
+/** A date, ISO 8601 text (UTC unless it says otherwise), Unix milliseconds, or a span before now, such as `24h`. */
+export type Time = Date | string | number;
+
+/** From `start`, which belongs to it, to `end`, which does not; or the `last` so much, such as `15m`, `6h` or `7d`. Nothing is the last hour. */
+export interface Window {
+  readonly last?: string | undefined;
+  readonly start?: Time | undefined;
+  /** Now, where only the start is given. */
+  readonly end?: Time | undefined;
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A window as the server is asked for it: it knows best what time it is. @throws HeadwaterError */
+export function asked({ last, start, end }: Window, nowMs = Date.now()): Parameters {
+  if (last !== undefined) return { last };
+  if (start === undefined) return end === undefined ? {} : { end: textOf(end, nowMs) };
+  return { start: textOf(start, nowMs), end: textOf(end ?? nowMs + 1, nowMs) };
+}
+
+/** The same window at any later time, by the clock of this machine: a query asks for it page by page. @throws HeadwaterError */
+export function fixed(window: Window, nowMs = Date.now()): Parameters {
+  const { last = '1h', ...between } = asked(window, nowMs) as { readonly last?: string };
+  if (Object.keys(between).length > 0) return between;
+  const sizeMs = spanMs(last);
+  // What the server makes of a wrong one is the better sentence.
+  return sizeMs === undefined ? { last } : { start: isoOf(nowMs + 1 - sizeMs), end: isoOf(nowMs + 1) };
+}
+
+/** As the server is told a time. @throws HeadwaterError */
+export function textOf(time: Time, nowMs: number): string {
+  if (typeof time !== 'string') return isoOf(Number(time));
+  const sizeMs = spanMs(time);
+  // Text is for the server to read: it knows more forms than a browser does.
+  return sizeMs === undefined ? time : isoOf(nowMs + 1 - sizeMs);
+}
+
+function spanMs(text: string): number | undefined {
+  const match = /^(\d+)([mhd])$/.exec(text);
+  return match ? Number(match[1]) * unitMs[match[2]!]! : undefined;
+}
+
+export function isoOf(ms: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) throw new HeadwaterError(`${ms} is not a time: give a date or Unix milliseconds.`, 'invalid_argument');
+  return date.toISOString();
+}
