@@ -24,6 +24,8 @@ export type OwnCode =
   | 'not_delivered'
   /** The device has answered a command with an error. */
   | 'command_failed'
+  /** The device has not said in time how a command ended. */
+  | 'no_outcome'
   /** It was asked of something that is closed. */
   | 'closed';
 

@@ -1,10 +1,10 @@
 import type { HeadwaterError } from '../error.js';
-import { open, request, type Server } from '../request.js';
+import { type Exchange, open, request, type Server } from '../request.js';
 import { mayPass, pause, pauseMs } from '../retry.js';
 import { findServer, type ReadStored, type Where } from '../settings.js';
 
 export interface ReaderOptions extends Where {
-  /** How long a read is tried again while the server is busy or away: 20 seconds unless it is given. */
+  /** How long what may be asked again is, while the server is busy or away: 20 seconds unless it is given. */
   readonly patienceMs?: number;
   /** Is told before each wait. What it throws ends the waiting. */
   readonly onRetry?: (error: HeadwaterError, waitMs: number) => void;
@@ -32,12 +32,17 @@ export class Access {
 
   /** Reads, and again where that may help. Rejects `HeadwaterError`, or the reason of `signal`. */
   async get<T>(path: string, parameters: Parameters = {}, { signal }: Asked = {}): Promise<T> {
+    return (await this.repeat(path + queryOf(parameters), { signal })) as T;
+  }
+
+  /** Asks for what changes nothing when it is asked for twice, and again where that may help. Rejects as `get`. */
+  async repeat(path: string, exchange: Exchange): Promise<unknown> {
     const endMs = performance.now() + this.patienceMs;
     for (let tries = 0; ; tries++) {
       try {
-        return (await request(await this.server(), path + queryOf(parameters), { signal })) as T;
+        return await request(await this.server(), path, exchange);
       } catch (error) {
-        await this.wait(error, tries, endMs, signal);
+        await this.wait(error, tries, endMs, exchange.signal);
       }
     }
   }

@@ -73,7 +73,7 @@ async function outcomeOf(access: Access, path: string, id: string, options: Comm
       const sofar = isAcknowledged ? 'The device has the command and has not said how it ended' : 'The device has not answered the command';
       throw new HeadwaterError(
         `${sofar}, within ${timeoutMs / 1000} s. Its answer will be among its logs as command.result with the id ${id}.`,
-        'timeout',
+        'no_outcome',
       );
     }
     await pause(Math.min(waitMs, leftMs), signal);

@@ -45,6 +45,18 @@ export class BaseHeadwater {
     return answer.devices;
   }
 
+  /**
+   * Stores points, at most 10,000 of them and 5 MiB at once: an object as `POST /ingest` takes it, or its JSON, plain or as the bytes of a
+   * gzip. Each has to carry its time: then sending it again changes nothing, which happens where the server is busy or away. For what comes
+   * little by little there is `Device`.
+   */
+  async ingest(body: object | string | Uint8Array<ArrayBuffer>, { signal }: Asked = {}): Promise<void> {
+    const isZipped = body instanceof Uint8Array;
+    const sent = isZipped || typeof body === 'string' ? body : JSON.stringify(body);
+    const headers: Record<string, string> = isZipped ? { 'content-encoding': 'gzip' } : {};
+    await this.#access.repeat('/ingest', { method: 'POST', body: sent, headers, signal });
+  }
+
   /** @throws HeadwaterError for what cannot be an id. */
   source(id: string): Source {
     return new Source(this.#access, id);

@@ -57,7 +57,7 @@ export async function* pagesOf(access: Access, path: string, query: Query): Asyn
       throw new HeadwaterError(`More than 10,000 rows are of one time, ${isoOf(beforeMs)}: ask for fewer metrics at once.`, 'page_full');
     const page = chosen.map(([metric, series]) => columnsOf(metric, answer.interval, series, beforeMs));
     yield page.filter(({ timestamps }) => timestamps.length > 0);
-    parameters = { ...parameters, interval: answer.interval, start: isoOf(beforeMs) };
+    parameters = { ...parameters, interval: query.interval ?? answer.interval, start: isoOf(beforeMs) };
   }
 }
 

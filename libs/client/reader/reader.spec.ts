@@ -369,7 +369,7 @@ describe('a command', () => {
     let acknowledged = 0;
     const begun = answers(device, [{ event: 'ack' }]);
     const waiting = source.command('slow', {}, { wait: true, timeoutMs: 2_000, onAcknowledged: () => acknowledged++ });
-    await expect(waiting).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining('has not said how it ended') });
+    await expect(waiting).rejects.toMatchObject({ code: 'no_outcome', message: expect.stringContaining('has not said how it ended') });
     await begun;
     expect(acknowledged).toBe(1);
     await device.close();

@@ -86,7 +86,7 @@ export class Source {
 
   /**
    * Hands a command to the device, which gets it once, on its newest connection, or never. With `wait` it resolves with the result, and
-   * rejects with `command_failed`, `not_delivered` or `timeout` when there is none. It is never sent again by itself.
+   * rejects with `command_failed`, `not_delivered` or `no_outcome` when there is none. It is never sent again by itself.
    */
   command(name: string, params: object = {}, options: CommandOptions = {}): Promise<Ended> {
     return sendCommand(this.access, this.#path, [this.id, name, params], options);

@@ -61,6 +61,7 @@ class Way {
     near.on('drain', () => far.resume());
     near
       .on('error', () => far.destroy())
+      .on('end', () => near.destroy())
       .on('close', () => {
         this.open.delete(near);
         far.destroy();

@@ -4,7 +4,7 @@ export type RollupInterval = '1m' | '10m' | '1h' | '1d';
 export type Interval = 'raw' | RollupInterval;
 export type Severity = 'info' | 'warning' | 'critical';
 export type Scope = 'read' | 'write' | 'admin';
-export type Tags = Readonly<Record<string, string>>;
+type Tags = Readonly<Record<string, string>>;
 
 export interface SourceState {
   readonly source_id: string;
