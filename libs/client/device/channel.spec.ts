@@ -73,7 +73,7 @@ async function outcomes(id: string, count: number): Promise<Record<string, unkno
     const found = (await logs(id)).filter(({ metric }) => metric === 'command.result');
     const ended = found.map(({ value }) => JSON.parse(String(value)) as Record<string, unknown>).filter(({ event }) => event !== 'ack');
     if (ended.length < count) throw new Error(`only ${ended.length} have ended: ${JSON.stringify(found)}`);
-    return ended.map(({ id: _, ...rest }) => rest);
+    return ended.map(({ command: name, event, result, error }) => ({ command: name, event, result, error }));
   });
 }
 
@@ -115,7 +115,7 @@ describe('a device with the real-time channel', () => {
     for (let count = 1; count < 4; count++) {
       link.cut();
       await until('a command arrives', async () => (await command('again', 'ping'))['queued'] === true);
-      await outcomes('again', count);
+      expect(await outcomes('again', count)).toHaveLength(count);
     }
   });
 

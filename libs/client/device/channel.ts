@@ -132,6 +132,9 @@ export class Channel implements PointChannel {
   }
 
   #settle(error?: HeadwaterError): void {
-    for (const { resolve, reject } of this.#waiting.splice(0)) error ? reject(error) : resolve();
+    for (const { resolve, reject } of this.#waiting.splice(0)) {
+      if (error) reject(error);
+      else resolve();
+    }
   }
 }

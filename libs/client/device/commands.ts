@@ -15,7 +15,7 @@ export interface CommandContext {
 /** Carries a command out. What it returns is the result, what it throws is reported as the error. */
 export type CommandHandler = (params: Readonly<Record<string, unknown>>, context: CommandContext) => unknown;
 
-export interface CommandOptions {
+export interface HandlerOptions {
   /** Commands of this name do not wait for each other. */
   readonly parallel?: boolean;
 }
@@ -26,7 +26,7 @@ export type Frame = Readonly<Record<string, unknown>> & { readonly type: string 
 /** Sends a frame; does nothing while there is no connection. */
 export type Say = (frame: Frame) => void;
 
-interface Handler extends CommandOptions {
+interface Handler extends HandlerOptions {
   readonly run: CommandHandler;
 }
 
@@ -76,7 +76,7 @@ export class Commands {
   }
 
   /** @throws HeadwaterError `invalid_argument` */
-  handle(name: string, run: CommandHandler, { parallel = false }: CommandOptions = {}): void {
+  handle(name: string, run: CommandHandler, { parallel = false }: HandlerOptions = {}): void {
     if (typeof name !== 'string' || name === '' || name.length > maxNameChars)
       throw invalid(`Give a command a name of 1 to ${maxNameChars} characters.`);
     if (typeof run !== 'function') throw invalid(`Give the command ${name} a function.`);
@@ -235,5 +235,7 @@ function typedFrame({ id, name }: Run, state: string, more: Readonly<Record<stri
   const head = { type: 'command_result', id, command: name };
   if (state === 'acknowledged') return { ...head, event: 'ack' };
   if (state === 'succeeded') return { ...head, event: 'result', result: more['result'] };
-  return state === 'failed' ? { ...head, event: 'error', error: `${more['error_code']}: ${more['error_message']}` } : undefined;
+  return state === 'failed'
+    ? { ...head, event: 'error', error: `${String(more['error_code'])}: ${String(more['error_message'])}` }
+    : undefined;
 }

@@ -40,7 +40,7 @@ async function killed(sourceId: string, url: string, first: number, connect: boo
   const killedMs = performance.now();
   running.kill('SIGKILL');
   await once(running, 'close');
-  return { safe: said.filter(([, ms]) => ms < killedMs - 1000).at(-1)![0], last: said.at(-1)![0] };
+  return { safe: said.findLast(([, ms]) => ms < killedMs - 1000)![0], last: said.at(-1)![0] };
 }
 
 describe('kill -9', () => {

@@ -4,7 +4,7 @@ import { findServer, type ReadStored, type Where } from '../settings.js';
 import { timer } from './bell.js';
 import type { Buffer, BufferLimits, BufferListener } from './buffer.js';
 import { Channel } from './channel.js';
-import type { CommandHandler, CommandOptions } from './commands.js';
+import type { CommandHandler, HandlerOptions } from './commands.js';
 import { Gatherer } from './gatherer.js';
 import { HttpWay } from './http-way.js';
 import { MemoryBuffer } from './memory-buffer.js';
@@ -132,7 +132,8 @@ export class BaseDevice {
     );
     this.#sender.channel = this.#channel;
     void this.#sender.run();
-    options.signal?.addEventListener('abort', () => void this.close({ timeoutMs: 0 }), { once: true });
+    if (options.signal?.aborted) this.#abort();
+    else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
   get stats(): DeviceStats {
@@ -163,7 +164,7 @@ export class BaseDevice {
    * Has commands of this name carried out. Commands of one name wait for each other unless `parallel` says otherwise. They come once the device
    * is connected. @throws HeadwaterError `invalid_argument`
    */
-  command(name: string, handler: CommandHandler, options: CommandOptions = {}): void {
+  command(name: string, handler: CommandHandler, options: HandlerOptions = {}): void {
     this.#channel.commands.handle(name, handler, options);
   }
 
@@ -191,7 +192,10 @@ export class BaseDevice {
     return (this.#closing ??= this.#close(timeoutMs));
   }
 
+  readonly #abort = (): void => void this.close({ timeoutMs: 0 });
+
   async #close(timeoutMs: number): Promise<void> {
+    this.options.signal?.removeEventListener('abort', this.#abort);
     this.#cut();
     if (timeoutMs > 0) {
       const late = Promise.withResolvers<void>();

@@ -123,7 +123,7 @@ async function found(sourceId: string): Promise<ReturnType<typeof expected>> {
   const get = async (path: string): Promise<unknown> =>
     JSON.parse((await send(server.url, { path: `/v1/sources/${sourceId}/${path}`, headers: { 'x-api-key': key } })).text);
   const { series } = (await get('metrics/query?metrics=m&interval=raw&last=2h')) as {
-    series: { m: { timestamp_ms: number[]; values: number[] } };
+    series: { m: { timestamp_ms: number[]; value: number[] } };
   };
   const logs = (await get('logs?last=2h&limit=10000')) as { timestamp_ms: number; value: string }[];
   const events = logs.map(({ timestamp_ms: timeMs, value }) => `${timeMs} ${value}`);

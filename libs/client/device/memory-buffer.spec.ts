@@ -2,4 +2,6 @@ import { describe } from '@jest/globals';
 import { bufferContract } from './buffer.contract.js';
 import { MemoryBuffer } from './memory-buffer.js';
 
-describe('MemoryBuffer', () => bufferContract((limits, listener) => Promise.resolve(new MemoryBuffer(limits, listener))));
+describe('MemoryBuffer', () => {
+  bufferContract((limits, listener) => Promise.resolve(new MemoryBuffer(limits, listener)));
+});

@@ -19,7 +19,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true }));
 
-describe('FileBuffer', () => bufferContract((limits, listener) => Promise.resolve(new FileBuffer(folderOf(), limits, listener))));
+describe('FileBuffer', () => {
+  bufferContract((limits, listener) => Promise.resolve(new FileBuffer(folderOf(), limits, listener)));
+});
 
 const lost = { points: 0, errors: [] as unknown[] };
 const listener: BufferListener = { dropped: (points) => (lost.points += points), failed: (error) => lost.errors.push(error) };
@@ -147,13 +149,13 @@ describe('a disk that fails', () => {
 });
 
 describe('damage', () => {
-  const batches = 300;
+  const batches = 150;
   let sound: { name: string; bytes: Buffer }[];
 
   beforeAll(async () => {
     const folder = folderOf();
     const buffer = openIn(folder, mib);
-    for (let at = 0; at < batches; at++) buffer.add(batchOf(at, 1 + (at % 5), 20 + ((at * 37) % 2900)));
+    for (let at = 0; at < batches; at++) buffer.add(batchOf(at, 1 + (at % 5), 20 + ((at * 37) % 5900)));
     await buffer.close();
     sound = await Promise.all((await readdir(folder)).sort().map(async (name) => ({ name, bytes: await readFile(join(folder, name)) })));
     expect(sound.length).toBeGreaterThan(1);
@@ -190,7 +192,8 @@ describe('damage', () => {
       // What is missing at the ends may as well have been settled, or never written.
       const between = upTo(batches).filter((number) => number > found[0]! && number < found.at(-1)!);
       expect({ seed, lost: lost.points }).toEqual({ seed, lost: pointsOf(between) - pointsOf(found.slice(1, -1)) });
-      if (!['the end is missing', 'a file is missing'].includes(kind)) expect(found.length).toBeGreaterThan(batches * 0.9);
+      const least = ['the end is missing', 'a file is missing'].includes(kind) ? 0 : batches * 0.9;
+      expect(found.length).toBeGreaterThanOrEqual(least);
     }
     expect(lost.errors).toEqual([]);
   });

@@ -126,7 +126,7 @@ export class FileBuffer implements Buffer {
     await this.opened;
     const taken: Kept[] = [];
     let [points, bytes] = [0, 0];
-    for (const segment of [...this.#segments]) {
+    for (const segment of this.#segments) {
       if (segment.untakenPoints === 0) continue;
       try {
         if (!segment.waiting) await this.#load(segment);
@@ -326,7 +326,7 @@ export class FileBuffer implements Buffer {
 
   /** Removes the segments of which all is settled. */
   #sweep(): void {
-    for (const segment of [...this.#segments]) {
+    for (const segment of this.#segments) {
       if (segment === this.#tail || segment.untakenPoints > 0 || segment.open > 0) break;
       this.#remove(segment);
     }
@@ -415,7 +415,11 @@ export class FileBuffer implements Buffer {
     if (this.#file) {
       const { handle } = this.#file;
       this.#file = undefined;
-      await handle.datasync().finally(() => handle.close());
+      try {
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
     }
     const handle = await open(segment.path, segment.exists ? 'r+' : 'w');
     this.#isFolderSynced &&= segment.exists;
