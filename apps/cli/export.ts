@@ -1,10 +1,9 @@
-import { checkMetric, checkSourceId, formatMetricsList, parseInterval, parseWindow, type Interval, type Window } from '#model';
-import { Api } from './api.js';
+import type { BucketColumns, Columns, RawColumns, Source } from '#client';
+import { checkMetric, checkSourceId, parseInterval, parseWindow } from '#model';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
+import { connect, connectionFlags } from './connection.js';
 import { csvCell } from './csv.js';
 import { Failure, flagged } from './failure.js';
-import { PatientApi } from './patient-api.js';
 import { counted } from './text.js';
 
 /** Together they hold every point there can be. */
@@ -33,17 +32,18 @@ export const body = command({
   async run(flags, io) {
     const { start = always.start, end = always.end, last } = flags;
     const [flag, value] = last === undefined ? ['--start and --end', `${start} … ${end}`] : ['--last', last];
-    const window = flagged(flag, value, () => parseWindow({ start, end, last }, Date.now()));
+    const { startMs, endMs } = flagged(flag, value, () => parseWindow({ start, end, last }, Date.now()));
     const interval = flagged('--interval', flags.interval, parseInterval);
     const sourceId = flagged('--source', flags.source, checkSourceId);
     const chosen = [...new Set(flags.metric.map((name) => flagged('--metric', name, checkMetric)))];
-    const api = new PatientApi(new Api(await findConnection(flags)), io);
-    const metrics = chosen.length > 0 ? chosen : await allMetrics(api, sourceId);
+    const signal = io.interrupted;
+    const source = (await connect(flags, io)).headwater.source(sourceId);
+    const metrics = chosen.length > 0 ? chosen : await allMetrics(source, signal);
     const columns = interval === 'raw' ? rawColumns(metrics) : rollupColumns(metrics);
-    const query = { sourceId, metrics: chosen, interval, window };
+    const query = { metrics: chosen, interval, start: startMs, end: endMs, signal };
     await io.data(`${['timestamp', ...columns.map(({ header }) => csvCell(header))].join(',')}\n`);
     let [rows, repeated] = [0, 0];
-    for await (const page of pages(api, query)) {
+    for await (const page of source.pages(query)) {
       const lines = linesOf(page, columns);
       rows += lines.length;
       repeated += lines.length - new Set(lines.map((line) => line.slice(0, line.indexOf(',')))).size;
@@ -59,9 +59,9 @@ export const body = command({
   },
 });
 
-async function allMetrics(api: PatientApi, sourceId: string): Promise<readonly string[]> {
-  const metrics = (await api.request(`/v1/sources/${encodeURIComponent(sourceId)}/metrics`)) as readonly string[];
-  if (metrics.length === 0) throw new Failure(`The source "${sourceId}" has sent no metric: check its id (GET /v1/sources lists them).`);
+async function allMetrics(source: Source, signal: AbortSignal): Promise<readonly string[]> {
+  const metrics = await source.metrics({ signal });
+  if (metrics.length === 0) throw new Failure(`The source "${source.id}" has sent no metric: check its id (GET /v1/sources lists them).`);
   return metrics;
 }
 
@@ -69,77 +69,35 @@ async function allMetrics(api: PatientApi, sourceId: string): Promise<readonly s
 interface Column {
   readonly header: string;
   readonly metric: string;
-  readonly name: string;
+  readonly cells: (columns: Columns) => Float64Array;
 }
 
-const rawColumns = (metrics: readonly string[]): readonly Column[] => metrics.map((metric) => ({ header: metric, metric, name: 'value' }));
+const rawColumns = (metrics: readonly string[]): readonly Column[] =>
+  metrics.map((metric) => ({ header: metric, metric, cells: (columns) => (columns as RawColumns).values }));
 
 const rollupColumns = (metrics: readonly string[]): readonly Column[] =>
-  metrics.flatMap((metric) => bucketColumns.map((name) => ({ header: `${metric}.${name}`, metric, name })));
+  metrics.flatMap((metric) =>
+    bucketColumns.map((name) => ({ header: `${metric}.${name}`, metric, cells: (columns: Columns) => (columns as BucketColumns)[name] })),
+  );
 
 /** The lines of a page; points of one metric and time, which differ in tags, are on lines of their own. */
-function linesOf({ series, beforeMs }: Page, columns: readonly Column[]): string[] {
+function linesOf(page: readonly Columns[], columns: readonly Column[]): string[] {
   const rows = new Map<number, (number | '')[][]>();
-  for (const [at, { metric, name }] of columns.entries()) {
-    const found = series[metric];
+  const series = new Map(page.map((one) => [one.metric, one]));
+  for (const [at, { metric, cells }] of columns.entries()) {
+    const found = series.get(metric);
+    if (!found) continue;
+    const values = cells(found);
     let [lastMs, same] = [-Infinity, 0];
-    for (const [index, timestampMs] of (found?.timestamp_ms ?? []).entries()) {
-      if (timestampMs >= beforeMs) break;
+    for (const [index, timestampMs] of found.timestamps.entries()) {
       same = timestampMs === lastMs ? same + 1 : 0;
       lastMs = timestampMs;
       let lines = rows.get(timestampMs);
       if (!lines) rows.set(timestampMs, (lines = []));
       const line = (lines[same] ??= Array.from(columns, () => ''));
-      line[at] = found![name]![index]!;
+      line[at] = values[index]!;
     }
   }
   const inOrder = Array.from(rows).toSorted(([a], [b]) => a - b);
   return inOrder.flatMap(([timestampMs, lines]) => lines.map((cells) => `${new Date(timestampMs).toISOString()},${cells.join(',')}\n`));
-}
-
-/** A series as the query endpoint answers it: parallel arrays, of raw points or of buckets. */
-interface WireSeries {
-  readonly timestamp_ms: readonly number[];
-  readonly [column: string]: readonly number[];
-}
-
-interface WireAnswer {
-  readonly series: Readonly<Record<string, WireSeries>>;
-  readonly truncated: boolean;
-}
-
-/** Rows by metric and column, ascending in time; raw points that differ in tags only have the same time. */
-interface Page {
-  readonly series: Readonly<Record<string, WireSeries>>;
-  /** Rows at this time or later are incomplete: they come again with the next page. */
-  readonly beforeMs: number;
-}
-
-interface PageQuery {
-  readonly sourceId: string;
-  readonly metrics: readonly string[];
-  readonly interval: Interval;
-  readonly window: Window;
-}
-
-/** All that the window holds, a page at a time: where an answer is cut off, the next one begins at its last time. */
-async function* pages(api: PatientApi, query: PageQuery): AsyncGenerator<Page> {
-  for (let { startMs } = query.window; ;) {
-    const { series, truncated } = (await api.request(path(query, startMs))) as WireAnswer;
-    if (!truncated) return yield { series, beforeMs: Infinity };
-    const beforeMs = Math.max(...Object.values(series).map((columns) => columns.timestamp_ms.at(-1) ?? -Infinity));
-    if (!isProgress(series, beforeMs)) throw new Failure('More than 10,000 rows are of one time: choose fewer metrics with --metric.');
-    yield { series, beforeMs };
-    startMs = beforeMs;
-  }
-}
-
-const isProgress = (series: Page['series'], beforeMs: number): boolean =>
-  Object.values(series).some(({ timestamp_ms: times }) => times[0]! < beforeMs);
-
-function path({ sourceId, metrics, interval, window: { endMs } }: PageQuery, startMs: number): string {
-  // When a name cannot stand in a list, ask for all metrics: the columns pick what they need.
-  const list = encodeURIComponent(formatMetricsList(metrics) ?? '');
-  const span = `start=${new Date(startMs).toISOString()}&end=${new Date(endMs).toISOString()}`;
-  return `/v1/sources/${encodeURIComponent(sourceId)}/metrics/query?${span}&interval=${interval}${list && `&metrics=${list}`}`;
 }

@@ -1,3 +1,4 @@
+import { HeadwaterError } from '#client';
 import { TelemetryError } from '#model';
 
 /** What the exit code of the command says. */
@@ -20,6 +21,27 @@ export class Failure extends Error {
 export class BadFile extends Failure {
   override readonly name = 'BadFile';
 }
+
+/** What a person can do with the commands about an error of the client library. */
+const hints: Readonly<Record<string, string>> = {
+  no_answer: 'Is the server running? `headwater serve` starts one; --url names another.',
+  timeout: 'Is the server running? `headwater serve` starts one; --url names another.',
+  page_full: 'To do that, choose fewer metrics with --metric.',
+  401: 'Check HEADWATER_API_KEY, or store another key with `headwater init`.',
+};
+
+/** What went wrong between the command and a server, for a person; any other error as it is. */
+export function inWords(error: unknown): unknown {
+  if (!(error instanceof HeadwaterError)) return error;
+  const { code, status, message } = error;
+  const hint = hints[status ?? code];
+  const exitCode = code === 'invalid_argument' ? exitCodes.usage : exitCodes.failed;
+  return new Failure(hint ? `${message} ${hint}` : message, exitCode, { cause: error });
+}
+
+/** Whether the same may succeed later with nothing changed. */
+export const mayPass = (error: unknown): boolean =>
+  error instanceof HeadwaterError && (error.status === undefined || error.status === 429 || error.status >= 500);
 
 export const usage = (message: string): Failure => new Failure(message, exitCodes.usage);
 

@@ -1,14 +1,13 @@
+import { HeadwaterError } from '#client';
 import { checkSourceId } from '#model';
-import { Api, ApiFailure } from './api.js';
 import { type Batch, Batches, Repeats } from './batches.js';
 import { type ColumnWishes, isHeader, readColumns } from './columns.js';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
+import { connect, connectionFlags } from './connection.js';
 import { CsvReader, type CsvRow } from './csv.js';
-import { BadFile, Failure, flagged } from './failure.js';
+import { BadFile, Failure, flagged, inWords, mayPass } from './failure.js';
 import { type Input, openInput } from './input.js';
 import type { Io } from './io.js';
-import { PatientApi } from './patient-api.js';
 import { Sender } from './sender.js';
 import { counted } from './text.js';
 
@@ -34,11 +33,11 @@ export const body = command({
   ],
   async run(flags, io, file) {
     const sourceId = flagged('--source', flags.source, checkSourceId);
-    const api = new Api(await findConnection(flags));
+    const connection = await connect(flags, io);
     const input = await openInput(file, io.interrupted);
     const repeats = new Repeats();
     const batches = batchesOf(input, sourceId, { time: flags.time, metrics: flags.metric }, repeats);
-    const points = await sendAll(input, batches, new Sender(new PatientApi(api, io)), io);
+    const points = await sendAll(input, batches, new Sender(connection, io.interrupted), io);
     io.note(`Stored ${counted(points, 'point')} of ${sourceId}.${explained(repeats)}`);
     if (flags.json) await io.data(`${JSON.stringify({ source_id: sourceId, points })}\n`);
   },
@@ -55,19 +54,16 @@ async function sendAll(input: Input, batches: AsyncIterable<Batch>, sender: Send
     return sender.storedPoints;
   } catch (error) {
     await sender.settle();
-    const cause: unknown = io.interrupted.aborted ? io.interrupted.reason : error;
+    const cause = inWords(io.interrupted.aborted ? io.interrupted.reason : error);
     if (!(cause instanceof Failure) || sender.storedPoints === 0) throw cause;
     const stored = `Stored until then: ${counted(sender.storedPoints, 'point')}.`;
-    const again = `${mayPass(cause) ? 'Run' : 'Mend that, then run'} the same command again: sending a point again changes nothing.`;
+    const again = `${isFinal(cause) ? 'Mend that, then run' : 'Run'} the same command again: sending a point again changes nothing.`;
     throw new Failure(`${cause.message}\n${stored} ${again}`, cause.exitCode, { cause });
   }
 }
 
-/** Whether the same command may succeed with nothing changed. */
-function mayPass(cause: Failure): boolean {
-  if (cause instanceof ApiFailure) return cause.status === undefined || cause.status === 429 || cause.status >= 500;
-  return !(cause instanceof BadFile);
-}
+/** Whether something has to be mended before the same command may succeed. */
+const isFinal = (cause: Failure): boolean => cause instanceof BadFile || (cause.cause instanceof HeadwaterError && !mayPass(cause.cause));
 
 function explained({ points, ascends }: Repeats): string {
   if (!ascends) return ' Its times do not ascend: where one comes again, the later line has replaced the earlier one.';

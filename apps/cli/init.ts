@@ -1,14 +1,9 @@
-import { Api } from './api.js';
+import { defaultUrl, headerValue, Headwater, serverUrl, settingsFile, writeSettings } from '#client';
 import { command } from './command.js';
-import { connectionFile, connectionFlags, defaultUrl, headerValue, serverUrl, writeConnection } from './connection.js';
+import { connectionFlags } from './connection.js';
 import { ask, askSecret, firstLineOfInput } from './ask.js';
 import type { Io } from './io.js';
 import { onDataPlane } from './target.js';
-
-interface Verified {
-  readonly org_id: string;
-  readonly scopes: readonly string[];
-}
 
 export const body = command({
   about:
@@ -24,9 +19,9 @@ export const body = command({
     if (dataPlane) return makeDataPlane(flags.url, io);
     const url = serverUrl(flags.url || process.env['HEADWATER_URL'] || (await ask('Address of the server', defaultUrl)));
     const apiKey = headerValue(flags.apiKey || process.env['HEADWATER_API_KEY'] || (await givenKey()));
-    const { scopes } = (await new Api({ url, apiKey }).request('/api/auth/verify-key')) as Verified;
-    await writeConnection({ url, apiKey });
-    io.note(`The key works (scopes: ${scopes.join(', ')}). Wrote ${connectionFile()}.`);
+    const { scopes } = await new Headwater({ url, apiKey, patienceMs: 0 }).keys.verify();
+    await writeSettings({ url, apiKey });
+    io.note(`The key works (scopes: ${scopes.join(', ')}). Wrote ${settingsFile()}.`);
   },
 });
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { causes, TelemetryError } from '#model';
-import { exitCodes, Failure } from './failure.js';
+import { exitCodes, Failure, inWords } from './failure.js';
 import { harmless } from './text.js';
 
 const eraseLine = '\r\u001b[K';
@@ -104,7 +104,8 @@ function interruption(): AbortController {
 }
 
 /** Says what ended a command and sets the exit code. */
-export function finish(io: Io, error: unknown): void {
+export function finish(io: Io, cause: unknown): void {
+  const error = inWords(cause);
   if (error instanceof Failure) io.note(`headwater: ${error.message}`);
   else if (error instanceof TelemetryError) io.note(`headwater: ${told(error)}`);
   else io.note(`headwater: an error of the command itself, please report it: ${error instanceof Error ? error.stack : String(error)}`);

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
+import type { CreatedApiKey, Headwater } from '#client';
 import { boundSourcePattern, boundSources, allSources, flawOfRights, maxBoundSources, type Scope, scopes } from '#model';
-import { Api } from './api.js';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
+import { connectionFlags, connect } from './connection.js';
 import { Failure, usage } from './failure.js';
 import { dataFlag } from './target.js';
 
@@ -12,12 +12,8 @@ interface NewKey {
   readonly sources: readonly string[];
 }
 
-interface CreatedKey {
-  readonly id: string;
-  /** Absent in the answer of an older server. */
-  readonly sources?: readonly string[];
-  readonly api_key: string;
-}
+/** The answer of an older server has no sources. */
+type CreatedKey = Pick<CreatedApiKey, 'id' | 'api_key'> & Partial<CreatedApiKey>;
 
 export const body = command({
   about:
@@ -49,17 +45,16 @@ export const body = command({
     const asked = { name: flags.name, ...readRights(flags.scopes, flags.source) };
     const created =
       flags.data === undefined && flags.org === undefined
-        ? await throughApi(new Api(await findConnection(flags)), asked)
+        ? await throughApi((await connect(flags, io)).headwater, asked)
         : await throughLog(flags.data, asked, flags.org);
     await io.data(flags.json ? `${JSON.stringify(created, null, 2)}\n` : `${created.api_key}\n`);
     io.note('This key is shown once: store it now.');
   },
 });
 
-async function throughApi(api: Api, { name, scopes: granted, sources }: NewKey): Promise<CreatedKey> {
+async function throughApi({ keys }: Headwater, { name, scopes: granted, sources }: NewKey): Promise<CreatedKey> {
   const isBound = boundSources(sources) !== undefined;
-  const asked = { name, scopes: granted, ...(isBound && { sources }) };
-  const created = (await api.request('/api/api-keys', { method: 'POST', body: JSON.stringify(asked) })) as CreatedKey;
+  const created: CreatedKey = await keys.create({ name, scopes: granted, ...(isBound && { sources }) });
   if (isBound && created.sources === undefined)
     throw new Failure(`The server is too old for --source, and has made the key ${created.id} for every source: delete it.`);
   return created;

@@ -1,6 +1,5 @@
-import { Api } from './api.js';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
+import { connectionFlags, connect } from './connection.js';
 
 export const body = command({
   about:
@@ -10,7 +9,8 @@ export const body = command({
   flags: connectionFlags,
   examples: ['headwater keys delete key_5f2a9c01b7d34e68a0c1f2e3'],
   async run(flags, io, id) {
-    await new Api(await findConnection(flags)).request(`/api/api-keys/${encodeURIComponent(id)}`, { method: 'DELETE' });
+    const { headwater } = await connect(flags, io);
+    await headwater.keys.delete(id);
     io.note(`Deleted ${id}.`);
   },
 });

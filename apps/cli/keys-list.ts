@@ -1,30 +1,20 @@
-import { Api } from './api.js';
+import type { ApiKey } from '#client';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
+import { connectionFlags, connect } from './connection.js';
 import { aligned } from './text.js';
 
-interface ListedKey {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly scopes: readonly string[];
-  /** Absent in the answer of an older server. */
-  readonly sources?: readonly string[];
-  readonly created_ms: number;
-  /** These two are absent in the answer of an older server. */
-  readonly last_used_ms?: number | null;
-  readonly last_used_from?: string | null;
-}
+/** The answer of an older server lacks some. */
+type ListedKey = Omit<ApiKey, 'sources' | 'last_used_ms' | 'last_used_from'> & Partial<ApiKey>;
 
 export const body = command({
   about: 'Shows what is stored of each key, which is never the key itself. Needs a key with the scope admin.',
   flags: { ...connectionFlags, json: { about: 'print the answer of the server as JSON' } },
   examples: ['headwater keys list', 'headwater keys list --json | jq -r ".[].id"'],
   async run(flags, io) {
-    const answer = await new Api(await findConnection(flags)).request('/api/api-keys');
+    const { headwater } = await connect(flags, io);
+    const answer: readonly ListedKey[] = await headwater.keys.list();
     if (flags.json) return io.data(`${JSON.stringify(answer, null, 2)}\n`);
-    return io.data(table(answer as readonly ListedKey[]));
+    return io.data(table(answer));
   },
 });
 

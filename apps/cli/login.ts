@@ -1,13 +1,22 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import {
+  defaultUrl,
+  HeadwaterError,
+  headerValue,
+  readSettings,
+  request,
+  type Server,
+  serverUrl,
+  settingsFile,
+  writeSettings,
+} from '#client';
 import { boundSourcePattern } from '#model';
-import { Api, ApiFailure } from './api.js';
 import { ask } from './ask.js';
 import { openInBrowser } from './browser.js';
 import { command } from './command.js';
-import { connectionFile, defaultUrl, headerValue, serverUrl, storedUrl, writeConnection } from './connection.js';
-import { Failure, usage } from './failure.js';
+import { Failure, mayPass, usage } from './failure.js';
 import type { Io } from './io.js';
 
 const startedClaim = z.object({
@@ -45,25 +54,30 @@ export const body = command({
   async run({ url: given, name, source: sources }, io) {
     const wrong = sources.find((pattern) => !boundSourcePattern.test(pattern));
     if (wrong !== undefined) throw usage(`"${wrong}" is neither a source id nor the beginning of one and *.`);
-    const url = serverUrl(given || process.env['HEADWATER_URL'] || (await ask('Address of the server', (await storedUrl()) ?? defaultUrl)));
-    const api = new Api({ url });
+    const url = serverUrl(
+      given || process.env['HEADWATER_URL'] || (await ask('Address of the server', (await readSettings()).url ?? defaultUrl)),
+    );
+    const server = { url, apiKey: undefined };
     const asked = JSON.stringify({ name, scopes: ['read', 'write'], ...(sources.length > 0 && { sources }) });
-    const claim = checked(startedClaim, await api.request('/api/auth/claim', { method: 'POST', body: asked, signal: io.interrupted }), url);
+    const claim = checked(
+      startedClaim,
+      await request(server, '/api/auth/claim', { method: 'POST', body: asked, signal: io.interrupted }),
+      url,
+    );
     io.note(`Sign in and compare this code before you approve: ${claim.user_code}`);
     io.note(
       openInBrowser(claim.verification_url) ? 'A browser opens at this address; else open it yourself:' : 'Open this address in a browser:',
     );
     io.note(`  ${claim.verification_url}`);
-    const { apiKey, orgId } = await approval(api, url, claim, io);
-    await writeConnection({ url, apiKey: headerValue(apiKey) });
-    io.note(`Approved for the organization ${orgId}. Wrote ${connectionFile()}.`);
+    const { apiKey, orgId } = await approval(server, claim, io);
+    await writeSettings({ url, apiKey: headerValue(apiKey) });
+    io.note(`Approved for the organization ${orgId}. Wrote ${settingsFile()}.`);
   },
 });
 
 /** Waits for the person. Rejects `Failure` when there will be no key. */
 async function approval(
-  api: Api,
-  url: string,
+  server: Server,
   { device_code: code, interval, expires_in: expiresS }: StartedClaim,
   io: Io,
 ): Promise<{ readonly apiKey: string; readonly orgId: string }> {
@@ -71,10 +85,10 @@ async function approval(
   let waitMs = interval * 1000;
   while (performance.now() < endMs) {
     await sleep(waitMs, undefined, { signal: io.interrupted }).catch(() => io.interrupted.throwIfAborted());
-    const polled = await poll(api, code, io);
+    const polled = await poll(server, code, io);
     waitMs = Math.max(interval * 1000, typeof polled === 'number' ? polled : 0);
     if (typeof polled === 'number') continue;
-    const { status, api_key: apiKey, org_id: orgId = '' } = checked(polledClaim, polled, url);
+    const { status, api_key: apiKey, org_id: orgId = '' } = checked(polledClaim, polled, server.url);
     if (status === 'approved' && apiKey) return { apiKey, orgId };
     if (status === 'approved')
       throw new Failure(`The key was handed out already, and not to this command. ${again} If nobody else ran it, delete that key.`);
@@ -85,13 +99,12 @@ async function approval(
 }
 
 /** The answer, or how many milliseconds to wait longer than usual: the server is busy, or away for a moment. */
-async function poll(api: Api, code: string, io: Io): Promise<unknown> {
+async function poll(server: Server, code: string, io: Io): Promise<unknown> {
   try {
-    return await api.request(`/api/auth/claim/${encodeURIComponent(code)}`, { signal: io.interrupted });
+    return await request(server, `/api/auth/claim/${encodeURIComponent(code)}`, { signal: io.interrupted });
   } catch (error) {
-    const mayPass = error instanceof ApiFailure && (error.status === undefined || error.status === 429 || error.status >= 500);
-    if (!mayPass) throw error;
-    return error.retryAfterMs ?? 0;
+    if (!mayPass(error)) throw error;
+    return (error as HeadwaterError).retryAfterMs ?? 0;
   }
 }
 

@@ -1,7 +1,7 @@
+import { defaultUrl, serverUrl } from '#client';
 import { Accounts, Commands, Organizations, Passwords, People, PublicUrl, SignInLimits, whileDeciding } from '#edge';
 import { normalEmail, TelemetryError, type Account, type Organization } from '#model';
 import { decisionsGroup } from '#topics';
-import { defaultUrl, serverUrl } from './connection.js';
 import { Failure, usage } from './failure.js';
 import { withLog } from './target.js';
 

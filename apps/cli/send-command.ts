@@ -1,23 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkSourceId, maxCommandNameChars } from '#model';
-import { Api } from './api.js';
 import { command } from './command.js';
-import { connectionFlags, findConnection } from './connection.js';
-import { Failure, flagged, usage } from './failure.js';
-import type { Io } from './io.js';
-import { PatientApi } from './patient-api.js';
-
-const lookEveryMs = 200;
-/** So many of the newest outcomes are searched for the one of this command. */
-const looked = 1000;
-
-/** As `command.result` holds it. */
-interface Outcome {
-  readonly id: string;
-  readonly event: 'ack' | 'result' | 'error';
-  readonly result?: unknown;
-  readonly error?: unknown;
-}
+import { connect, connectionFlags } from './connection.js';
+import { flagged, usage } from './failure.js';
 
 export const body = command({
   about:
@@ -40,47 +24,15 @@ export const body = command({
   async run(flags, io, source, name) {
     const sourceId = flagged('SOURCE', source, checkSourceId);
     if (name === '' || name.length > maxCommandNameChars) throw usage(`Give a NAME of 1 to ${maxCommandNameChars} characters.`);
-    const sent = { command: name, params: readParams(flags.params) };
+    const params = readParams(flags.params);
     const timeoutMs = readSeconds(flags.timeout) * 1000;
-    const api = new Api(await findConnection(flags));
-    const path = `/v1/sources/${encodeURIComponent(sourceId)}`;
-    const answer = await api.request(`${path}/commands`, { method: 'POST', body: JSON.stringify(sent) });
-    const { queued, id } = answer as { queued: boolean; id: string };
-    if (!queued)
-      throw new Failure(`"${sourceId}" did not get the command: it is not connected, or has 64 commands that it has not answered.`);
-    if (!flags.wait) return io.data(`${id}\n`);
-    const outcome = await outcomeOf(new PatientApi(api, io), io, `${path}/logs?name=command.result&tail=${looked}`, id, timeoutMs);
-    if (outcome.event === 'error') throw new Failure(`The device answered with an error: ${said(outcome.error)}`);
-    await io.data(`${said(outcome.result)}\n`);
+    const { headwater } = await connect(flags, io);
+    const waiting = flags.wait && { signal: io.interrupted, onAcknowledged: () => io.progress(() => 'Waiting for the result') };
+    if (waiting) io.progress(() => 'Waiting for an answer');
+    const { id, result } = await headwater.source(sourceId).command(name, params, { wait: flags.wait, timeoutMs, ...waiting });
+    await io.data(`${flags.wait ? said(result) : id}\n`);
   },
 });
-
-/** How the command ended. Rejects `Failure` when that is not known in time. */
-async function outcomeOf(api: PatientApi, io: Io, path: string, id: string, timeoutMs: number): Promise<Outcome> {
-  const endMs = performance.now() + timeoutMs;
-  for (let isAcknowledged = false; ;) {
-    const entries = (await api.request(path)) as readonly { readonly value: string }[];
-    const ours = entries.map(({ value }) => outcomeIn(value)).filter((outcome) => outcome?.id === id);
-    const end = ours.find((outcome) => outcome?.event !== 'ack');
-    if (end) return end;
-    isAcknowledged ||= ours.length > 0;
-    if (performance.now() >= endMs) {
-      const sofar = isAcknowledged ? 'The device has the command and has not said how it ended' : 'The device has not answered the command';
-      throw new Failure(`${sofar}, within ${timeoutMs / 1000} s. Its answer will be among its logs as command.result with the id ${id}.`);
-    }
-    io.progress(() => `Waiting for ${isAcknowledged ? 'the result' : 'an answer'}`);
-    await sleep(lookEveryMs, undefined, { signal: io.interrupted });
-  }
-}
-
-/** Null for an event of the same name that the device has sent by itself, and that is none. */
-function outcomeIn(value: string): Outcome | null {
-  try {
-    return JSON.parse(value) as Outcome | null;
-  } catch {
-    return null;
-  }
-}
 
 /** A device that answers with nothing has `null` as its result. */
 const said = (value: unknown): string => (value === undefined ? 'null' : JSON.stringify(value));

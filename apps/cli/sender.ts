@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Batch } from './batches.js';
-import type { PatientApi } from './patient-api.js';
+import type { Connection } from './connection.js';
 
 const compress = promisify(gzip);
 const maxFlying = 4;
@@ -19,7 +19,10 @@ export class Sender {
   readonly #flying = new Set<Flight>();
   #storedPoints = 0;
 
-  constructor(private readonly api: PatientApi) {}
+  constructor(
+    private readonly connection: Connection,
+    private readonly signal: AbortSignal,
+  ) {}
 
   /** Points that the server has acknowledged. */
   get storedPoints(): number {
@@ -50,13 +53,13 @@ export class Sender {
 
   #blocks(next: Batch): boolean {
     const flying = Array.from(this.#flying, ({ batch }) => batch);
-    const isFull = flying.length >= (this.api.answered ? maxFlying : 1);
+    const isFull = flying.length >= (this.connection.hasAnswered() ? maxFlying : 1);
     return isFull || flying.some((batch) => batch.firstMs <= next.lastMs && next.firstMs <= batch.lastMs);
   }
 
   async #deliver(batch: Batch): Promise<void> {
     const body = await compress(batch.body, { level: 1 });
-    await this.api.request('/ingest', { method: 'POST', body, headers: { 'content-encoding': 'gzip' } });
+    await this.connection.headwater.ingest(body, { signal: this.signal });
     this.#storedPoints += batch.points;
   }
 }
