@@ -12,7 +12,7 @@ interface Bundled {
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 async function bundled(file: string, names: string): Promise<Bundled> {
-  const { stdout } = await promisify(execFile)(process.execPath, [path('bundle-process.js'), path(file), names]);
+  const { stdout } = await promisify(execFile)(process.execPath, [path('test-bundle.js'), path(file), names]);
   return JSON.parse(stdout) as Bundled;
 }
 

@@ -11,7 +11,7 @@ import type { Running } from '#runtime';
 import { eventually, Link, send, startEmbedded } from '#testing';
 import { Device } from '../index.js';
 
-const child = fileURLToPath(new URL('hand-over-process.js', import.meta.url));
+const child = fileURLToPath(new URL('test-hand-over.js', import.meta.url));
 let dir: string;
 let server: Running;
 

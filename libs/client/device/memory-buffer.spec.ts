@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { bufferContract } from './buffer.contract.js';
+import { bufferContract } from './test-buffer.js';
 import { MemoryBuffer } from './memory-buffer.js';
 
 describe('MemoryBuffer', () => {

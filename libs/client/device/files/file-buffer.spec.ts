@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Random } from '#testing';
 import type { BufferListener } from '../buffer.js';
-import { batchOf, bufferContract, numberOf } from '../buffer.contract.js';
+import { batchOf, bufferContract, numberOf } from '../test-buffer.js';
 import { FileBuffer } from './file-buffer.js';
 
 const mib = 1024 * 1024;
