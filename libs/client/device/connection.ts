@@ -8,10 +8,13 @@ import type { Outcome } from './sender.js';
 const maxFrames = 32;
 const maxFlyingBytes = 1024 * 1024;
 const loginMs = 20_000;
-/** So often a quiet connection is asked whether it lives: a frame without points is acknowledged too. */
-const heartbeatMs = 30_000;
-/** A connection that takes nothing and brings nothing for so long while an answer is due is dead. */
-const deadMs = 45_000;
+
+export interface Patience {
+  /** So often a quiet connection is asked whether it lives: a frame without points is acknowledged too. */
+  readonly heartbeatMs: number;
+  /** A connection that takes nothing and brings nothing for so long while an answer is due is dead. */
+  readonly deadMs: number;
+}
 
 interface Flight {
   readonly seq: number;
@@ -56,6 +59,7 @@ export class Connection {
     login: Login,
     private readonly listener: ConnectionListener,
     Socket: typeof WebSocket,
+    private readonly patience: Patience = { heartbeatMs: 30_000, deadMs: 45_000 },
   ) {
     this.#socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/device`);
     this.#socket.addEventListener('open', () => {
@@ -94,6 +98,8 @@ export class Connection {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     if (!this.isOpen) resolve('unknown');
     else {
+      // While nothing was due, silence meant nothing.
+      if (this.#flights.length === 0) this.#aliveMs = performance.now();
       this.#flights.push({ seq: ++this.#seq, bytes: points.length, landed: resolve });
       this.#flyingBytes += points.length;
       this.#write(`{"type":"telemetry","seq":${this.#seq},"points":[${points}]}`);
@@ -111,7 +117,6 @@ export class Connection {
 
   #write(text: string): void {
     if (this.#socket.readyState !== 1) return;
-    if (this.#flights.length <= 1) this.#aliveMs = performance.now();
     this.#sentMs = performance.now();
     this.#socket.send(text);
   }
@@ -154,6 +159,7 @@ export class Connection {
 
   /** Looks whether the connection lives, as often as it has to be asked. */
   #watch(): void {
+    const { heartbeatMs, deadMs } = this.patience;
     this.#timer = timer(heartbeatMs / 6, () => {
       if (this.#hasEnded) return;
       const nowMs = performance.now();
