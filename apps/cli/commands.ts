@@ -17,6 +17,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   export: { summary: 'Write the points or rollups of a source as CSV', load: () => import('./export.js') },
   command: { summary: 'Send a command to a device, and wait for its result', load: () => import('./send-command.js') },
   tail: { summary: 'Print the points or events of a source as they come', load: () => import('./tail.js') },
+  simulate: { summary: 'Let devices send believable data, to try things out', load: () => import('./simulate.js') },
   'keys create': { summary: 'Create an API key and print it once', load: () => import('./keys-create.js') },
   'keys list': { summary: 'List the API keys of the organization', load: () => import('./keys-list.js') },
   'keys delete': { summary: 'Delete an API key', load: () => import('./keys-delete.js') },
