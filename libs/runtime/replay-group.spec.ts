@@ -11,3 +11,7 @@ it.each([
   const found = whyNotReplayed(name, [seriesGroup, sourcesGroup, { ...sourcesGroup, name: 'alerts', mayReplay: false }]);
   expect(found?.slice(0, expected?.length)).toBe(expected);
 });
+
+it.each(['keys', 'decisions'])('what is decided once is not decided again: %s', (name) => {
+  expect(whyNotReplayed(name)).toMatch(/is never moved back/);
+});

@@ -39,7 +39,7 @@ async function forget(log: ReplayPorts['log'], views: ReplayPorts['views'], grou
 /** Why a group is never moved back, as a sentence; undefined when it may be. */
 export function whyNotReplayed(group: string, known = registry): string | undefined {
   if (registered(group, known)?.mayReplay ?? true) return undefined;
-  return `The group ${group} is never moved back: what it has done already, such as sending a message, would be done again.`;
+  return `The group ${group} is never moved back: what it has done, such as sending a message or making a key, is not to be done again.`;
 }
 
 const registered = (group: string, known = registry): Group | undefined => known.find(({ name }) => name === withoutGeneration(group));

@@ -51,8 +51,14 @@ export const sourcesGroup: Group = {
   perGeneration: false,
 };
 
-/** It may be moved back, and makes nothing of what it reads again: those commands have waited for too long. */
-export const keysGroup: Group = { ...sourcesGroup, name: 'keys', inputs: [keyCommands], outputs: [apiKeys, keyUses, audit, outcomes] };
+/** It makes nothing of commands that it reads again, for they have waited for too long: a replay that forgets what it has made would end all keys. */
+export const keysGroup: Group = {
+  ...sourcesGroup,
+  name: 'keys',
+  inputs: [keyCommands],
+  outputs: [apiKeys, keyUses, audit, outcomes],
+  mayReplay: false,
+};
 
 /** Everything else that people change: the topics of commands, and those that their effects go to. */
 export const decisionsGroup: Group = {

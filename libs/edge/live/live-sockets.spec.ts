@@ -158,8 +158,8 @@ describe('a WebSocket', () => {
   });
 
   it.each([
-    ['pings', (socket: WebSocket) => socket.ping('are you there')],
-    ['pongs', (socket: WebSocket) => socket.pong()],
+    ['pings', async (socket: WebSocket) => socket.ping('are you there')],
+    ['pongs', async (socket: WebSocket) => socket.pong()],
     ['pongs in two chunks', (socket: WebSocket) => inTwo(socket, Buffer.of(0x8a, 0x80, 1, 2, 3, 4))],
   ])('is not taken for one on which a large frame comes, because of many %s', async (_, send) => {
     const socket = await open('/rooms/blue/echo');
