@@ -16,7 +16,7 @@ import type { Traffic } from './traffic.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request holds in memory, until its handler has settled and its answer is out: who leaves early frees nothing early. */
+    /** What the request holds in memory, until its handler has settled and its answer is out. A client that disconnects frees nothing before its handler is done. */
     held: Held | undefined;
     /** The handler has settled. */
     isSettled: boolean;

@@ -37,12 +37,12 @@ export const streams: Section = (stage) => {
     if (client instanceof SocketStream) stage().live.watch(client.socket, target);
     return client;
   };
-  const sendPoint = (id: string, metric: string, value: unknown, more: object = {}): Promise<unknown> =>
-    stage().own.accepted({ source_id: id, points: [{ metric, value, timestamp: at, ...more }] });
+  const sendPoint = (id: string, metric: string, value: unknown, more: object = {}, by = stage().own): Promise<unknown> =>
+    by.accepted({ source_id: id, points: [{ metric, value, timestamp: at, ...more }] });
   /** Resolves once the client gets what is sent: a server does not say when a WebSocket listens. */
-  const listening = async (client: StreamClient, id: string, more: object = {}): Promise<void> => {
+  const listening = async (client: StreamClient, id: string, more: object = {}, by = stage().own): Promise<void> => {
     await eventually(async () => {
-      await sendPoint(id, 'hello', 1, more);
+      await sendPoint(id, 'hello', 1, more, by);
       expect(client.messages).not.toEqual([]);
     });
     client.messages.length = 0;
@@ -135,13 +135,28 @@ export const streams: Section = (stage) => {
       const [silent, loud] = [await read(how, `${id}/metrics/stream`), await read(how, `${other}/metrics/stream`)];
       await listening(loud, other);
       expect([silent.messages, silent.closed]).toEqual([[], undefined]);
+      // A plain WebSocket does not say when it listens: from its first point on it does.
+      await listening(silent, id);
+      for (const [of, metric] of [
+        [other, 'a'],
+        [id, 'last'],
+      ] as const)
+        await sendPoint(of, metric, 1);
+      await silent.has('its own', () => metrics(silent).length > 0);
+      await loud.has('its own', () => metrics(loud).length > 0);
+      expect(metrics(silent).map(({ metric }) => metric)).toEqual(['last']);
     });
 
     itWith('OTHER_API_KEY').each(ways)('of another organization stays silent (needs OTHER_API_KEY): %s', async (how) => {
       const id = stage().id(`live-tenant-${ways.indexOf(how)}`);
       const [foreign, own] = [await read(how, `${id}/metrics/stream`, { key: stage().other.key }), await read(how, `${id}/metrics/stream`)];
+      await listening(foreign, id, {}, stage().other);
       await listening(own, id);
-      expect([foreign.messages, foreign.closed]).toEqual([[], undefined]);
+      await sendPoint(id, 'a', 1);
+      await own.has('its own', () => metrics(own).length > 0);
+      await sendPoint(id, 'last', 1, {}, stage().other);
+      await foreign.has('its own', () => metrics(foreign).length > 0);
+      expect(metrics(foreign).map(({ metric }) => metric)).toEqual(['last']);
     });
   });
 
