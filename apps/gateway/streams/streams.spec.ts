@@ -5,7 +5,19 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Answered, CLOCK, createHttpApp, inFlightLimits, Metrics, Organizations, KeyUses, Readiness, Keyring, Traffic } from '#edge';
+import {
+  type Answered,
+  CLOCK,
+  createHttpApp,
+  inFlightLimits,
+  Metrics,
+  Organizations,
+  KeyUses,
+  Readiness,
+  Keyring,
+  Traffic,
+  MONOTONIC_CLOCK,
+} from '#edge';
 import {
   entry,
   partitionOf,
@@ -33,6 +45,8 @@ let base: string;
 let key: string;
 let orgId: string;
 let aheadMs = 0;
+/** The same of the clock that only goes forward. */
+let monotonicAheadMs = 0;
 /** What the log is silent for, when a test says so. */
 let silentMs: number | undefined;
 const noLimits: StreamLimits = {
@@ -92,6 +106,7 @@ beforeAll(async () => {
     { provide: RECORD_LOG, useValue: watched },
     { provide: VIEWS, useValue: storage.views },
     { provide: CLOCK, useValue: () => Date.now() + aheadMs },
+    { provide: MONOTONIC_CLOCK, useValue: () => performance.now() + monotonicAheadMs },
   ];
   app = await createHttpApp(
     {
@@ -359,6 +374,16 @@ describe('a gateway', () => {
     asked[0]!.cut();
     asked[4]!.cut();
     await until('another list may come', async () => (await ask('c')).answer.statusCode === 200);
+  });
+
+  it('moves the cursor of a stream on which nothing comes every 30 s, with a comment among events', async () => {
+    const [socket, eventStream] = [await read('socket', 'quiet'), await read('events', 'quiet')];
+    for (const client of [socket, eventStream]) await begun(client);
+    const first = [socket.cursor, eventStream.cursor];
+    const { comments } = eventStream as EventStream;
+    monotonicAheadMs += 30_000;
+    await until('both cursors move', () => socket.cursor !== first[0] && eventStream.cursor !== first[1]);
+    expect([(eventStream as EventStream).comments, socket.messages, eventStream.messages]).toEqual([comments + 1, [], []]);
   });
 
   it('tells of a request for a stream once the stream has begun', async () => {

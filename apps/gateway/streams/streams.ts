@@ -1,5 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { Admission, CLOCK, closeCodes, Metrics, Slices, type Clock, type CloseCode } from '#edge';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Admission, CLOCK, closeCodes, Metrics, Slices, type Clock, type CloseCode, MONOTONIC_CLOCK, type MonotonicClock } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
 import { type Caller, type ErrorKind, gauge, TelemetryError, visibleSource } from '#model';
 import { sourceKey } from '#topics';
@@ -83,6 +83,7 @@ export class Streams {
     @Inject(Admission) private readonly admission: Pick<Admission, 'refusalOf'>,
     slices: Slices,
     metrics: Metrics,
+    @Optional() @Inject(MONOTONIC_CLOCK) private readonly monotonicMs: MonotonicClock = () => performance.now(),
   ) {
     this.#deliveries = new Deliveries(slices);
     this.#catchUps = new CatchUps(log, this.#deliveries, {
@@ -109,7 +110,7 @@ export class Streams {
     const reader = new StreamReader(kind, key, filter, caller, outlet, (bytes) => this.#hold(bytes));
     this.#count(reader, 1);
     partition.readers.add(reader);
-    this.#open.set(reader, { reader, partition, aliveMs: performance.now() + aliveMs, isHeldBack: false });
+    this.#open.set(reader, { reader, partition, aliveMs: this.monotonicMs() + aliveMs, isHeldBack: false });
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
     if (outlet.hasCursors) void this.#begin(reader, partition, after);
     else partition.goLive(reader);
@@ -216,7 +217,7 @@ export class Streams {
   }
 
   #look(): void {
-    const nowMs = performance.now();
+    const nowMs = this.monotonicMs();
     for (const partition of this.#partitions.values()) partition.look(nowMs);
     this.#hold(0);
     this.#cutClosing();

@@ -141,6 +141,20 @@ export const commands: Section = (stage) => {
       await device.close();
     });
 
+    it('are queued again once the device has said which of the 64 it knows of', async () => {
+      const id = stage().id('synced');
+      const device = await connect(stage(), id, { protocol: 1, commands: ['fill'] });
+      await Promise.all(Array.from({ length: 64 }, () => send(stage(), id, 'fill')));
+      const frames = await Promise.all(Array.from({ length: 64 }, () => device.json()));
+      expect(await send(stage(), id, 'fill')).toEqual({ queued: false });
+      const startMs = performance.now();
+      device.send({ type: 'command_sync', runs: frames.map(({ run_id }) => ({ run_id, state: 'running', seq: 1 })) });
+      await known(async () => expect((await send(stage(), id, 'fill')).queued).toBe(true));
+      // After 30 s they are given up, whatever the device says.
+      expect(performance.now() - startMs).toBeLessThan(20_000);
+      await device.close();
+    });
+
     it('go to the newest connection of their device, and back to the older one when that ends', async () => {
       const id = stage().id('twice');
       const older = await connect(stage(), id);
