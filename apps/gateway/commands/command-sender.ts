@@ -28,7 +28,8 @@ export class CommandSender {
 
   /**
    * Resolves with the id of the command once it was handed to the device, and with undefined when the device has no connection or no room
-   * for it, and never gets it. Rejects `gateway_unreachable` when nobody knows, and `log_unavailable`.
+   * for it, and never gets it. Rejects `gateway_unreachable` when nobody knows: also where the log could not be written, for the record may be
+   * in it all the same, or get there later.
    */
   async send(orgId: string, sourceId: string, name: string, params: string): Promise<string | undefined> {
     const connection = this.connections.newest(orgId, sourceId);
@@ -43,10 +44,9 @@ export class CommandSender {
   async #reply(command: Command): Promise<boolean> {
     const key = commandKey(command);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    let isAppended = false;
-    const timer = setTimeout(() => reject(isAppended ? noGateway() : noLog()), replyMs);
+    const timer = setTimeout(() => reject(nobodyKnows()), replyMs);
     this.#waiting.set(key, resolve);
-    this.log.append([entry(commands, command)]).then(() => (isAppended = true), reject);
+    this.log.append([entry(commands, command)]).catch((cause: unknown) => reject(isAway(cause) ? nobodyKnows(cause) : cause));
     try {
       return await promise;
     } finally {
@@ -56,11 +56,11 @@ export class CommandSender {
   }
 }
 
-const noGateway = (): TelemetryError =>
+const isAway = (error: unknown): boolean => error instanceof TelemetryError && error.code === 'log_unavailable';
+
+const nobodyKnows = (cause?: unknown): TelemetryError =>
   new TelemetryError(
     'gateway_unreachable',
-    'The gateway that holds the connection of the device has not answered within 5 seconds: the device may have got the command.',
+    'No gateway has said that the device has the command, which it may have got or may still get: look for its command.result among the logs of the device before you send it again.',
+    { cause },
   );
-
-const noLog = (): TelemetryError =>
-  new TelemetryError('log_unavailable', 'The log has not taken the command within 5 seconds: send it again.');

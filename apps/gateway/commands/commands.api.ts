@@ -35,11 +35,11 @@ export const commandOperations: readonly Operation[] = [
     tag: 'Devices',
     summary: 'Send a command to a device',
     description:
-      'The device gets it once, on its newest connection, or never. What it answers is stored among its logs as events named `command.result`, at the time at which the command was sent: `{"id", "command", "event", "result"?, "error"?}`, where `event` is `ack`, `result` or `error`. Answers 502 when no gateway has answered within 5 seconds: then the device may have got the command.',
+      'The device gets it once, on its newest connection, or never. What it answers is stored among its logs as events named `command.result`, at the time at which the command was sent: `{"id", "command", "event", "result"?, "error"?}`, where `event` is `ack`, `result` or `error`. Answers 502 when no gateway has answered within 5 seconds, or the log could not be written: then the device may have got the command, or may still get it.',
     access: { changes: true },
     params: sourceParams,
     body: commandBody,
     answers: { 200: { description: 'What became of the command.', schema: commandReceipt } },
-    errors: ['invalid_body', 'invalid_source_id', 'params_too_large', 'gateway_unreachable', 'log_unavailable'],
+    errors: ['invalid_body', 'invalid_source_id', 'params_too_large', 'gateway_unreachable'],
   },
 ];

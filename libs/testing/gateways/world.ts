@@ -17,6 +17,8 @@ export class World {
   readonly links: Link[] = [];
   /** Whether the sender of a command was told that it is queued, by its name. */
   readonly told = new Map<string, boolean>();
+  /** Commands whose sender was told to send them again. */
+  readonly again = new Set<string>();
   readonly #wrong: string[] = [];
   /** Gateways that others took for gone, and that went on. */
   woken = 0;
@@ -73,7 +75,10 @@ export class World {
       .run(() => gateway.sender.send(orgId, sourceId, name, '{}'))
       .then(
         (id) => this.told.set(name, id !== undefined),
-        (error: unknown) => void (error instanceof TelemetryError || this.#wrong.push(String(error))),
+        (error: unknown) => {
+          if (!(error instanceof TelemetryError)) this.#wrong.push(String(error));
+          else if (error.code !== 'gateway_unreachable') this.again.add(name);
+        },
       );
     return name;
   }
@@ -88,7 +93,10 @@ export class World {
     const told = Array.from(this.told, ([name, isQueued]) =>
       isQueued === this.given.has(name) ? [] : `the sender of ${name} was told: queued ${isQueued}`,
     );
-    return [...this.#wrong, ...given, ...told].flat();
+    const twice = [...this.again]
+      .filter((name) => this.given.has(name))
+      .map((name) => `${name} was given, and its sender told to send it again`);
+    return [...this.#wrong, ...given, ...told, ...twice].flat();
   }
 
   /** Sources that have a connection, in order. */
