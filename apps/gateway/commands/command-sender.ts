@@ -8,12 +8,16 @@ import { CommandStates } from './command-states.js';
 
 /** How long a gateway may take to reply. */
 const replyMs = 5_000;
+/** Commands of one organization that wait for a reply here. */
+const maxWaiting = 1_000;
 
 /** Sends commands to devices, wherever they are connected: through the log, to the gateway that holds their newest connection. */
 @Injectable()
 export class CommandSender {
   /** Who waits for what became of a command, by its key. */
   readonly #waiting = new Map<string, (isQueued: boolean) => void>();
+  /** How many wait, by organization. */
+  readonly #waitingOf = new Map<string, number>();
 
   constructor(
     @Inject(RECORD_LOG) private readonly log: RecordLog,
@@ -29,11 +33,13 @@ export class CommandSender {
   /**
    * Resolves with the id of the command once it was handed to the device, and with undefined when the device has no connection or no room
    * for it, and never gets it. Rejects `gateway_unreachable` when nobody knows: also where the log could not be written, for the record may be
-   * in it all the same, or get there later.
+   * in it all the same, or get there later. Rejects `over_rate` when too many commands of the organization wait already.
    */
   async send(orgId: string, sourceId: string, name: string, params: string): Promise<string | undefined> {
     const connection = this.connections.newest(orgId, sourceId);
     if (!connection) return undefined;
+    const waiting = this.#waitingOf.get(orgId) ?? 0;
+    if (waiting >= maxWaiting) throw new TelemetryError('over_rate', 'Wait for the answers to earlier commands, then send this one again.');
     const { connectionId, gatewayId } = connection;
     const sentMs = this.clock();
     const commandId = newCommandId(sentMs, randomBytes(12));
@@ -46,13 +52,21 @@ export class CommandSender {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => reject(nobodyKnows()), replyMs);
     this.#waiting.set(key, resolve);
+    this.#count(command.orgId, 1);
     this.log.append([entry(commands, command)]).catch((cause: unknown) => reject(isAway(cause) ? nobodyKnows(cause) : cause));
     try {
       return await promise;
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(key);
+      this.#count(command.orgId, -1);
     }
+  }
+
+  #count(orgId: string, more: number): void {
+    const waiting = (this.#waitingOf.get(orgId) ?? 0) + more;
+    if (waiting > 0) this.#waitingOf.set(orgId, waiting);
+    else this.#waitingOf.delete(orgId);
   }
 }
 

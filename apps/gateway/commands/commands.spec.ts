@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { CLOCK, createHttpApp, Metrics, Readiness } from '#edge';
+import { CLOCK, createHttpApp, Metrics, Organizations, Readiness } from '#edge';
 import { entry, readLog, RECORD_LOG, VIEWS, type FollowOptions, type Following, type RecordLog } from '#log';
 import type { Command, CommandState, EventBatch } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually, makeKey, makeOrganization, SocketClient, type Frame } from '#testing';
-import { commands, commandStates, events } from '#topics';
+import { apiKeys, commands, commandStates, events } from '#topics';
 import { GatewayModule } from '../gateway.module.js';
+import { CommandSender } from './command-sender.js';
 
 /** A gateway of its own on the log that all share. */
 class TestGateway {
@@ -83,9 +84,9 @@ interface Answered {
   readonly code?: string;
 }
 
-async function send(gateway: TestGateway, sourceId: string, command: string): Promise<Answered> {
-  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-  const body = JSON.stringify({ command });
+async function send(gateway: TestGateway, sourceId: string, command: string, apiKey = key, params = {}): Promise<Answered> {
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+  const body = JSON.stringify({ command, params });
   const answer = await fetch(`${gateway.url}/v1/sources/${sourceId}/commands`, { method: 'POST', headers, body });
   return { status: answer.status, ...((await answer.json()) as object) };
 }
@@ -205,6 +206,31 @@ it('hands nothing over that it reads late, and says so', async () => {
   expect([(await device.json())['command'], device.left]).toEqual(['soon', []]);
   await device.close();
 }, 20_000);
+
+it.each([
+  ['requests_per_s', 1, {}, 11],
+  ['key_requests_per_s', 2, {}, 21],
+  ['bytes_per_s', 1_000, { text: 'x'.repeat(4_000) }, 3],
+])('charges commands where %s is %i', async (limit, perS, params, letIn) => {
+  const { orgId: limited } = await one!.app.get(Organizations).create('Limited', true, { limits: { [limit]: perS } });
+  const { secret } = await makeKey(storage.log, limited);
+  await storage.views.open(apiKeys).caughtUp();
+  for (let sent = 0; sent < letIn; sent++) expect((await send(one!, 'nobody', 'a', secret, params)).status).toBe(200);
+  expect(await send(one!, 'nobody', 'a', secret, params)).toMatchObject({ status: 429, code: 'over_rate' });
+});
+
+it('lets 1,000 commands of an organization wait for their reply, and no more', async () => {
+  const device = await connect(one!, newSource());
+  const held = Promise.withResolvers<void>();
+  one!.reading = held.promise;
+  const sender = other!.app.get(CommandSender);
+  const waiting = Promise.allSettled(Array.from({ length: 1_000 }, () => sender.send(orgId, `s${made}`, 'wait', '{}')));
+  expect(await send(other!, `s${made}`, 'more')).toMatchObject({ status: 429, code: 'over_rate' });
+  held.resolve();
+  expect((await waiting).filter((told) => told.status === 'fulfilled' && told.value !== undefined)).toHaveLength(64);
+  await device.close();
+  await eventually(async () => expect(await send(other!, `s${made}`, 'more')).toMatchObject({ status: 200, queued: false }));
+});
 
 it('drops, counts and does not keep what a device says of a command of another device', async () => {
   const [mine, stranger] = [await connect(one!, newSource()), await connect(one!, newSource())];

@@ -192,7 +192,7 @@ export class DeviceTalk implements DeviceConnection, Paused {
       try {
         const read = this.services.slices.finish(this.orgId, readFrame(frame));
         heard = read instanceof Promise ? await read : read;
-        if (heard.type !== 'telemetry') this.#hear(heard);
+        if (heard.type !== 'telemetry') this.#hear(heard, frame.length);
         else {
           points.push(await this.#telemetry(frame));
           if (heard.seq !== undefined) replies.push(heard.seq);
@@ -220,10 +220,13 @@ export class DeviceTalk implements DeviceConnection, Paused {
     return accept.read(this.caller, frame, this.sourceId);
   }
 
-  #hear({ type, fields }: DeviceFrame): void {
+  #hear({ type, fields }: DeviceFrame, bytes: number): void {
     if (type === 'heartbeat' || type === 'pong') return;
     if (!isMessage(type) || !fields)
       throw new TelemetryError('invalid_body', 'Send frames of type telemetry, heartbeat, command_result, command_status or command_sync.');
+    // What devices say of commands goes to the log, as points do.
+    this.services.rates.charge(this.caller, 'requests', 1);
+    this.services.rates.charge(this.caller, 'bytes', bytes);
     const { orgId, sourceId, connectionId } = this;
     for (const { ack, ...said } of reportsIn(type, fields)) {
       this.#reports++;

@@ -40,7 +40,7 @@ const time = { aheadMs: 0 };
 let app: NestFastifyApplication;
 let url: string;
 let inFlight: InFlight;
-const keys = { usual: '', slow: '', slower: '', few: '', paying: '', payingOrg: '' };
+const keys = { usual: '', slow: '', slower: '', asked: '', few: '', paying: '', payingOrg: '' };
 const clients: SocketClient[] = [];
 
 beforeAll(async () => {
@@ -58,6 +58,7 @@ beforeAll(async () => {
   keys.usual = await keyOf({});
   keys.slow = await keyOf({ points_per_s: 1000 });
   keys.slower = await keyOf({ points_per_s: 1 });
+  keys.asked = await keyOf({ requests_per_s: 1 });
   keys.few = await keyOf({ series: 2 });
   keys.paying = await keyOf({});
 });
@@ -172,6 +173,17 @@ describe('a device over a rate', () => {
       detail: expect.stringMatching(/go on in [\d,]+ seconds/),
       seq: 2,
     });
+  });
+
+  it('pays for what it says of commands', async () => {
+    const client = await connect('talkative', keys.asked);
+    const status = (seq: number): Frame => ({ type: 'command_status', run_id: 'r', seq, state: 'running' });
+    // 10 may come at once, and each of the others takes a second: longer than a frame may wait.
+    for (let seq = 1; seq <= 25; seq++) client.send(status(seq));
+    client.send(telemetry(1));
+    const heard: Frame[] = [];
+    for (let frames = 0; frames < 26; frames++) heard.push(await client.json());
+    expect(heard.filter(({ type }) => type !== 'command_status_ack')).toMatchObject([{ code: 'RATE_LIMITED', seq: 1 }]);
   });
 
   it('is told of names beyond its limit, and goes on with those that are known', async () => {

@@ -57,7 +57,11 @@ export class GatewayMachine {
     this.connections = new Connections(views, clock, monotonicMs);
     this.sender = new CommandSender(log, clock, this.connections, states, this.#readiness);
     const reports = new CommandReports(log, clock, states, metrics);
-    const [inFlight, pauses, rates] = [new InFlight(inFlightLimits, metrics), new Pauses(metrics), { check: () => 0 }];
+    const [inFlight, pauses, rates] = [
+      new InFlight(inFlightLimits, metrics),
+      new Pauses(metrics),
+      { check: () => 0, charge: () => undefined },
+    ];
     this.#services = { life: this.life, presenceLog, connections: open, reports, slices, inFlight, pauses, rates } as never;
     this.life.onModuleInit();
     delivery.onModuleInit();
