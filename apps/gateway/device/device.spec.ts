@@ -2,13 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createHttpApp, InFlight, Organizations } from '#edge';
-import { entry, type Entry } from '#log';
+import type { Entry } from '#log';
 import { TelemetryError } from '#model';
 import { eventually, makeKey, makeOrganization, MemoryLog, MemoryModule, SocketClient, until, type Frame } from '#testing';
-import { gateways, points, presence } from '#topics';
+import { points, presence } from '#topics';
 import { GatewayModule } from '../gateway.module.js';
 import { DeviceConnections, type DeviceConnection, type HandedOver } from './device-connections.js';
-import { Leftovers } from './leftovers.js';
 import { PresenceLog } from './presence-log.js';
 
 const mib = 1024 * 1024;
@@ -326,19 +325,5 @@ describe('presence', () => {
       log.isHeldBack = false;
     }
     await eventually(async () => (await connect('quiet')).close());
-  });
-
-  it('of a gateway that was not heard for an hour is taken out, and the gateway too', async () => {
-    const dead = { orgId: 'o', sourceId: 'ghost', connectionId: 'c', gatewayId: 'dead', connectedMs: 1 };
-    await log.append([entry(gateways, { gatewayId: 'dead', beatMs: 1 }), entry(presence, dead)]);
-    const own = await connect('own');
-    time.aheadMs += 3_599_000;
-    await app.get(Leftovers).clear();
-    expect(heldBy('ghost')).toEqual([dead]);
-    time.aheadMs += 2000;
-    await app.get(Leftovers).clear();
-    expect(heldBy('ghost')).toEqual([]);
-    expect(log.entries.some(({ topic, key, value }) => topic === gateways && key === 'dead' && value === null)).toBe(true);
-    await own.end();
   });
 });

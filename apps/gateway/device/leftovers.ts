@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { MONOTONIC_CLOCK, Slices, type MonotonicClock } from '#edge';
 import { ONLY_PROCESS, pagesOf, RECORD_LOG, tombstone, VIEWS, type RecordLog, type View, type Views } from '#log';
-import type { Gateway, Presence } from '#model';
+import { gatewayQuietMs, type Gateway, type Presence } from '#model';
 import { gateways, presence } from '#topics';
 import { PresenceLog } from './presence-log.js';
 
@@ -9,14 +9,18 @@ import { PresenceLog } from './presence-log.js';
 const abandonedMs = 3_600_000;
 const lookMs = 600_000;
 
-/** Connections in the log whose gateway died without a word. Nobody takes them for open, so they only take up room. */
+/**
+ * Connections in the log whose gateway died without a word. Nobody takes them for open, so they only take up room. A gateway that reads no
+ * heartbeat of its own, because it stands still or the log is away, hears nobody: the silence of others counts only from when it hears itself.
+ */
 @Injectable()
 export class Leftovers {
   readonly #connections: View<Presence>;
   readonly #gateways: View<Gateway>;
-  /** When each gateway was last heard; of one that was not, its silence counts from the start. */
+  /** When each gateway was last heard. */
   readonly #heardMs = new Map<string, number>();
-  #startMs = 0;
+  /** From when on this gateway has heard whoever lives. */
+  #sinceMs = 0;
   #ownId = '';
   #timer: NodeJS.Timeout | undefined;
 
@@ -36,9 +40,10 @@ export class Leftovers {
   /** @param ownId this run of a gateway. */
   begin(ownId: string): void {
     this.#ownId = ownId;
-    this.#startMs = this.monotonicMs();
     this.#gateways.changes(({ key, value }) => {
-      if (value) this.#heardMs.set(key, this.monotonicMs());
+      const nowMs = this.monotonicMs();
+      if (key === ownId && !this.#hears(nowMs)) this.#sinceMs = nowMs;
+      if (value) this.#heardMs.set(key, nowMs);
       else this.#heardMs.delete(key);
     });
     const clear = (): void => void this.clear().catch(() => undefined);
@@ -52,7 +57,8 @@ export class Leftovers {
 
   /** Rejects `log_unavailable`: the next time takes out the rest. */
   async clear(): Promise<void> {
-    await Promise.all([this.#connections.ready, this.#gateways.ready]);
+    await Promise.all([this.#connections.caughtUp(), this.#gateways.caughtUp()]);
+    if (!this.isOnly && !this.#hears(this.monotonicMs())) return;
     const keys = await this.slices.finish('', this.#abandoned());
     this.presenceLog.removeKeys(keys);
     await this.presenceLog.written();
@@ -71,6 +77,11 @@ export class Leftovers {
 
   #isOver(gatewayId: string): boolean {
     if (gatewayId === this.#ownId) return false;
-    return this.isOnly === true || this.monotonicMs() - (this.#heardMs.get(gatewayId) ?? this.#startMs) >= abandonedMs;
+    const heardMs = Math.max(this.#heardMs.get(gatewayId) ?? -Infinity, this.#sinceMs);
+    return this.isOnly === true || this.monotonicMs() - heardMs >= abandonedMs;
+  }
+
+  #hears(nowMs: number): boolean {
+    return nowMs - (this.#heardMs.get(this.#ownId) ?? -Infinity) < gatewayQuietMs;
   }
 }
