@@ -6,15 +6,16 @@ export const commandTtlMs = 30_000;
 export const maxHandOverMs = 3_000;
 /** Longer than the log may take to append a record a second time. */
 const rememberedMs = 60_000;
-/** Commands of a minute that one gateway decides: about 30 MB. */
+/** Commands of a minute that one gateway decides: about 30 MB. An organization may have half of what the others leave. */
 const maxRemembered = 250_000;
 
 /**
  * - `hand_over`: give it to the device now, and call `settled` when that fails;
  * - `repeated`: it was decided before, so do nothing;
- * - `late`, `full`: the device never gets it.
+ * - `late`, `full`: the device never gets it;
+ * - `beyond`: its organization has too many to remember one more, so do nothing, for its record may come again. Its sender hears nothing.
  */
-export type Verdict = 'hand_over' | 'repeated' | 'late' | 'full';
+export type Verdict = 'hand_over' | 'repeated' | 'late' | 'full' | 'beyond';
 
 /**
  * Decides for one gateway which commands its devices are given: each at most once, soon or never, and to no device more than 64 that it has not
@@ -23,6 +24,8 @@ export type Verdict = 'hand_over' | 'repeated' | 'late' | 'full';
 export class CommandDesk {
   /** Until when a decided command is remembered; the one that is forgotten first stands first. */
   readonly #rememberedUntilMs = new Map<string, number>();
+  /** How many of them each organization has. */
+  readonly #remembered = new Map<string, number>();
   /** Until when each command is undelivered; the one that ends first stands first. */
   readonly #slotUntilMs = new Map<string, number>();
   /** How many slots each source has. */
@@ -32,8 +35,11 @@ export class CommandDesk {
   decide(key: string, ageMs: number, nowMs: number): Verdict {
     this.#forget(nowMs);
     if (this.#rememberedUntilMs.has(key)) return 'repeated';
-    if (this.#rememberedUntilMs.size >= maxRemembered) return 'full';
+    const org = orgOf(key);
+    const remembered = this.#remembered.get(org) ?? 0;
+    if (remembered >= (maxRemembered - (this.#rememberedUntilMs.size - remembered)) / 2) return 'beyond';
     this.#rememberedUntilMs.set(key, nowMs + rememberedMs);
+    count(this.#remembered, org, 1);
     if (!(ageMs < maxHandOverMs)) return 'late';
     if (this.undelivered(sourceOf(key)) >= maxUndelivered) return 'full';
     this.#hold(key, nowMs);
@@ -43,17 +49,13 @@ export class CommandDesk {
   /** Counts a command that another gateway has handed over. */
   handedOver(key: string, nowMs: number): void {
     this.#forget(nowMs);
-    // Its own commands it has counted by itself, and those may have been answered before the log shows them.
+    // A command handed over here has its slot already, and may be answered before the log shows it: do not give it another.
     if (!this.#slotUntilMs.has(key) && !this.#rememberedUntilMs.has(key)) this.#hold(key, nowMs);
   }
 
   /** The device has answered the command, or could not be given it. */
   settled(key: string): void {
-    if (!this.#slotUntilMs.delete(key)) return;
-    const source = sourceOf(key);
-    const left = this.undelivered(source) - 1;
-    if (left > 0) this.#slots.set(source, left);
-    else this.#slots.delete(source);
+    if (this.#slotUntilMs.delete(key)) count(this.#slots, sourceOf(key), -1);
   }
 
   /** @param source `org/source`. */
@@ -63,8 +65,7 @@ export class CommandDesk {
 
   #hold(key: string, nowMs: number): void {
     this.#slotUntilMs.set(key, nowMs + commandTtlMs);
-    const source = sourceOf(key);
-    this.#slots.set(source, this.undelivered(source) + 1);
+    count(this.#slots, sourceOf(key), 1);
   }
 
   #forget(nowMs: number): void {
@@ -75,8 +76,17 @@ export class CommandDesk {
     for (const [key, untilMs] of this.#rememberedUntilMs) {
       if (untilMs > nowMs) break;
       this.#rememberedUntilMs.delete(key);
+      count(this.#remembered, orgOf(key), -1);
     }
   }
 }
+
+function count(counts: Map<string, number>, of: string, more: number): void {
+  const sum = (counts.get(of) ?? 0) + more;
+  if (sum > 0) counts.set(of, sum);
+  else counts.delete(of);
+}
+
+const orgOf = (key: string): string => key.slice(0, key.indexOf('/'));
 
 const sourceOf = (key: string): string => key.slice(0, key.lastIndexOf('/'));

@@ -10,7 +10,7 @@ import { CommandStates } from './command-states.js';
 const logger = new Logger('CommandDelivery');
 
 /** What became of a command here. */
-type Fate = 'queued' | 'late' | 'full' | 'gone';
+type Fate = 'queued' | 'late' | 'full' | 'gone' | 'beyond';
 
 /**
  * Reads the commands that are sent from now on, gives those for connections of this gateway to their devices, and replies to each through the
@@ -18,7 +18,7 @@ type Fate = 'queued' | 'late' | 'full' | 'gone';
  */
 @Injectable()
 export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
-  readonly #fates: Record<Fate, number> = { queued: 0, late: 0, full: 0, gone: 0 };
+  readonly #fates: Record<Fate, number> = { queued: 0, late: 0, full: 0, gone: 0, beyond: 0 };
   #following: Following | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
     metrics.add(
       counter(
         'headwater_commands',
-        'Commands for connections of this gateway: handed over, or not because they came late, their device had too many, or the connection was gone.',
+        'Commands for connections of this gateway: handed over, or not because they came late, their device had too many, the connection was gone, or their organization sent more than can be remembered.',
         () => Object.entries(this.#fates).map(([result, value]) => ({ labels: { result }, value })),
       ),
     );
@@ -70,6 +70,7 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
     const ageMs = this.life.isAlive() ? this.life.logMs() - appendedMs : Infinity;
     const verdict = this.states.desk.decide(key, ageMs, this.monotonicMs());
     if (verdict === 'repeated') return;
+    if (verdict === 'beyond') return void this.#fates.beyond++;
     const fate = this.#carryOut(verdict, command);
     this.#fates[fate]++;
     const { orgId, sourceId, commandId, name, sentMs } = command;
@@ -79,7 +80,7 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
     this.states.write(state, fate === 'queued' ? state : null);
   }
 
-  #carryOut(verdict: Exclude<Verdict, 'repeated'>, command: Command): Fate {
+  #carryOut(verdict: Exclude<Verdict, 'repeated' | 'beyond'>, command: Command): Fate {
     if (verdict !== 'hand_over') return verdict;
     const { orgId, sourceId, connectionId, commandId: id, name, params } = command;
     const talk = this.connections.get(connectionId);
