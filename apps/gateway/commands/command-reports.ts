@@ -13,7 +13,7 @@ export interface CommandReport {
   /** Of the command, as it was handed over. */
   readonly id: string;
   readonly command?: string;
-  /** A `status` is none of the others: the device has the command, and there is no more to say. */
+  /** `status`: the device is working on it. Frees the slot, is not stored. */
   readonly event: 'ack' | 'result' | 'error' | 'status';
   readonly result?: unknown;
   readonly error?: unknown;

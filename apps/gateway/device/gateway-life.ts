@@ -58,7 +58,10 @@ export class GatewayLife implements OnModuleInit, OnApplicationShutdown {
     return this.#quietMs() < gatewayQuietMs;
   }
 
-  /** What time it is by the clock of the log, Unix milliseconds. Never behind it for longer than a heartbeat takes to be written. */
+  /**
+   * What time it is by the clock of the log, Unix milliseconds. May run ahead of the log's clock; behind it at most by the time a heartbeat takes
+   * to be appended.
+   */
   logMs(): number {
     return this.#heard ? this.#heard.appendedMs + this.#quietMs() : this.clock();
   }

@@ -80,7 +80,7 @@ class LiveDevice extends Persistent {
   /** Answers that no frame should have got. */
   readonly wrong: Frame[] = [];
   isFinishing = false;
-  /** Of this connection: how many it may leave out, and how many it has sent. */
+  /** `#first`: frames acknowledged before this connection. `#seq`: frames sent on it. */
   #first = 0;
   #seq = 0;
   #isLetIn = false;

@@ -9,7 +9,7 @@ type Kind = 'idle' | 'bytes' | 'strangers' | 'fragments' | 'deaf devices' | 'fai
 
 const [url, key, kind, countText] = process.argv.slice(2) as [string, string, Kind, string];
 const count = Number(countText);
-/** More wait in vain in the queue of a listening socket. */
+/** The listen queue is short: opening more at once makes connects fail. */
 const together = 200;
 
 const open = async (path: string): Promise<WebSocket> => {

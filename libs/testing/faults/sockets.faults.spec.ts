@@ -170,7 +170,8 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
   }, 180_000);
 
   it.each<[what: string, kind: string, count: number, until: string, codes: object]>([
-    // The first frame of each comes whole, if slowly; of the second more waits for its end than its organization may hold, for 30 s at most.
+    // The first frame arrives slowly but whole. The second never ends: its chunks exceed the org's share, so the device is paused, then closed
+    // after 30 s.
     ['devices that send a byte at a time', 'bytes', 100, 'dripped', expect.any(Object)],
     ['strangers who send a byte at a time', 'strangers', 100, 'closed', { 1009: 100 }],
     ['devices that send a frame in 100 fragments', 'fragments', 100, 'closed', { 1008: 100 }],
