@@ -11,9 +11,9 @@ import { Leftovers } from '../../../apps/gateway/device/leftovers.js';
 import { Pauses } from '../../../apps/gateway/device/pauses.js';
 import { PresenceLog } from '../../../apps/gateway/device/presence-log.js';
 import { Connections, InFlight, inFlightLimits, LiveSocket, Metrics, Readiness, Slices } from '#edge';
-import { LogViews, type RecordLog } from '#log';
-import { atOnce, TelemetryError } from '#model';
-import { commandStates, gateways, presence } from '#topics';
+import { LogViews, type RecordLog, type View } from '#log';
+import { atOnce, TelemetryError, type CommandState } from '#model';
+import { commandKey, commandStates, gateways, presence } from '#topics';
 import { orgId, type Link } from './link.js';
 import type { Random } from '../random.js';
 import type { Machine, SimulatedTime } from './machines.js';
@@ -35,6 +35,7 @@ export class GatewayMachine {
   readonly connections: Connections;
   readonly sender: CommandSender;
   readonly #services: DeviceServices;
+  readonly #states: View<CommandState>;
   readonly #readiness = new Readiness();
 
   /** To be called in the machine. */
@@ -48,6 +49,7 @@ export class GatewayMachine {
     const log = this.log as unknown as RecordLog;
     const [metrics, slices] = [new Metrics(), new Slices()];
     const views = new LogViews(log, [presence, gateways, commandStates]);
+    this.#states = views.open(commandStates);
     const presenceLog = new PresenceLog(log);
     const leftovers = new Leftovers(views, log, presenceLog, slices, undefined, monotonicMs);
     this.life = new GatewayLife(log, clock, this.#readiness, leftovers, monotonicMs);
@@ -78,6 +80,11 @@ export class GatewayMachine {
     } catch {
       link.close();
     }
+  }
+
+  /** Whether it has read of a command that a gateway has handed over and its device has not answered. */
+  knows(sourceId: string, commandId: string): boolean {
+    return this.#states.get(commandKey({ orgId, sourceId, commandId }))?.isAcknowledged === false;
   }
 
   online(): string[] {

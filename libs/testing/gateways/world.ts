@@ -26,8 +26,8 @@ export class World {
   readonly ids = new Map<string, string>();
   /** On which connections each command came. */
   readonly given = new Map<string, Link[]>();
-  /** Commands that one connection had not answered at one time. */
-  most = 0;
+  /** Commands of one source that it had not answered at one time: from one gateway, of those that this one could know of, and of all. */
+  readonly most = { ofGateway: 0, known: 0, ofSource: 0 };
   /** The next gateway that gives a device a command dies before the log has it. */
   #diesNext = false;
   #sent = 0;
@@ -125,9 +125,21 @@ export class World {
     const { appendedMs } = this.log.of(commands).find(({ value }) => value!.name === command)!;
     if (this.log.nowMs() - appendedMs >= maxHandOverMs) this.#wrong.push(`${command} was given late`);
     link.unanswered.set(id, this.time.nowMs);
-    const ours = [...link.unanswered.values()].filter((atMs) => atMs > this.time.nowMs - commandTtlMs);
-    this.most = Math.max(this.most, ours.length);
+    this.#countUnanswered(link);
     if (this.#diesNext) this.#crash(link.machine);
+  }
+
+  #countUnanswered({ sourceId, machine }: Link): void {
+    const gateway = this.gateways.find((one) => one.machine === machine);
+    const links = this.links.filter((link) => link.sourceId === sourceId);
+    const all = links.flatMap((link) => Array.from(link.unanswered, ([id, atMs]) => ({ id, atMs, isOurs: link.machine === machine })));
+    const unanswered = all.filter(({ atMs }) => atMs > this.time.nowMs - commandTtlMs);
+    const ours = unanswered.filter(({ isOurs }) => isOurs);
+    const known = unanswered.filter(({ id, isOurs }) => isOurs || gateway?.knows(sourceId, id));
+    const { most } = this;
+    most.ofGateway = Math.max(most.ofGateway, ours.length);
+    most.known = Math.max(most.known, known.length);
+    most.ofSource = Math.max(most.ofSource, unanswered.length);
   }
 
   #crash(machine: Machine): void {
