@@ -84,6 +84,19 @@ describe('a router before the roles', () => {
     expect(await answer.json()).toMatchObject({ code: 'not_ready', request_id: answer.headers.get('x-request-id') });
   });
 
+  it.each([
+    ['a command', '/v1/sources/a/commands', 502, 'gateway_unreachable'],
+    ['anything else', '/ingest', 503, 'not_ready'],
+  ])('says of %s that a role may have read before it went away whether to send it again', async (_, path, status, code) => {
+    const dying = await listening(createServer(({ socket }) => socket.destroy()));
+    const other = await before(() => [dying.url, dying.url]);
+    const answer = await fetch(other.url + path, { method: 'POST', body: '{}' });
+    const said = [answer.status, await answer.json()];
+    await other.close();
+    dying.server.close();
+    expect(said).toMatchObject([status, { code }]);
+  });
+
   it('gives a WebSocket that its role does not know what any unknown route gets', async () => {
     const { status, head } = await upgrade(router.url, '/v1/sources/a/nothing/stream');
     expect([status, head]).toEqual([404, expect.stringContaining('"code":"unknown_route"')]);

@@ -144,8 +144,10 @@ function forward(
   });
   outgoing.once('continue', () => response.writeContinue());
   outgoing.once('error', (cause: NodeJS.ErrnoException) => {
-    if ((cause.code === 'ECONNREFUSED' || cause === silent) && others.length > 0) forward(incoming, response, others, agent, upgrade);
-    else refuse(response, new TelemetryError('not_ready', away, { cause }));
+    const isUnsent = cause.code === 'ECONNREFUSED';
+    if ((isUnsent || cause === silent) && others.length > 0) forward(incoming, response, others, agent, upgrade);
+    else if (isUnsent || !isCommand(incoming)) refuse(response, new TelemetryError('not_ready', away, { cause }));
+    else refuse(response, new TelemetryError('gateway_unreachable', unknown, { cause }));
   });
   response.once('close', () => {
     // Read a refused body to its end: many clients read the answer only when they have sent all of it.
@@ -199,6 +201,11 @@ function refuse(response: ServerResponse, error: TelemetryError): void {
   response.writeHead(status, headers).end(body);
 }
 
+/** Of all requests that may be sent again this is the one that must not, once a gateway may have read it. */
+const isCommand = ({ method, url = '' }: IncomingMessage): boolean => method === 'POST' && roleOf(url) === 'gateway';
+
+const unknown =
+  'The gateway went away before it answered: look for the command.result among the logs of the device before you send the command again.';
 const away = 'Send the same request again in a moment: what answers it is not running.';
 
 /** What a client is told while the role that would answer it is away. */
