@@ -5,6 +5,7 @@ import { eventually } from '../eventually.js';
 import type { ApiClient, EntryJson, QueryJson } from '../http/client.js';
 import type { Frame } from '../http/socket-client.js';
 import { Random } from '../random.js';
+import { LiveSender, type Commanded } from './live-commands.js';
 
 const patienceMs = 120_000;
 const everyMs = 100;
@@ -17,6 +18,8 @@ const silentMs = 8_000;
 abstract class Persistent {
   /** How many were opened so far. */
   connections = 0;
+  /** When each of its sockets ended. */
+  readonly endedMs: number[] = [];
   #isStopped = false;
   readonly #running: Promise<void>;
 
@@ -36,7 +39,7 @@ abstract class Persistent {
 
   protected abstract path(): string;
   protected abstract opened(socket: WebSocket): void;
-  protected abstract take(frame: Frame): void;
+  protected abstract take(frame: Frame, socket: WebSocket): void;
   protected tick(_socket: WebSocket): void {}
 
   async #run(): Promise<void> {
@@ -61,22 +64,25 @@ abstract class Persistent {
     });
     socket.on('message', (data: Buffer) => {
       heardMs = performance.now();
-      this.take(JSON.parse(data.toString()) as Frame);
+      this.take(JSON.parse(data.toString()) as Frame, socket);
     });
     return new Promise((resolve) =>
       socket.on('close', () => {
         clearInterval(timer);
+        this.endedMs.push(performance.now());
         resolve();
       }),
     );
   }
 }
 
-/** Sends a point and an event in each frame, both with its number as their value, and again what was not acknowledged. */
-class LiveDevice extends Persistent {
+/** Sends a point and an event in each frame, both with its number as their value, and again what was not acknowledged. Answers commands at once. */
+class LiveDevice extends Persistent implements Commanded {
   /** How many were sent, and how many of them are durable. */
   sent = 0;
   acknowledged = 0;
+  /** Numbers of the commands that came. */
+  readonly handed: number[] = [];
   /** Answers that no frame should have got. */
   readonly wrong: Frame[] = [];
   isFinishing = false;
@@ -106,10 +112,17 @@ class LiveDevice extends Persistent {
     socket.send(JSON.stringify({ type: 'device_auth', api_key: this.key, source_id: this.sourceId, acks: true }));
   }
 
-  protected override take(frame: Frame): void {
+  protected override take(frame: Frame, socket: WebSocket): void {
     if (frame['type'] === 'authenticated') this.#isLetIn = true;
+    else if (frame['type'] === 'typed_command') this.#obey(frame, socket);
     else if (frame['type'] === 'telemetry_ack') this.acknowledged = this.#first + (frame['seq'] as number);
     else if (frame['code'] !== 'BACKEND_UNAVAILABLE') this.wrong.push(frame);
+  }
+
+  #obey({ id, command, params }: Frame, socket: WebSocket): void {
+    const { number } = params as { readonly number: number };
+    this.handed.push(number);
+    socket.send(JSON.stringify({ type: 'command_result', id, command, event: 'result', result: number }));
   }
 
   protected override tick(socket: WebSocket): void {
@@ -152,10 +165,10 @@ class LiveViewer extends Persistent {
   }
 
   protected override take(frame: Frame): void {
-    const { type, cursor, points, value } = frame as Frame & { readonly points: readonly { readonly value: number }[] };
+    const { type, cursor, points, metric, value } = frame as Frame & { readonly points: readonly { readonly value: number }[] };
     if (typeof cursor === 'string') this.#cursor = cursor;
     if (type === 'telemetry') for (const point of points) this.#see(point.value);
-    else if (type === 'event') this.#see(value as number);
+    else if (type === 'event' && metric === 'e') this.#see(value as number);
     else if (type === 'gateway_reconnecting') this.isWarned = true;
     else if (type === 'gap') this.wrong.push(frame);
   }
@@ -177,9 +190,13 @@ class LiveViewer extends Persistent {
   }
 }
 
-/** Devices that stay connected, and for each two people who watch what it sends; all of them come back whatever breaks. */
+/**
+ * Devices that stay connected, and for each two people who watch what it sends, and one who sends it commands; all of them come back whatever
+ * breaks.
+ */
 export class LiveLoad {
   readonly #devices: readonly LiveDevice[];
+  readonly #senders: readonly LiveSender[];
   readonly #viewers: readonly { readonly viewer: LiveViewer; readonly of: LiveDevice }[];
 
   constructor(
@@ -191,13 +208,20 @@ export class LiveLoad {
     const { key } = client;
     const random = new Random(seed);
     this.#devices = Array.from({ length: devices }, (_, at) => new LiveDevice(base, key, random, `live-${prefix}${at}`, beginMs));
+    this.#senders = this.#devices.map((device) => new LiveSender(client, device));
     this.#viewers = this.#devices.flatMap((of) =>
       ['metrics', 'logs'].map((what) => ({ of, viewer: new LiveViewer(base, key, random, `/v1/sources/${of.sourceId}/${what}/stream`) })),
     );
   }
 
-  /** Resolves when each device was acknowledged once more, and each who watches has seen more. */
+  /** How many connections there were so far. */
+  get connections(): number {
+    return [...this.#devices, ...this.#viewers.map(({ viewer }) => viewer)].reduce((sum, one) => sum + one.connections, 0);
+  }
+
+  /** Resolves when each device was acknowledged once more and handed one more command, and each who watches has seen more. */
   async goesOn(): Promise<void> {
+    const commanded = this.#senders.map((sender) => sender.count('queued'));
     const before = this.#devices.map(({ acknowledged }) => acknowledged);
     await this.#until('was acknowledged', (device, at) => device.acknowledged > before[at]!);
     const acknowledged = new Map(this.#devices.map((device) => [device, device.acknowledged]));
@@ -205,6 +229,7 @@ export class LiveLoad {
       const blind = this.#viewers.filter(({ viewer, of }) => !viewer.hasBegun || viewer.last < acknowledged.get(of)!);
       if (blind.length > 0) throw new Error(`${blind.length} of ${this.#viewers.length} who watch have seen nothing since`);
     }, patienceMs);
+    await this.#until('was handed a command', (_, at) => this.#senders[at]!.count('queued') > commanded[at]!);
   }
 
   /** Resolves when each who watches was told that the server cannot read its log. */
@@ -220,11 +245,13 @@ export class LiveLoad {
    * Rejects when somebody was told what is not so.
    */
   async stop(): Promise<void> {
+    await Promise.all(this.#senders.map((sender) => sender.stop()));
     for (const device of this.#devices) device.isFinishing = true;
     await this.#until('has all acknowledged', ({ sent, acknowledged }) => acknowledged >= sent);
     await eventually(() => {
       for (const { viewer, of } of this.#viewers) viewer.check(of.sent);
     }, patienceMs);
+    await eventually(() => expect(this.#senders.flatMap((sender) => sender.wrongs())).toEqual([]));
     await this.end();
     const wrong = [...this.#devices, ...this.#viewers.map(({ viewer }) => viewer)].flatMap((one) => one.wrong);
     if (wrong.length > 0) throw new Error(`${wrong.length} wrong frames: ${JSON.stringify(wrong.slice(0, 5))}`);
@@ -232,17 +259,20 @@ export class LiveLoad {
 
   /** Cuts everybody off. */
   async end(): Promise<void> {
-    await Promise.all([...this.#devices, ...this.#viewers.map(({ viewer }) => viewer)].map((one) => one.stop()));
+    await Promise.all([...this.#senders, ...this.#devices, ...this.#viewers.map(({ viewer }) => viewer)].map((one) => one.stop()));
   }
 
-  /** Rejects when a source has anything but each number once, as a point and as an event. */
+  /** Rejects when a source has anything but each number once, as a point and as an event, and the outcomes of commands that came, once. */
   async verify(): Promise<void> {
-    for (const { sourceId, sent } of this.#devices) {
+    for (const { sourceId, sent, handed } of this.#devices) {
       const path = `/v1/sources/${sourceId}`;
       const all = 'start=2000-01-01T00:00:00Z&end=2100-01-01T00:00:00Z';
       const raw = await this.client.json<QueryJson>(`${path}/metrics/query?interval=raw&${all}`);
       const minutes = await this.client.json<QueryJson>(`${path}/metrics/query?interval=1m&${all}`);
-      const entries = await this.client.json<EntryJson[]>(`${path}/logs?limit=10000&${all}`);
+      const entries = await this.client.json<EntryJson[]>(`${path}/logs?name=e&limit=10000&${all}`);
+      const outcomes = await this.client.json<EntryJson[]>(`${path}/logs?name=command.result&limit=10000&${all}`);
+      const answered = outcomes.map(({ value }) => (JSON.parse(value) as { readonly result: number }).result);
+      expect([new Set(answered).size, handed]).toEqual([answered.length, expect.arrayContaining(answered)]);
       const numbers = Array.from({ length: sent }, (_, n) => n);
       expect({
         sourceId,
@@ -257,7 +287,9 @@ export class LiveLoad {
   told(): string {
     const sum = (of: (device: LiveDevice) => number): number => this.#devices.reduce((all, device) => all + of(device), 0);
     const connections = this.#viewers.reduce((all, { viewer }) => all + viewer.connections, 0);
-    return `${sum(({ sent }) => sent)} frames over ${sum((one) => one.connections)} connections of ${this.devices} devices, seen over ${connections} of ${this.#viewers.length}`;
+    const commands = (of: (sender: LiveSender) => number): number => this.#senders.reduce((all, sender) => all + of(sender), 0);
+    const told = (['queued', 'never', 'unknown'] as const).map((what) => `${what} ${commands((sender) => sender.count(what))}`).join(', ');
+    return `commands: ${told}, queued and cut off ${commands((sender) => sender.cutOff)}; ${sum(({ sent }) => sent)} frames over ${sum((one) => one.connections)} connections of ${this.devices} devices, seen over ${connections} of ${this.#viewers.length}`;
   }
 
   #until(what: string, holds: (device: LiveDevice, at: number) => boolean): Promise<void> {
