@@ -8,7 +8,7 @@ import { deviceId } from '../load/load.js';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
 import { durations, isLong, rowMs } from './durations.js';
-import { freezeGateway, killGateway } from './gateways.js';
+import { deleteKey, freezeGateway, killGateway } from './gateways.js';
 import { importDays } from './import-days.js';
 import { underMonitors } from './monitors.js';
 import { makeAgainBesideNewSources } from './new-sources.js';
@@ -59,6 +59,11 @@ const rows: Readonly<Record<string, FaultRow>> = {
         await killed(1, 'processors')(stage, load, live);
         await killed(2, 'processors', 'control')(stage, load, live);
       }),
+  },
+  'a key that is deleted while its devices and viewers are on both gateways': {
+    mayRefuse: [],
+    live: 4,
+    fault: (stage, _, live) => deleteKey(stage, live),
   },
   'kill -9 of one of two gateways': {
     mayRefuse: [],
