@@ -44,6 +44,8 @@ async function viewer(): Promise<WebSocket> {
   return socket;
 }
 const viewers = count / 2;
+/** Of eleven viewers one reads nothing. */
+const deaf = count / 11;
 
 /** Waits before it connects again, as a client of this service does: longer each time, and never as long as the others. */
 const maxDelayMs = { first: 500, max: 30_000 };
@@ -65,8 +67,10 @@ async function stay(at: number): Promise<void> {
   }
 }
 
-/** Longer than a viewer may be slow. */
-const deafMs = 25_000;
+/** Longer than a viewer may be slow: counted from when the others have seen all. */
+const deafMs = 15_000;
+const allComplete = Promise.withResolvers<void>();
+let complete = 0;
 
 /** Reads events until the one that says that it is the last, or reads nothing from the first on for a while. */
 async function eventViewer(isDeaf: boolean): Promise<void> {
@@ -80,13 +84,15 @@ async function eventViewer(isDeaf: boolean): Promise<void> {
       readonly value?: unknown;
     };
     if (type === 'event') events++;
-    if (metric === 'last') say(events === value ? 'complete' : `has seen ${events} of ${String(value)}`);
+    if (metric !== 'last') return;
+    say(events === value ? 'complete' : `has seen ${events} of ${String(value)}`);
+    if (++complete === count - deaf) allComplete.resolve();
   });
   await once(socket, 'message');
   if (!isDeaf) return;
   rawOf(socket).pause();
   // By then it is cut off, which it hears only when it reads again.
-  void pause(deafMs).then(() => rawOf(socket).resume());
+  void allComplete.promise.then(() => pause(deafMs)).then(() => rawOf(socket).resume());
 }
 
 const rawOf = (socket: WebSocket): Socket => (socket as unknown as { readonly _socket: Socket })._socket;
@@ -103,7 +109,6 @@ async function drip(socket: WebSocket, bytes: Buffer): Promise<void> {
   const raw = rawOf(socket).setNoDelay(true);
   for (let at = 0; at < bytes.length && !raw.destroyed; at++) {
     raw.write(bytes.subarray(at, at + 1));
-    if (at === 4_000) say('dripped');
     await pause(1);
   }
 }
@@ -134,8 +139,7 @@ const behaviours: Record<Kind, (at: number) => Promise<unknown>> = {
     more();
   },
   'faithful devices': (at) => stay(at),
-  // Of ten one reads nothing.
-  viewers: (at) => eventViewer(at % 10 === 0),
+  viewers: (at) => eventViewer(at < deaf),
 };
 
 let next = 0;
