@@ -53,7 +53,7 @@ const visitors = [accounts, memberships, sessions, sessionUses];
  */
 const table = {
   ingress: { paths: ['/ingest'], views: callers, stores: false },
-  processors: { paths: [], views: [...callers, ...decided, presence, gateways], stores: true, limits: { cpus: 2, memory: '1G' } },
+  processors: { paths: [], views: [...callers, ...decided, sources, presence, gateways], stores: true, limits: { cpus: 2, memory: '1G' } },
   gateway: {
     paths: ['/ws/device', '/v1/sources/*/commands', '/v1/sources/*/*/stream'],
     views: [...callers, ...visitors, presence, gateways, commandStates],
