@@ -14,9 +14,16 @@ const settledMs = 180_000;
 const lookMs = 500;
 
 interface ClusterOptions {
+  /** One name for each replica. */
   readonly roles: readonly Role[];
   /** Puts something between the roles and QuestDB: resolves to the address that the roles use. */
   readonly before?: (questDbUrl: string) => Promise<string>;
+}
+
+interface Replica {
+  readonly role: Role;
+  readonly adminPort: number;
+  readonly process: RoleProcess;
 }
 
 /** Kafka, a schema registry, QuestDB and some roles, each a process, on data of their own. */
@@ -27,8 +34,7 @@ export class Cluster {
     readonly environment: Readonly<Record<string, string>>,
     readonly key: string,
     readonly servers: JarServers,
-    private readonly roles: ReadonlyMap<Role, RoleProcess>,
-    private readonly adminPorts: ReadonlyMap<Role, number>,
+    private readonly replicas: readonly Replica[],
     private readonly started: AsyncDisposableStack,
   ) {}
 
@@ -48,14 +54,16 @@ export class Cluster {
       const key = await initDataPlane(readConfig(own), () => undefined);
       const environment = { ...own, ...(before && { HEADWATER_QUESTDB_URL: await before(servers.questDbUrl) }) };
       const ports = await freePorts(2 * roles.length);
-      const adminPorts = new Map(roles.map((role, at) => [role, ports[2 * at]!]));
-      const processes = new Map(roles.map((role, at) => [role, roleProcess(role, ports[2 * at + 1]!, adminPorts.get(role)!, environment)]));
-      for (const one of processes.values()) {
+      const replicas = roles.map((role, at): Replica => {
+        const [port, adminPort] = ports.slice(2 * at) as [number, number];
+        return { role, adminPort, process: roleProcess(role, port, adminPort, environment) };
+      });
+      for (const { process: one } of replicas) {
         started.defer(() => one.stop());
         one.start();
       }
-      await Promise.all(Array.from(processes.values(), (one) => one.ready()));
-      return new Cluster(folder, environment, key!, servers, processes, adminPorts, started);
+      await Promise.all(replicas.map((one) => one.process.ready()));
+      return new Cluster(folder, environment, key!, servers, replicas, started);
     } catch (cause) {
       await started.disposeAsync();
       throw cause;
@@ -70,9 +78,9 @@ export class Cluster {
     return this.environment['HEADWATER_REGISTRY_URL']!;
   }
 
-  /** A role as what requests go to and what is charged. */
-  role(role: Role): Charged {
-    const { url, pid } = this.roles.get(role)!;
+  /** A replica of a role as what requests go to and what is charged. */
+  role(role: Role, at = 0): Charged {
+    const { url, pid } = this.#replicas(role)[at]!.process;
     return { url, key: this.key, cpuS: () => cpuSOf(pid!), peakMemoryMb: () => peakMemoryMbOf(pid!) };
   }
 
@@ -88,13 +96,17 @@ export class Cluster {
   settled(): Promise<void> {
     return until(
       async () => {
-        const answer = await fetch(`http://127.0.0.1:${this.adminPorts.get('processors')}/metrics`);
+        const answer = await fetch(`http://127.0.0.1:${this.#replicas('processors')[0]!.adminPort}/metrics`);
         const lags = Array.from((await answer.text()).matchAll(/^headwater_group_lag_records\{.*\} (\d+)$/gm), ([, lag]) => Number(lag));
         return lags.length >= 3 && lags.every((lag) => lag === 0);
       },
       settledMs,
       lookMs,
     );
+  }
+
+  #replicas(role: Role): readonly Replica[] {
+    return this.replicas.filter((one) => one.role === role);
   }
 
   stop(): Promise<void> {

@@ -8,7 +8,10 @@ import { sourceName } from './shapes.js';
 
 /** Sends commands at a fixed rate to devices that answer at once, one device after the other, and watches for what they answered. */
 export interface CommandOrder {
+  /** Where the devices are. */
   readonly target: Target;
+  /** Where commands are sent. */
+  readonly sender: Target;
   readonly devices: number;
   readonly commands: number;
   readonly perSecond: number;
@@ -31,7 +34,7 @@ interface OutcomeEvent {
   readonly value: { readonly result: { readonly number: number } };
 }
 
-await work(async ({ target, devices, commands, perSecond }: CommandOrder) => {
+await work(async ({ target, sender, devices, commands, perSecond }: CommandOrder) => {
   const agent = new Agent({ keepAlive: true });
   const sentMs: number[] = [];
   const answers: number[] = [];
@@ -54,7 +57,7 @@ await work(async ({ target, devices, commands, perSecond }: CommandOrder) => {
   const command = async (number: number): Promise<void> => {
     sentMs[number] = performance.now();
     const body = JSON.stringify({ command: 'bench', params: { number } });
-    const answer = await post(target, agent, `/v1/sources/${sourceName(number % devices)}/commands`, body);
+    const answer = await post(sender, agent, `/v1/sources/${sourceName(number % devices)}/commands`, body);
     answers.push(performance.now() - sentMs[number]);
     if (!(answer as { queued: boolean }).queued) throw new Error('a command was not handed over: the run is void');
   };

@@ -22,8 +22,8 @@ async function streamDelays(to: Target, at = to): Promise<readonly number[]> {
   return ((await (await ready('./stream-load.js', order))()) as StreamReport).delays;
 }
 
-async function commandDelays(to: Target): Promise<CommandTimes> {
-  const order: CommandOrder = { target: targetOf(to), devices: sources, commands: perSecond * seconds, perSecond };
+async function commandDelays(to: Target, from = to): Promise<CommandTimes> {
+  const order: CommandOrder = { target: targetOf(to), sender: targetOf(from), devices: sources, commands: perSecond * seconds, perSecond };
   return (await (
     await ready('./command-load.js', order)
   )()) as CommandTimes;
@@ -85,22 +85,27 @@ async function runCommand({ pairs }: Asked): Promise<void> {
 }
 
 async function runCluster({ pairs }: Asked): Promise<void> {
-  const cluster = await Cluster.start({ roles: ['ingress', 'gateway'] });
+  const cluster = await Cluster.start({ roles: ['ingress', 'gateway', 'gateway'] });
   try {
-    const [ingress, gateway] = [cluster.role('ingress'), cluster.role('gateway')];
+    const [ingress, gateway, other] = [cluster.role('ingress'), cluster.role('gateway'), cluster.role('gateway', 1)];
     const hop = (): Promise<readonly number[]> => hopDelays(cluster.brokers);
     const against = `against ${aHop}, ${rate}, ${pairs} pairs`;
     const [frames, beside] = await inTurn([() => streamDelays(ingress, gateway), hop], pairs);
     printDelays(`live, G8: ${toFrame}, ${against}`, frames!, beside!);
-    const reports: CommandTimes[] = [];
-    const command = async (): Promise<readonly number[]> => {
-      const report = await commandDelays(gateway);
-      reports.push(report);
-      return report.answers;
-    };
-    const [answers, hops] = await inTurn([command, hop], pairs);
-    printDelays(`live, G9: ${toAnswer}, ${against}`, answers!, hops!);
-    printDelays(`live, G9: ${toOutcome}, ${against}`, outcomesOf(reports.slice(1)), hops!);
+    for (const [through, from] of [
+      ['the gateway of the device', gateway],
+      ['another gateway', other],
+    ] as const) {
+      const reports: CommandTimes[] = [];
+      const command = async (): Promise<readonly number[]> => {
+        const report = await commandDelays(gateway, from);
+        reports.push(report);
+        return report.answers;
+      };
+      const [answers, hops] = await inTurn([command, hop], pairs);
+      printDelays(`live, G9: ${toAnswer}, through ${through}, ${against}`, answers!, hops!);
+      printDelays(`live, G9: ${toOutcome}, through ${through}, ${against}`, outcomesOf(reports.slice(1)), hops!);
+    }
   } finally {
     await cluster.stop();
   }
