@@ -106,11 +106,11 @@ export class StreamReader {
   *#send(frames: readonly Frame[]): Generator<void> {
     this.isAmidst = true;
     for (let at = 0; at < frames.length && !this.#isClosed; at += framesAtOnce) {
+      if (at > 0) yield;
       const { unsentBytes } = this.outlet;
-      this.outlet.frames(frames.slice(at, at + framesAtOnce));
+      this.outlet.frames(frames.length > framesAtOnce ? frames.slice(at, at + framesAtOnce) : frames);
       this.holds(this.outlet.unsentBytes - unsentBytes);
       if (this.outlet.unsentBytes > maxUnsentBytes) this.tooSlow();
-      yield;
     }
     this.isAmidst = false;
   }
