@@ -158,7 +158,7 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
 
   it('people who read nothing beside people who do', async () => {
     const [deaf, bodies, eventsOfEach] = [20, 300, 10];
-    const count = 11 * deaf;
+    const count = 6 * deaf;
     sockets = new Sockets('viewers', count, server.url, keys.own);
     await sockets.has('begun');
     await others(`${deaf} who read nothing`, 5 * deaf, async () => {
@@ -168,17 +168,18 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
       await sockets!.has('complete', count - deaf);
       await sockets!.has('closed', deaf);
     });
-    // They are cut off before they come to the frame that says why.
-    expect(await sockets.end()).toEqual({ 1006: deaf });
+    // Those who read again in time come to the frame that says why; others are cut off before.
+    const { 1006: cut = 0, 1013: told = 0, ...more } = await sockets.end();
+    expect([cut + told, more]).toEqual([deaf, {}]);
   }, 180_000);
 
   it.each<[what: string, kind: string, count: number, maxMib: number, codes: object]>([
     // The first frame arrives slowly but whole. The second never ends: its chunks exceed the org's share, so the device is paused, then closed
     // after 30 s.
-    ['devices that send a byte at a time', 'bytes', 100, 256, { 1013: 100 }],
+    ['devices that send a byte at a time', 'bytes', 100, 384, { 1013: 100 }],
     ['strangers who send a byte at a time', 'strangers', 100, 48, { 1009: 100 }],
     ['devices that send a frame in 100 fragments', 'fragments', 100, 48, { 1008: 100 }],
-    ['devices that send nonsense as fast as they can, and read nothing', 'deaf devices', 20, 128, { 1006: 20 }],
+    ['devices that send nonsense as fast as they can, and read nothing', 'deaf devices', 20, 192, { 1006: 20 }],
   ])(
     '%s',
     async (what, kind, count, maxMib, codes) => {
