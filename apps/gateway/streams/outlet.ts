@@ -30,9 +30,12 @@ export class SocketOutlet implements Outlet {
   }
 
   frames(frames: readonly Frame[]): void {
-    this.socket.together(() => {
+    const send = (): void => {
       for (const frame of frames) this.socket.send(this.hasCursors ? frame.marked : frame.plain);
-    });
+    };
+    // One alone is one write anyway.
+    if (frames.length === 1) send();
+    else this.socket.together(send);
   }
 
   message(json: string): void {
