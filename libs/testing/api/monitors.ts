@@ -34,7 +34,7 @@ export function watched(client: ApiClient, body: object): Promise<MonitorJson> {
 
 export const monitors: Section = (stage) => {
   const source = (): string => stage().id('watched');
-  const silent = (): string => stage().id('silent');
+  const silent = (): string => stage().id('falls-silent');
   /** Of the source that is silent while the other rows run. */
   let gone: MonitorJson;
   beforeAll(async () => {

@@ -51,7 +51,7 @@ export const tenancy: Section = (stage) => {
 
     row('lists and fleets hold nothing of another', async () => {
       for (const path of ['/v1/sources', '/v1/sources?status=offline', '/v1/fleet/health']) {
-        expect((await stage().other.ask({ path })).text).not.toContain(stage().run);
+        expect((await stage().other.ask({ path })).text).not.toContain(id());
       }
       const fleet = (metric: string): Promise<FleetJson> => stage().other.json(`/v1/fleet/metrics?metric=${metric}`);
       const nobodys = `nobody-${stage().run}`;
