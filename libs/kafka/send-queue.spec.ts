@@ -87,8 +87,7 @@ describe('a queue of sends', () => {
   });
   afterEach(() => queue.crash(logUnavailable('The log is being closed.')));
 
-  const queueOf = (waitMs: number): SendQueue =>
-    new SendQueue({ newProducer: () => brokers.producer(), leaders: brokers.leaders, waitMs });
+  const queueOf = (waitMs: number): SendQueue => new SendQueue({ newProducer: () => brokers.producer(), leaders: brokers.leaders, waitMs });
   const add = (partition: number, text: string): Promise<void> => queue.add([record(partition, text)]);
   const outcome = (adding: Promise<void>): Promise<string> =>
     adding.then(
