@@ -54,8 +54,6 @@ export class MonitorWatch implements Processor {
   #pages = this.#list();
   /** The lease under which the open alerts are counted. */
   #counted: Lease | undefined;
-  /** Sources whose transitions the table has not written yet. */
-  readonly #unwritten = new Set<string>();
 
   constructor(
     @Inject(RECORD_LOG) log: RecordLog,
@@ -124,7 +122,6 @@ export class MonitorWatch implements Processor {
 
   /** Before any work under a lease: what was known under another one is known no more. */
   #begin(lease: Lease): void {
-    this.#unwritten.clear();
     if (lease === this.#counted) return;
     this.open.begin(this.table.entries());
     this.#counted = lease;
@@ -203,16 +200,12 @@ export class MonitorWatch implements Processor {
 
   /** Keeps what is new. @param receivedMs when the events of the transitions came, as the events say. */
   async #keep(key: string, { state, alerts: its }: Step, lease: Lease, receivedMs: number): Promise<void> {
-    if (its.length > 0 && this.#unwritten.has(key)) {
-      // A record has room for the transitions of one step.
-      await this.table.settle();
-      this.#unwritten.clear();
-      if (!lease.held()) return;
-    }
-    if (its.length > 0) this.#unwritten.add(key);
     if (its.length === 0 && isNothing(state, this.table.get(key))) return;
     const { orgId, sourceId } = state;
-    this.table.set(key, state, outputsOf({ orgId, sourceId, alerts: its }, receivedMs));
+    const outputs = outputsOf({ orgId, sourceId, alerts: its }, receivedMs);
+    if (!this.table.hasRoom(key, outputs)) await this.table.settle();
+    if (!lease.held()) return;
+    this.table.set(key, state, outputs);
     this.open.count(orgId, its);
   }
 

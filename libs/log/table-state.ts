@@ -52,13 +52,16 @@ export class TableState<V> {
     return this.#partitions.has(this.#partitionOf(key));
   }
 
+  hasRoom(key: string, entries: readonly Entry[]): boolean {
+    return !this.#outputs.has(key) || fit(this.#outputsWith(key, entries));
+  }
+
   set(key: string, value: V | null, entries: readonly Entry[]): void {
     const isNew = value !== null && !this.values.has(key);
     if (isNew) this.#checkRoom(key);
-    const before = this.#outputs.get(key);
-    if (before || entries.length > 0) {
-      const outputs = [...(before ?? []), ...entries.map((one) => this.#output(one))];
-      if (value === null || Buffer.byteLength(JSON.stringify(held(outputs))) > maxHeldBytes)
+    const outputs = this.#outputsWith(key, entries);
+    if (outputs.length > 0) {
+      if (value === null || !fit(outputs))
         throw new RangeError(`a record of ${this.topic.name} holds at most ${maxHeldBytes} bytes of outputs, and a tombstone none`);
       this.#outputs.set(key, outputs);
     }
@@ -159,7 +162,7 @@ export class TableState<V> {
     if (this.#held.size === 0) return;
     await during(this.lease, async (goesOn) => {
       const each = Array.from(this.#held, async ([key, outputs]) => {
-        for (const output of outputs) if (goesOn()) await this.#append(output);
+        for (const ofTopic of Map.groupBy(outputs, ({ topic }) => topic).values()) if (goesOn()) await this.#append(ofTopic, goesOn);
         if (!goesOn()) return;
         this.#held.delete(key);
         this.#changed(key, false);
@@ -176,11 +179,24 @@ export class TableState<V> {
     return { ...entry(this.topic, value, outputs && { [heldHeader]: held(outputs) }), key };
   }
 
-  #output({ topic, key, value, headers = {} }: Entry): Output {
-    return { topic: topic.name, key, bytes: value === null ? null : this.log.encoded({ topic, value }), headers };
+  /** What no record holds yet, and these after it. */
+  #outputsWith(key: string, entries: readonly Entry[]): readonly Output[] {
+    return [...(this.#outputs.get(key) ?? []), ...entries.map((one) => this.#output(one))];
   }
 
-  async #append({ topic: name, key, bytes, headers }: Output): Promise<void> {
+  #output(decided: Entry): Output {
+    const { topic, key, value, headers = {} } = decided;
+    return { topic: topic.name, key, bytes: value === null ? null : this.log.encoded({ topic, value }), headers, decided };
+  }
+
+  /** One call for all of them, but for those that another member has left. */
+  async #append(outputs: readonly Output[], goesOn: () => boolean): Promise<void> {
+    const entries = outputs.flatMap(({ decided }) => decided ?? []);
+    if (entries.length === outputs.length) return this.log.append(entries);
+    for (const output of outputs) if (goesOn()) await this.#appendLeft(output);
+  }
+
+  async #appendLeft({ topic: name, key, bytes, headers }: Output): Promise<void> {
     if (bytes) return this.log.appendBytes(name, key, bytes, headers);
     const topic = this.outputs.find((one) => one.name === name);
     if (!topic) throw new RangeError(`the table of ${this.topic.name} has no output ${name} to append a tombstone to`);
@@ -234,10 +250,16 @@ interface Output {
   /** Null is a tombstone. */
   readonly bytes: Uint8Array | null;
   readonly headers: Entry['headers'] & {};
+  /** What it is the bytes of, where this member has decided it. */
+  readonly decided?: Entry;
 }
 
 const held = (outputs: readonly Output[]): string =>
-  JSON.stringify(outputs.map(({ bytes, ...rest }) => ({ ...rest, bytes: bytes && Buffer.from(bytes).toString('base64') })));
+  JSON.stringify(
+    outputs.map(({ topic, key, headers, bytes }) => ({ topic, key, headers, bytes: bytes && Buffer.from(bytes).toString('base64') })),
+  );
+
+const fit = (outputs: readonly Output[]): boolean => Buffer.byteLength(held(outputs)) <= maxHeldBytes;
 
 const unheld = (text: string): readonly Output[] =>
   (JSON.parse(text) as readonly (Output & { bytes: string | null })[]).map((one) => ({

@@ -42,12 +42,17 @@ export class Table<V> {
     return this.#current.owns(key);
   }
 
+  /** Whether one record can hold these outputs together with those of earlier changes of the key that are not written yet. */
+  hasRoom(key: string, outputs: readonly Entry[]): boolean {
+    return this.#current.hasRoom(key, outputs);
+  }
+
   /**
    * Changes a key; `get` shows it at once. A new key, and one with outputs, is written when the batch or the tick has ended; another change
    * five seconds later or at a checkpoint, whichever comes first, with all changes of the key until then.
    *
    * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.
-   * @param outputs follow the record into the log, in this order.
+   * @param outputs follow the record into the log, topic by topic: topics in the order of their first output, and outputs of one topic in this order.
    * @throws RangeError when the key is new and its partition has its share of `maxKeys`, or when the outputs of the key that are not written
    * yet are too large for one record.
    */

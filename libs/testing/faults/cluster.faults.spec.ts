@@ -145,13 +145,8 @@ const rows: Readonly<Record<string, FaultRow>> = {
     },
   },
 
-  'generations that are made while new sources appear': {
-    // Beside other suites two processors and four tables more may keep a question waiting for too long.
-    mayRefuse: isLong ? [] : ['query'],
-    fault: makeAgainBesideNewSources,
-  },
-
   ...(isLong && {
+    'generations that are made while new sources appear': { mayRefuse: [], fault: makeAgainBesideNewSources },
     'a body with 10,000 points in 10,000 days': { mayRefuse: [], fault: importDays },
   }),
 

@@ -13,12 +13,6 @@ const table = {
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
   idle: [2_000, 10_000],
-  generations: [2, 20],
-  // Fewer, and younger, where there are many generations: each of them writes every source that has appeared, into each of its days.
-  newTogether: [10, 1],
-  newDays: [14, 3],
-  /** New sources in a round: a slow machine, whose rounds take longer, is given no more to do than a fast one. */
-  maxNew: [150, 400],
   /** Devices that ten monitors each watch. */
   watched: [25, 100],
 } satisfies Record<string, readonly [short: number, long: number]>;

@@ -8,7 +8,6 @@ import { verifySource } from '../exactness/verify.js';
 import { World, type SentBody } from '../exactness/world.js';
 import { ApiClient } from '../http/client.js';
 import { Random } from '../random.js';
-import { durations } from './durations.js';
 import type { Stage } from './stage.js';
 
 const dayMs = 86_400_000;
@@ -18,6 +17,11 @@ const sizes = [
   ['1h', 3_600_000],
   ['1d', dayMs],
 ] as const;
+const rounds = 20;
+/** New sources in a round: a slow machine, whose rounds take longer, is given no more to do than a fast one. */
+const maxNew = 400;
+/** Of a new source. Each round writes every source that has appeared, into each of its days. */
+const maxDays = 3;
 const everyMs = 500;
 const patienceMs = 120_000;
 /** QuestDB's dictionaries begin with so many places, and names are overlooked once most are taken. */
@@ -41,11 +45,11 @@ export async function makeAgainBesideNewSources({ cluster, seed }: Stage): Promi
     world.accept(body);
   };
   for (let tens = 0; tens < atLeast / 10; tens++) await appear(10);
-  for (let round = 0; round < durations.generations; round++) {
+  for (let round = 0; round < rounds; round++) {
     const over = new AbortController();
     const appearing = (async () => {
-      for (let fresh = 0; fresh < durations.maxNew && !over.signal.aborted; fresh += durations.newTogether) {
-        await appear(durations.newTogether);
+      for (let fresh = 0; fresh < maxNew && !over.signal.aborted; fresh++) {
+        await appear(1);
         await pause(everyMs);
       }
     })();
@@ -114,7 +118,7 @@ function rowsToldOf(world: World): string[] {
 function histories(random: Random, count: number, from: number): SentBody {
   const nowMs = Date.now();
   const points = Array.from({ length: count }, (_, at) => {
-    const days = random.whole(1, durations.newDays);
+    const days = random.whole(1, maxDays);
     return Array.from({ length: 20 }, (_nothing, index) => ({
       source_id: `${prefix}${from + at}`,
       metric: random.pick(['temp', 'rpm']),
