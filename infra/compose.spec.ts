@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { awayAnswer, entryOf, maxWebSockets, readConfig, roleOf, roles, routes, settings, type Setting } from '#runtime';
+import { awayAnswer, entryOf, lostAnswer, maxWebSockets, readConfig, roleOf, roles, routes, settings, type Setting } from '#runtime';
 import { asEnvironment, images, kafkaSettings, questDbSettings } from './servers/index.js';
 import { nginxConf } from './proxy/nginx-conf.js';
 import { written } from './roles/written.js';
@@ -151,9 +151,12 @@ describe('infra/proxy/nginx.conf', () => {
     expect(Number(/worker_connections (\d+);/.exec(nginxConf())![1])).toBeGreaterThan(2 * maxWebSockets);
   });
 
-  it('says what the router says while a role is away', () => {
-    const { status, body } = awayAnswer('req_$request_id');
-    const [, said, sent] = /return (\d+) '([^']+)';/.exec(nginxConf())!;
+  it.each([
+    ['while a role is away', 'away', awayAnswer],
+    ['when a gateway goes away that may have handed a command over', 'lost', lostAnswer],
+  ])('says what the router says %s', (_, name, answer) => {
+    const { status, body } = answer('req_$request_id');
+    const [, said, sent] = new RegExp(`location @${name} {[^}]+return (\\d+) '([^']+)';`).exec(nginxConf())!;
     expect([Number(said), sent]).toEqual([status, body]);
     // The one variable that nginx fills in, and nothing that ends its string.
     expect(body.match(/[$'\\]\w*/g)).toEqual(['$request_id']);

@@ -1,7 +1,8 @@
-import { awayAnswer, patternOf, readConfig, routes, type Route } from '#runtime';
+import { awayAnswer, lostAnswer, patternOf, readConfig, routes, type Answer, type Route } from '#runtime';
 
 /** Where each role listens in its container. */
 const { port } = readConfig({});
+const commands = '/v1/sources/*/commands';
 
 /** The configuration of nginx before the roles, each of which answers under its own name. */
 export function nginxConf(table: readonly Route[] = routes): string {
@@ -66,17 +67,23 @@ ${roles.map(upstream).join('\n')}
 
     # What nginx says itself when a role is away is what the router says then; what a role says passes as it is.
     error_page 502 504 = @away;
-${away()}
+${location('away', awayAnswer)}
+    # But a gateway may have handed a command over before it went away: whoever sends it again may send it twice.
+    location ~ ${patternOf(commands)} {
+      proxy_pass http://gateway;
+      error_page 502 504 = @lost;
+    }
+${location('lost', lostAnswer)}
   }
 }
 `;
 }
 
-function away(): string {
-  const { status, headers, body } = awayAnswer('req_$request_id');
+function location(name: string, answer: (requestId: string) => Answer): string {
+  const { status, headers, body } = answer('req_$request_id');
   const { 'content-type': type, ...others } = headers;
   const added = Object.entries(others).map(([name, value]) => `      add_header ${name} ${value} always;\n`);
-  return `    location @away {\n      default_type ${type};\n${added.join('')}      return ${status} '${body}';\n    }`;
+  return `    location @${name} {\n      default_type ${type};\n${added.join('')}      return ${status} '${body}';\n    }`;
 }
 
 const upstream = (role: string): string => `  upstream ${role} {

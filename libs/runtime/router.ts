@@ -147,7 +147,7 @@ function forward(
     const isUnsent = cause.code === 'ECONNREFUSED';
     if ((isUnsent || cause === silent) && others.length > 0) forward(incoming, response, others, agent, upgrade);
     else if (isUnsent || !isCommand(incoming)) refuse(response, new TelemetryError('not_ready', away, { cause }));
-    else refuse(response, new TelemetryError('gateway_unreachable', unknown, { cause }));
+    else refuse(response, new TelemetryError('gateway_unreachable', wentAway, { cause }));
   });
   response.once('close', () => {
     // Read a refused body to its end: many clients read the answer only when they have sent all of it.
@@ -204,14 +204,16 @@ function refuse(response: ServerResponse, error: TelemetryError): void {
 /** Of all requests that may be sent again this is the one that must not, once a gateway may have read it. */
 const isCommand = ({ method, url = '' }: IncomingMessage): boolean => method === 'POST' && roleOf(url) === 'gateway';
 
-const unknown =
+const wentAway =
   'The gateway went away before it answered: look for the command.result among the logs of the device before you send the command again.';
 const away = 'Send the same request again in a moment: what answers it is not running.';
 
 /** What a client is told while the role that would answer it is away. */
 export const awayAnswer = (requestId: string): Answer => answerOf(new TelemetryError('not_ready', away), requestId);
+/** What a client is told whose command a gateway may have handed over before it went away. */
+export const lostAnswer = (requestId: string): Answer => answerOf(new TelemetryError('gateway_unreachable', wentAway), requestId);
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -44,12 +44,15 @@ export class LiveSocket {
   missed = 0;
   #isClosing = false;
   #isPaused = false;
+  #resting: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly socket: WebSocket,
     private readonly raw: Socket,
     readonly address: string,
-  ) {}
+  ) {
+    holdLittle(raw);
+  }
 
   get isOpen(): boolean {
     return !this.#isClosing && this.socket.readyState === this.socket.OPEN;
@@ -88,6 +91,16 @@ export class LiveSocket {
     this.socket.resume();
   }
 
+  /** Reads nothing for so many milliseconds, so that what comes in single bytes meanwhile is read at once. Does nothing while it rests. */
+  rest(ms: number): void {
+    if (this.#resting || this.#isPaused || !this.isOpen) return;
+    this.raw.pause();
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      if (!this.#isPaused) this.raw.resume();
+    }, ms).unref();
+  }
+
   ping(): void {
     if (this.isOpen) this.socket.ping();
   }
@@ -107,4 +120,12 @@ export class LiveSocket {
     this.#isClosing = true;
     this.socket.terminate();
   }
+}
+
+/**
+ * While a socket is paused Node goes on reading until 64 KiB wait, each chunk with a buffer of its own: of single bytes that is 20 MB. With this
+ * mark one chunk waits, and the others with the kernel. Node has no public way to set the mark of one socket of a server.
+ */
+function holdLittle(raw: Socket): void {
+  (raw as unknown as { readonly _readableState: { highWaterMark: number } })._readableState.highWaterMark = 1;
 }

@@ -20,6 +20,13 @@ const maxMissed = 2;
 const maxFirstFrameBytes = 64 * 1024;
 /** What a chunk takes beside its bytes: whoever sends single bytes takes much more memory than they send. */
 const chunkBytes = 768;
+/**
+ * A frame that comes in many small pieces waits for the next of them for as many milliseconds as there were pieces. So a frame that is sent a byte
+ * at a time within t milliseconds is read in about √2t pieces, and is complete about as many milliseconds later.
+ */
+const smallPieceBytes = 512;
+const freePieces = 16;
+const maxRestMs = 1_000;
 /** A ping or pong, beside what it carries. */
 const controlBytes = 6;
 /** Memory that may be taken before somebody is admitted: by the first frame, also where it comes in many chunks. */
@@ -108,6 +115,7 @@ export class LiveSockets implements OnModuleDestroy {
     let loginBytes = 0;
     let comingBytes = 0;
     let pingBytes = 0;
+    let pieces = 0;
     // The WebSocket has taken the chunk by now, and its frames.
     request.raw.socket.on('data', (chunk: Buffer) => {
       // Pings and pongs leave nothing behind: of a chunk that ends one, the beginning was counted.
@@ -115,6 +123,7 @@ export class LiveSockets implements OnModuleDestroy {
       comingBytes += left + Math.sign(left) * chunkBytes;
       pingBytes = 0;
       if (comingBytes > largeBytes) guarded.coming(comingBytes);
+      if (left > 0 && left < smallPieceBytes && ++pieces > freePieces) socket.rest(Math.min(pieces, maxRestMs));
       if (!socket.caller && (loginBytes += chunk.length + chunkBytes) > maxLoginBytes) socket.close(closeCodes.tooLarge, smallerFirst);
     });
     const takePing = (data: Buffer): void => void (pingBytes += controlBytes + data.length);
@@ -123,6 +132,7 @@ export class LiveSockets implements OnModuleDestroy {
         socket.missed = 0;
         // Begin below zero: the chunk that ended this frame is added next and is not part of the next frame.
         comingBytes = -largeBytes;
+        pieces = 0;
         if (isBinary) socket.close(closeCodes.unsupportedData, 'Send text frames.');
         else if (!socket.caller && data.length > maxFirstFrameBytes) socket.close(closeCodes.tooLarge, smallerFirst);
         else if (socket.isOpen) guarded.take(data);

@@ -13,7 +13,11 @@ const count = Number(countText);
 const together = 200;
 
 const open = async (path: string): Promise<WebSocket> => {
-  const socket = new WebSocket(url.replace('http', 'ws') + path, { perMessageDeflate: false });
+  const socket = new WebSocket(url.replace('http', 'ws') + path, {
+    perMessageDeflate: false,
+    // A pong between the bytes of a frame would be taken for some of them.
+    autoPong: kind !== 'bytes',
+  });
   await once(socket, 'open');
   socket.on('error', () => undefined);
   socket.on('close', (code) => {
@@ -119,8 +123,9 @@ const behaviours: Record<Kind, (at: number) => Promise<unknown>> = {
   idle: async (at) => (at % 2 === 0 ? device(at) : viewer()),
   bytes: async (at) => {
     const socket = await device(at);
-    socket.on('message', () => say('acknowledged'));
-    void drip(socket, Buffer.concat([frameOf(points), frameOf(points.padEnd(60_000))]));
+    let acknowledged = 0;
+    socket.on('message', () => (++acknowledged === 2 ? socket.close(1000) : say('acknowledged')));
+    void drip(socket, Buffer.concat([frameOf(points), frameOf(points.padEnd(10_000))]));
   },
   strangers: async () => void drip(await open('/ws/device'), frameOf('{'.padEnd(60_000))),
   fragments: async (at) => {
