@@ -8,6 +8,7 @@ export { EmbeddedDeployment } from './embedded-deployment.js';
 export * from './event-model.js';
 export * from './event-store.contract.js';
 export * from './eventually.js';
+export { isLong } from './faults/durations.js';
 export * from './groups.contract.js';
 export * from './generation-store.contract.js';
 export * from './http/socket-client.js';

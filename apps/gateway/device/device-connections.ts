@@ -32,7 +32,7 @@ const maxOfSource = 16;
 /** The connections of devices that this gateway holds. */
 @Injectable()
 export class DeviceConnections {
-  /** Those that are online. */
+  /** By id of the connection, from when it is announced until it is closed. */
   readonly #open = new Map<string, DeviceConnection>();
   readonly #ofSource = new Map<string, number>();
 

@@ -93,7 +93,7 @@ export class Commands {
     return true;
   }
 
-  /** On a new connection: says which commands there are, and what nobody has acknowledged. */
+  /** To be called on each new connection: tells the server the state of each command that is not over, and repeats results that it has not acknowledged. */
   opened(): void {
     const runs = [...this.#runs.values()].filter(({ hasEnded, unacknowledged }) => !hasEnded || unacknowledged.size > 0);
     const known = runs.filter(({ isTyped }) => !isTyped).map(({ id, state, seq }) => ({ run_id: id, state, seq }));

@@ -1,6 +1,6 @@
 import { request, type Server } from '../request.js';
 
-/** Below this, compression saves less than it costs. */
+/** A body of fewer bytes is sent as it is: compression saves less than it costs. */
 const worthBytes = 1024;
 
 /** Posts points to the server, one body at a time. */

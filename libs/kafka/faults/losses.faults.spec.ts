@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Message, Producer } from 'kafkajs';
 import { freePorts, startKafka, type KafkaServers } from '../../../infra/servers/index.js';
-import { describeOnOwnServers, Link, saslSsl, until } from '#testing';
+import { describeOnOwnServers, isLong, Link, saslSsl, until } from '#testing';
 import { AvroCodec, sources } from '#topics';
 import { Asker } from '../asker.js';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
@@ -29,7 +29,7 @@ const sendPlain = (producer: Producer, topic: string, messages: Message[]): Retu
 /** Each of these is what kafkajs loses without one of our guards, and what becomes of the same with it. */
 describeOnOwnServers.each([
   ['three brokers', undefined],
-  ['three brokers with TLS that want a password', saslSsl()],
+  ...(isLong ? [['three brokers with TLS that want a password', saslSsl()] as const] : []),
 ] as const)('%s', (_brokers, secured) => {
   let kafka: KafkaServers;
   let address: KafkaAddress;

@@ -51,7 +51,6 @@ const stopped = (role: Role): FaultRow['fault'] =>
 
 const rows: Readonly<Record<string, FaultRow>> = {
   'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
-  'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
   [`kill -9 of one of two processors, then of all with all control, under ${10 * durations.watched} monitors`]: {
     mayRefuse: ['control'],
     fault: (stage, load, live) =>
@@ -77,8 +76,6 @@ const rows: Readonly<Record<string, FaultRow>> = {
   },
 
   'SIGTERM of one of two processors': { mayRefuse: [], fault: stopped('processors') },
-  // One that has just been started listens before it knows the keys.
-  'SIGTERM of one of two ingress': { mayRefuse: ['ingress'], fault: stopped('ingress') },
 
   'a processor that is frozen for longer than its session and then goes on': {
     mayRefuse: [],
@@ -146,6 +143,9 @@ const rows: Readonly<Record<string, FaultRow>> = {
   },
 
   ...(isLong && {
+    'kill -9 of all query': { mayRefuse: ['query'], fault: killed(2, 'query') },
+    // One that has just been started listens before it knows the keys.
+    'SIGTERM of one of two ingress': { mayRefuse: ['ingress'], fault: stopped('ingress') },
     'generations that are made while new sources appear': { mayRefuse: [], fault: makeAgainBesideNewSources },
     'a body with 10,000 points in 10,000 days': { mayRefuse: [], fault: importDays },
   }),
