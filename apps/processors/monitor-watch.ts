@@ -63,7 +63,7 @@ export class MonitorWatch implements Processor {
     @Inject(CLOCK) private readonly clock: Clock,
     @Optional() private readonly open: OpenAlerts = new OpenAlerts(),
   ) {
-    this.table = new Table(log, monitorStates);
+    this.table = new Table(log, monitorStates, { joined });
     this.known.changes((key, orgId) => {
       if (this.#lease?.held()) this.#watch(key, this.definitions.of(key, orgId));
     });
@@ -220,6 +220,16 @@ const afterEvents = (watched: WatchedSource, monitors: readonly Monitor[], { ori
 
 const outputsOf = (batch: AlertBatch, receivedMs: number): readonly Entry[] =>
   batch.alerts.length === 0 ? [] : [entry(alerts, batch), entry(events, alertEvents(batch, receivedMs))];
+
+/**
+ * All transitions that one record of the table holds are one record of `alerts.v1`: of the records of a source only the last one may come again
+ * after a crash, and whoever reads them needs to know only the last one to see that.
+ */
+function joined(earlier: Entry, later: Entry): Entry | undefined {
+  if (later.topic !== alerts) return undefined;
+  const [first, next] = [earlier.value as AlertBatch, later.value as AlertBatch];
+  return entry(alerts, { ...first, alerts: [...first.alerts, ...next.alerts] });
+}
 
 /** Whether there is nothing to write: nothing has changed, or nothing is known. */
 const isNothing = (state: WatchedSource, known: WatchedSource | undefined): boolean =>

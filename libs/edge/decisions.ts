@@ -38,7 +38,7 @@ export const deciders = (log: RecordLog, views: Views, clock: Clock): readonly P
 export function deciderOf(group: Group, log: RecordLog, views: Views, clock: Clock): Processor {
   const isOfKeys = group === keysGroup;
   const topic = isOfKeys ? keyDecisions : decisions;
-  const table = new Table(log, topic, group.outputs);
+  const table = new Table(log, topic, { outputs: group.outputs });
   const inputs = (isOfKeys ? [keysArea] : areas).map((area) => {
     const decider = new AreaDecider(area, table, topic, views, clock);
     return on(area.topic, (records, lease) => decider.take(records, lease));

@@ -17,6 +17,13 @@ export const maxHeldBytes = 60_000;
 /** Keys of a table in all partitions together. Each partition may have its share of them. */
 export const maxKeys = 1_000_000;
 
+export interface TableOptions {
+  /** The topics that tombstones among the outputs go to. */
+  readonly outputs?: readonly AnyTopic[];
+  /** Makes one output of two that one record of the table holds for one topic. They stay two where it is left out or says nothing. */
+  joined?(earlier: Entry, later: Entry): Entry | undefined;
+}
+
 /** What a table knows and holds under one lease: all of it goes with the lease. */
 export class TableState<V> {
   readonly values = new Map<string, V>();
@@ -33,6 +40,8 @@ export class TableState<V> {
   #timer: NodeJS.Timeout | undefined;
   /** Outputs that no record in the log holds yet, in their order. */
   readonly #outputs = new Map<string, readonly Output[]>();
+  /** How many of them, the first ones of a key, are on their way into the log. */
+  readonly #onTheirWay = new Map<string, number>();
   /** Outputs that records in the log hold and that are not appended to their topics yet, by the key of the record. */
   readonly #held = new Map<string, readonly Output[]>();
   readonly #inTurn = oneAtATime();
@@ -40,7 +49,7 @@ export class TableState<V> {
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
-    private readonly outputs: readonly AnyTopic[],
+    private readonly options: TableOptions,
     private readonly lease: Lease,
   ) {}
 
@@ -139,6 +148,7 @@ export class TableState<V> {
     for (const key of keys) {
       const its = this.#outputs.get(key);
       if (its) outputs.set(key, its);
+      if (its) this.#onTheirWay.set(key, its.length);
       this.#dueMs.delete(key);
     }
     try {
@@ -147,6 +157,8 @@ export class TableState<V> {
       const areUrgent = new Set(urgent);
       for (const key of keys) this.#changed(key, areUrgent.has(key));
       throw error;
+    } finally {
+      for (const key of keys) this.#onTheirWay.delete(key);
     }
     for (const [key, its] of outputs) {
       this.#held.set(key, its);
@@ -181,7 +193,14 @@ export class TableState<V> {
 
   /** What no record holds yet, and these after it. */
   #outputsWith(key: string, entries: readonly Entry[]): readonly Output[] {
-    return [...(this.#outputs.get(key) ?? []), ...entries.map((one) => this.#output(one))];
+    const outputs = [...(this.#outputs.get(key) ?? [])];
+    const from = this.#onTheirWay.get(key) ?? 0;
+    for (const one of entries) {
+      const at = outputs.findIndex(({ topic }, index) => index >= from && topic === one.topic.name);
+      const joined = outputs[at]?.decided && this.options.joined?.(outputs[at].decided, one);
+      outputs.splice(joined ? at : outputs.length, 1, this.#output(joined ?? one));
+    }
+    return outputs;
   }
 
   #output(decided: Entry): Output {
@@ -198,7 +217,7 @@ export class TableState<V> {
 
   async #appendLeft({ topic: name, key, bytes, headers }: Output): Promise<void> {
     if (bytes) return this.log.appendBytes(name, key, bytes, headers);
-    const topic = this.outputs.find((one) => one.name === name);
+    const topic = this.options.outputs?.find((one) => one.name === name);
     if (!topic) throw new RangeError(`the table of ${this.topic.name} has no output ${name} to append a tombstone to`);
     await this.log.append([{ topic, key, value: null, headers }]);
   }

@@ -1,7 +1,7 @@
 import type { Lease } from '#model';
 import type { RecordLog } from './record-log.js';
-import { TableState } from './table-state.js';
-import type { AnyTopic, Entry, Topic } from './topic.js';
+import { TableState, type TableOptions } from './table-state.js';
+import type { Entry, Topic } from './topic.js';
 
 export { maxAppended, maxHeldBytes, maxKeys } from './table-state.js';
 
@@ -21,11 +21,10 @@ export class Table<V> {
   #state: TableState<V> | undefined;
   #beginning: TableState<V> | undefined;
 
-  /** @param outputs the topics that tombstones among the outputs go to. */
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
-    private readonly outputs: readonly AnyTopic[] = [],
+    private readonly options: TableOptions = {},
   ) {}
 
   get(key: string): V | undefined {
@@ -81,7 +80,7 @@ export class Table<V> {
    * written since.
    */
   async begin(lease: Lease, partitions: readonly number[]): Promise<void> {
-    const state = (this.#beginning = new TableState(this.log, this.topic, this.outputs, lease));
+    const state = (this.#beginning = new TableState(this.log, this.topic, this.options, lease));
     this.#state = undefined;
     await state.read(partitions);
     if (this.#beginning === state) this.#state = state;

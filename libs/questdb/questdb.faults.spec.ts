@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { forever, type PointBatch, rollupIntervals } from '#model';
 import { type Placed, UnfitStore } from '#stores';
-import { describeOnOwnServers, eventually, ownQuestDb, until } from '#testing';
+import { describeOnOwnServers, eventually, isLong, ownQuestDb, until } from '#testing';
 import type { Partitioning } from './tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
@@ -13,7 +13,8 @@ const dayMs = 86_400_000;
 const everything = { startMs: 0, endMs: 1e15 };
 const longMs = 300_000;
 /** A partition costs about the same however few rows it has, so that days take minutes. */
-const importedBy: readonly Partitioning[] = process.env['FAULTS'] === 'long' ? ['MONTH', 'DAY'] : ['MONTH'];
+const importedBy: readonly Partitioning[] = isLong ? ['MONTH', 'DAY'] : ['MONTH'];
+const importedDays = isLong ? 10_000 : 3_000;
 
 describeOnOwnServers('QuestDB in trouble', () => {
   let server: Server;
@@ -205,10 +206,10 @@ describeOnOwnServers('QuestDB in trouble', () => {
   );
 
   it.each(importedBy)(
-    'shows the points of others while one body brings 10,000 days, partitioned by %s',
+    `shows the points of others while one body brings ${importedDays} days, partitioned by %s`,
     async (partitioning) => {
       await open(partitioning);
-      const days = Array.from({ length: 10_000 }, (_, day) => day * dayMs + 1);
+      const days = Array.from({ length: importedDays }, (_, day) => day * dayMs + 1);
       await write('importer', 1, ...days);
       const progress = { done: false };
       const imported = eventually(() => db.open(generation).series.checkpoint(), 3 * longMs).finally(() => (progress.done = true));
@@ -220,7 +221,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       }
       await imported;
       await db.open(generation).series.checkpoint();
-      await expect(counts('importer')).resolves.toEqual(rollupIntervals.map(() => 10_000));
+      await expect(counts('importer')).resolves.toEqual(rollupIntervals.map(() => importedDays));
       await expect(counts('other')).resolves.toEqual(rollupIntervals.map(() => seen));
       expect(seen).toBeGreaterThan(1);
     },

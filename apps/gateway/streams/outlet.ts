@@ -56,8 +56,9 @@ export class SocketOutlet implements Outlet {
   }
 }
 
-/** How long a reader has to take the last event before its connection is cut. */
+/** How long a reader has to take the last event before its connection is cut, and how long where it has not taken all that was sent before. */
 const goodbyeMs = 2_000;
+const slowGoodbyeMs = 10_000;
 
 /** `text/event-stream`: a message is an event without a name, and its cursor is the id. */
 export class EventOutlet implements Outlet {
@@ -87,8 +88,9 @@ export class EventOutlet implements Outlet {
 
   close(code: CloseCode, reason: string): void {
     if (this.response.writableEnded) return;
+    const hasAll = this.unsentBytes === 0;
     this.response.end(`event: close\ndata: ${JSON.stringify({ code, reason })}\n\n`);
-    setTimeout(() => this.response.destroy(), goodbyeMs).unref();
+    setTimeout(() => this.response.destroy(), hasAll ? goodbyeMs : slowGoodbyeMs).unref();
   }
 
   cut(): void {

@@ -50,9 +50,7 @@ export class LiveSocket {
     private readonly socket: WebSocket,
     private readonly raw: Socket,
     readonly address: string,
-  ) {
-    holdLittle(raw);
-  }
+  ) {}
 
   get isOpen(): boolean {
     return !this.#isClosing && this.socket.readyState === this.socket.OPEN;
@@ -126,6 +124,6 @@ export class LiveSocket {
  * While a socket is paused Node goes on reading until 64 KiB wait, each chunk with a buffer of its own: of single bytes that is 20 MB. With this
  * mark one chunk waits, and the others with the kernel. Node has no public way to set the mark of one socket of a server.
  */
-function holdLittle(raw: Socket): void {
+export function holdLittle(raw: Socket): void {
   (raw as unknown as { readonly _readableState: { highWaterMark: number } })._readableState.highWaterMark = 1;
 }

@@ -7,7 +7,7 @@ import { Admission } from '../admission.js';
 import { KeyUses } from '../key-uses.js';
 import { Metrics } from '../metrics.js';
 import { Traffic } from '../traffic.js';
-import { closeCodes, LiveSocket, type Talk } from './live-socket.js';
+import { closeCodes, holdLittle, LiveSocket, type Talk } from './live-socket.js';
 
 const logger = new Logger('LiveSockets');
 
@@ -99,6 +99,7 @@ export class LiveSockets implements OnModuleDestroy {
    * @param talk makes who speaks; what it throws closes the socket.
    */
   open(webSocket: WebSocket, request: FastifyRequest, talk: (socket: LiveSocket) => Talk): void {
+    holdLittle(request.raw.socket);
     const socket = new LiveSocket(webSocket, request.raw.socket, request.ip);
     webSocket.on('error', () => undefined);
     this.#strangersOf.set(socket.address, (this.#strangersOf.get(socket.address) ?? 0) + 1);
