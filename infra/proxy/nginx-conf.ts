@@ -79,11 +79,11 @@ ${location('lost', lostAnswer)}
 `;
 }
 
-function location(name: string, answer: (requestId: string) => Answer): string {
+function location(at: string, answer: (requestId: string) => Answer): string {
   const { status, headers, body } = answer('req_$request_id');
   const { 'content-type': type, ...others } = headers;
   const added = Object.entries(others).map(([name, value]) => `      add_header ${name} ${value} always;\n`);
-  return `    location @${name} {\n      default_type ${type};\n${added.join('')}      return ${status} '${body}';\n    }`;
+  return `    location @${at} {\n      default_type ${type};\n${added.join('')}      return ${status} '${body}';\n    }`;
 }
 
 const upstream = (role: string): string => `  upstream ${role} {

@@ -65,9 +65,9 @@ const tagsInOrder: readonly Tags[] = [
 /**
  * Every promise of `SeriesStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
- * @param days in which one body has points.
+ * @param bodyDays in which one body has points.
  */
-export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, days = 10_000): void {
+export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, bodyDays = 10_000): void {
   let subject: SeriesStoreUnderTest;
   let store: SeriesStore;
   let org = '';
@@ -139,9 +139,9 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
     });
 
     it(
-      `in each of ${days} days in one body is kept`,
+      `in each of ${bodyDays} days in one body is kept`,
       async () => {
-        const points = Array.from({ length: days }, (_, day): Point => [day * 86_400_000 + 1, day]);
+        const points = Array.from({ length: bodyDays }, (_, day): Point => [day * 86_400_000 + 1, day]);
         await write(aRun('m', points.toReversed()));
         await store.checkpoint();
         await expect(raw()).resolves.toEqual({ rows: points.map(([timestampMs, value]) => ['m', timestampMs, value]), truncated: false });

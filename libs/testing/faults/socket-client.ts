@@ -48,8 +48,8 @@ async function viewer(): Promise<WebSocket> {
   return socket;
 }
 const viewers = count / 2;
-/** Of six viewers one reads nothing. */
-const deaf = count / 6;
+/** Of eleven viewers one reads nothing. */
+const deaf = count / 11;
 
 /** Waits before it connects again, as a client of this service does: longer each time, and never as long as the others. */
 const maxDelayMs = { first: 500, max: 30_000 };

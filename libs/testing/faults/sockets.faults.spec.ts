@@ -158,7 +158,7 @@ describe('one server with sockets that do nothing, or what is slow or wrong', ()
 
   it('people who read nothing beside people who do', async () => {
     const [deaf, bodies, eventsOfEach] = [20, 300, 10];
-    const count = 6 * deaf;
+    const count = 11 * deaf;
     sockets = new Sockets('viewers', count, server.url, keys.own);
     await sockets.has('begun');
     await others(`${deaf} who read nothing`, 5 * deaf, async () => {
