@@ -42,10 +42,10 @@ export class Stage {
     this.client = new ApiClient(() => cluster.urls, cluster.keys.own);
   }
 
-  static async start(seed: number, brokers: 1 | 3): Promise<Stage> {
+  static async start(seed: number, brokers: 1 | 3, replicas = twoOfEach): Promise<Stage> {
     const servers = await startOwnServers(await mkdtemp(join(tmpdir(), 'headwater-faults-')), brokers);
     try {
-      const cluster = await ClusterDeployment.start({ servers: servers.environment, replicas: twoOfEach });
+      const cluster = await ClusterDeployment.start({ servers: servers.environment, replicas });
       return new Stage(seed, servers, cluster);
     } catch (error) {
       await servers.stop();
