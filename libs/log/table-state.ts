@@ -147,26 +147,36 @@ export class TableState<V> {
     const outputs = new Map<string, readonly Output[]>();
     for (const key of keys) {
       const its = this.#outputs.get(key);
-      if (its) outputs.set(key, its);
-      if (its) this.#onTheirWay.set(key, its.length);
       this.#dueMs.delete(key);
+      if (!its) continue;
+      outputs.set(key, its);
+      this.#onTheirWay.set(key, its.length);
     }
     try {
       await during(this.lease, () => this.log.append(keys.map((key) => this.#record(key, outputs.get(key)))));
     } catch (error) {
       const areUrgent = new Set(urgent);
       for (const key of keys) this.#changed(key, areUrgent.has(key));
+      for (const [key, its] of outputs) this.#takeBack(key, its);
       throw error;
-    } finally {
-      for (const key of keys) this.#onTheirWay.delete(key);
     }
     for (const [key, its] of outputs) {
+      this.#onTheirWay.delete(key);
       this.#held.set(key, its);
       const later = this.#outputs.get(key)!.slice(its.length);
       if (later.length > 0) this.#outputs.set(key, later);
       else this.#outputs.delete(key);
     }
     await this.#send();
+  }
+
+  /** Outputs that could not be written are written together with those of changes that came meanwhile. */
+  #takeBack(key: string, outputs: readonly Output[]): void {
+    const all = this.#outputs.get(key)!;
+    const later = all.slice(outputs.length).flatMap(({ decided }) => decided ?? []);
+    this.#onTheirWay.delete(key);
+    this.#outputs.set(key, outputs);
+    this.#outputs.set(key, this.#outputsWith(key, later));
   }
 
   /** Appends the held outputs to their topics. The keys are written again, which says so; until then a crash appends them once more. */
@@ -278,7 +288,11 @@ const held = (outputs: readonly Output[]): string =>
     outputs.map(({ topic, key, headers, bytes }) => ({ topic, key, headers, bytes: bytes && Buffer.from(bytes).toString('base64') })),
   );
 
-const fit = (outputs: readonly Output[]): boolean => Buffer.byteLength(held(outputs)) <= maxHeldBytes;
+/** An upper bound for what one output takes in `held`, whose base64 is not made for it. */
+const heldBytes = ({ bytes, topic, key, headers }: Output): number =>
+  Buffer.byteLength(JSON.stringify({ topic, key, headers })) + 4 * Math.ceil((bytes?.length ?? 0) / 3) + 16;
+
+const fit = (outputs: readonly Output[]): boolean => outputs.reduce((sum, output) => sum + heldBytes(output), 2) <= maxHeldBytes;
 
 const unheld = (text: string): readonly Output[] =>
   (JSON.parse(text) as readonly (Output & { bytes: string | null })[]).map((one) => ({

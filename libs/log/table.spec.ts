@@ -4,7 +4,7 @@ import type { FollowOptions } from './follow.js';
 import { partitionOf } from './partition.js';
 import { isOfARecord } from './park.js';
 import type { RecordLog } from './record-log.js';
-import { maxAppended, maxKeys, Table } from './table.js';
+import { maxAppended, maxHeldBytes, maxKeys, Table } from './table.js';
 import type { Entry, StreamRecord, Topic } from './topic.js';
 
 /** So many partitions that each has room for two keys. */
@@ -152,5 +152,69 @@ describe('However many keys change all the time', () => {
     lease.isLost = true;
     await change([], 10_000);
     expect([written(), jest.getTimerCount()]).toEqual([[], 0]);
+  });
+});
+
+describe('Outputs that may be joined', () => {
+  const own = { name: 't.v1', cleanup: 'compact', partitions: 1, key: (key) => key } as Topic<string>;
+  const said = { name: 'said.v1', cleanup: 'delete', partitions: 1 } as Topic<string>;
+  const output = (value: string): Entry => ({ topic: said, key: a, value });
+  /** What each append writes, in order; of a record of the table the outputs that it holds. */
+  let appended: string[];
+  let work: () => void;
+
+  const read = (bytes: string): string => Buffer.from(bytes, 'base64').toString();
+  const append = async ([first]: readonly Entry[]): Promise<void> => {
+    const held = JSON.parse(first!.headers?.['outputs'] ?? '[]') as readonly { readonly bytes: string }[];
+    const text = first!.topic === said ? String(first!.value) : `held ${held.map(({ bytes }) => read(bytes)).join(' and ')}`;
+    work();
+    appended.push(text);
+  };
+  const encoded = ({ value }: { readonly value: unknown }): Uint8Array => Buffer.from(String(value));
+
+  beforeEach(async () => {
+    stored = [];
+    appended = [];
+    work = () => undefined;
+    table = new Table({ ...log, append, encoded } as RecordLog, own, {
+      joined: (earlier, later) => output(`${String(earlier.value)}+${String(later.value)}`),
+    });
+    await table.begin(forever, [0]);
+  });
+
+  it('are one where one record holds them', async () => {
+    for (const value of ['1', '2', '3']) table.set(a, value, [output(value)]);
+    await table.write();
+    expect(appended).toEqual(['held 1+2+3', '1+2+3']);
+  });
+
+  it('are two where the second one comes while the first is written', async () => {
+    table.set(a, '1', [output('1')]);
+    work = () => {
+      work = () => undefined;
+      table.set(a, '2', [output('2')]);
+    };
+    await table.write();
+    await table.write();
+    expect(appended.filter((text) => text !== 'held ')).toEqual(['held 1', '1', 'held 2', '2']);
+  });
+
+  it('are one where the second one comes while the first cannot be written', async () => {
+    table.set(a, '1', [output('1')]);
+    work = () => {
+      work = () => undefined;
+      table.set(a, '2', [output('2')]);
+      throw new Error('full');
+    };
+    await expect(table.write()).rejects.toThrow('full');
+    await table.write();
+    expect(appended).toEqual(['held 1+2', '1+2']);
+  });
+
+  it('have room until a record is full', () => {
+    const large = 'x'.repeat(maxHeldBytes / 4);
+    expect(table.hasRoom(a, [output(large)])).toBe(true);
+    table.set(a, '1', [output(large)]);
+    expect([large, `${large}${large}`].map((text) => table.hasRoom(a, [output(text)]))).toEqual([true, false]);
   });
 });
