@@ -176,7 +176,7 @@ describe('Outputs that may be joined', () => {
     stored = [];
     appended = [];
     work = () => undefined;
-    table = new Table({ ...log, append, encoded } as RecordLog, own, {
+    table = new Table({ ...log, append, encoded }, own, {
       joined: (earlier, later) => output(`${String(earlier.value)}+${String(later.value)}`),
     });
     await table.begin(forever, [0]);
