@@ -61,7 +61,10 @@ export async function closeAll(sockets: readonly WebSocket[]): Promise<void> {
   );
 }
 
-/** Posts JSON. Resolves with the answer. Rejects when it is refused. */
+/**
+ * Posts JSON. Resolves with the answer. Rejects when it is refused. A request on a connection that its server was just closing for having been
+ * idle, as node:http does after 5 s, is sent again.
+ */
 export function post({ url, key }: Target, agent: Agent, path: string, body: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -69,7 +72,10 @@ export function post({ url, key }: Target, agent: Agent, path: string, body: str
       const isGood = answer.statusCode! < 300;
       json(answer).then((said) => (isGood ? resolve(said) : reject(new Error(`${path}: ${JSON.stringify(said)}`))), reject);
     });
-    sent.on('error', reject);
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(post({ url, key }, agent, path, body));
+      else reject(error);
+    });
     sent.end(body);
   });
 }

@@ -54,7 +54,9 @@ function written(commands: readonly MonitorCommand[], state: MonitorsState = ini
   return { state, events };
 }
 const outcomes = ({ events }: Written): string[] => events.map(({ outcome }) => outcome);
-const monitorsOf = ({ state }: Written): readonly Monitor[] => [...state.monitors.values()];
+/** Those of the sources that these tests name, by their ids. */
+const monitorsOf = ({ state }: Written): readonly Monitor[] =>
+  ['s', 's0', 's1', 's2'].flatMap((source) => state.of(source)).toSorted((a, b) => (a.monitorId < b.monitorId ? -1 : 1));
 
 const [hot, hotter, cold] = [definitionOf('s', 'heat', 80), definitionOf('s', 'heat', 90), definitionOf('s', 'cold', 5)];
 
@@ -101,13 +103,14 @@ describe('monitors of one organization', () => {
     ['of a source', maxMonitorsPerSource, (at: number) => definitionOf('s', `m${at}`, 1), 'too_many_of_source'],
     ['of all', maxMonitors, (at: number) => definitionOf(`s${at}`, 'm', 1), 'too_many'],
   ] as const)('have a limit %s, which replacing does not meet', (_, max, nth, outcome) => {
-    const full = new Map(
-      Array.from({ length: max }, (__, at): [string, Monitor] => [
-        `m${at}`,
-        { ...nth(at), orgId: 'o', monitorId: `m${at}`, createdMs: 1, definedMs: 1 },
-      ]),
-    );
-    const state = { ...initial, monitors: full };
+    const full = Array.from({ length: max }, (__, at): Monitor => {
+      return { ...nth(at), orgId: 'o', monitorId: `m${at}`, createdMs: 1, definedMs: 1 };
+    });
+    const state: MonitorsState = {
+      count: max,
+      find: (id) => full.find(({ monitorId }) => monitorId === id),
+      of: (source) => full.filter(({ sourceId }) => sourceId === source),
+    };
     const replacing = { ...nth(0), name: 'again' };
     expect(outcomes(written([defining('a', nth(max)), defining('b', replacing)], state))).toEqual([outcome, 'defined']);
     expect(outcomes(written([deleting('a', 'm1'), defining('b', nth(max))], state))).toEqual(['deleted', 'defined']);
@@ -184,7 +187,7 @@ it('whatever is asked, whoever dies and whatever comes again: what a fold over w
         nowMs += waitMs;
         const definition = definitionOf(`s${source}`, 'm', max);
         const meant = kept[of % Math.max(1, kept.length)]?.id ?? `of-c${of}`;
-        const basedOnMs = isUpToDate ? (state.monitors.get(meant)?.definedMs ?? 0) : nowMs;
+        const basedOnMs = isUpToDate ? (state.find(meant)?.definedMs ?? 0) : nowMs;
         const ask = {
           define: defining(`c${at}`, definition),
           change: changing(`c${at}`, meant, definition, basedOnMs),
@@ -205,7 +208,9 @@ it('whatever is asked, whoever dies and whatever comes again: what a fold over w
             max: threshold!.max,
             definedMs,
           }));
-          expect(found).toEqual(kept);
+          expect(found).toEqual(kept.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+          expect(state.count).toBe(kept.length);
+          expect(kept.every(({ id, max: its }) => state.find(id)?.threshold?.max === its)).toBe(true);
         }
       }
     }),

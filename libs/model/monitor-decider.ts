@@ -42,9 +42,12 @@ export type MonitorOutcome =
   | 'too_many_of_source'
   | 'too_many_offline';
 
+/** Looked up and never listed: an organization may have 10,000 monitors, and one decision looks at those of one source. */
 export interface MonitorsState {
-  /** By their ids. */
-  readonly monitors: ReadonlyMap<string, Monitor>;
+  readonly count: number;
+  find(monitorId: string): Monitor | undefined;
+  /** Those that watch a source, in no order. */
+  of(sourceId: string): readonly Monitor[];
 }
 
 export interface MonitorEvent {
@@ -58,60 +61,55 @@ export interface MonitorEvent {
 
 /** Which monitors an organization has: one for each source and metric, and no more than the limits. */
 export const monitorDecider: Decider<MonitorsState, MonitorCommand, MonitorEvent> = {
-  initial: { monitors: new Map() },
+  initial: { count: 0, find: () => undefined, of: () => [] },
 
   decide: (state, command, nowMs) => [outcomeOf(state, command, nowMs)],
 
-  evolve(state, { outcome, monitorId, after }) {
-    const monitors = new Map(state.monitors);
-    if (after) monitors.set(monitorId, after);
-    if (outcome === 'deleted') monitors.delete(monitorId);
-    return { monitors };
+  evolve(state, { monitorId, before, after }) {
+    const changed = after ?? before;
+    if (!changed || after === before) return state;
+    const others = state.of(changed.sourceId).filter((one) => one.monitorId !== monitorId);
+    const siblings = after ? [...others, after] : others;
+    return {
+      count: state.count + (after ? 1 : 0) - (before ? 1 : 0),
+      find: (id) => (id === monitorId ? after : state.find(id)),
+      of: (sourceId) => (sourceId === changed.sourceId ? siblings : state.of(sourceId)),
+    };
   },
 };
 
-function outcomeOf({ monitors }: MonitorsState, command: MonitorCommand, atMs: number): MonitorEvent {
+function outcomeOf(state: MonitorsState, command: MonitorCommand, atMs: number): MonitorEvent {
   const { does, monitorId } = command;
-  if (does === 'define') return defined(monitors, command, command.definition, atMs);
-  const before = monitors.get(monitorId);
+  if (does === 'define') return defined(state, command, command.definition, atMs);
+  const before = state.find(monitorId);
   if (!before) return { outcome: 'unknown_monitor', monitorId };
   if (does === 'delete') return { outcome: 'deleted', monitorId, before };
   const isOutdated = before.definedMs !== command.basedOnMs || !isOfTheSame(before, command.definition);
-  return isOutdated ? { outcome: 'outdated', monitorId } : redefined(monitors, before, command.definition, atMs);
+  return isOutdated ? { outcome: 'outdated', monitorId } : redefined(state, before, command.definition, atMs);
 }
 
-function defined(
-  monitors: MonitorsState['monitors'],
-  { orgId, monitorId }: MonitorCommand,
-  definition: MonitorDefinition,
-  atMs: number,
-): MonitorEvent {
-  let ofSource = 0;
-  for (const one of monitors.values()) {
-    if (one.sourceId === definition.sourceId) ofSource++;
-    if (isOfTheSame(one, definition)) return redefined(monitors, one, definition, atMs);
-  }
-  if (monitors.size >= maxMonitors) return { outcome: 'too_many', monitorId };
-  if (ofSource >= maxMonitorsPerSource) return { outcome: 'too_many_of_source', monitorId };
-  if (isOneTooManyOffline(monitors, definition)) return { outcome: 'too_many_offline', monitorId };
+function defined(state: MonitorsState, { orgId, monitorId }: MonitorCommand, definition: MonitorDefinition, atMs: number): MonitorEvent {
+  const siblings = state.of(definition.sourceId);
+  const before = siblings.find((one) => isOfTheSame(one, definition));
+  if (before) return redefined(state, before, definition, atMs);
+  if (state.count >= maxMonitors) return { outcome: 'too_many', monitorId };
+  if (siblings.length >= maxMonitorsPerSource) return { outcome: 'too_many_of_source', monitorId };
+  if (isOneTooManyOffline(state, definition)) return { outcome: 'too_many_offline', monitorId };
   return { outcome: 'defined', monitorId, after: { ...definition, orgId, monitorId, createdMs: atMs, definedMs: atMs } };
 }
 
 /** The same definition once more changes nothing: an open alert goes on. */
-function redefined(monitors: MonitorsState['monitors'], before: Monitor, definition: MonitorDefinition, atMs: number): MonitorEvent {
+function redefined(state: MonitorsState, before: Monitor, definition: MonitorDefinition, atMs: number): MonitorEvent {
   const { monitorId, orgId, createdMs } = before;
   if (isSameDefinition(before, definition)) return { outcome: 'defined', monitorId, before, after: before };
-  if (!before.offline && isOneTooManyOffline(monitors, definition)) return { outcome: 'too_many_offline', monitorId };
+  if (!before.offline && isOneTooManyOffline(state, definition)) return { outcome: 'too_many_offline', monitorId };
   const definedMs = Math.max(atMs, before.definedMs + 1);
   return { outcome: 'defined', monitorId, before, after: { ...definition, orgId, monitorId, createdMs, definedMs } };
 }
 
 /** Whether there is no room for a definition with `offline`, where there was none. */
-function isOneTooManyOffline(monitors: MonitorsState['monitors'], { sourceId, offline }: MonitorDefinition): boolean {
-  if (!offline) return false;
-  const its = Iterator.from(monitors.values()).filter((one) => one.sourceId === sourceId && one.offline);
-  return its.drop(maxOfflineMonitorsPerSource - 1).some(() => true);
-}
+const isOneTooManyOffline = (state: MonitorsState, { sourceId, offline }: MonitorDefinition): boolean =>
+  offline !== null && state.of(sourceId).filter((one) => one.offline).length >= maxOfflineMonitorsPerSource;
 
 const isOfTheSame = (a: MonitorDefinition, b: MonitorDefinition): boolean => a.sourceId === b.sourceId && a.metric === b.metric;
 

@@ -9,6 +9,7 @@ import {
   type MonitorsState,
 } from '#model';
 import { monitorCommands, monitorKey, monitors } from '#topics';
+import { Grouped } from '../grouped.js';
 import type { Area } from './area.js';
 
 /** Which monitors an organization has. */
@@ -18,9 +19,14 @@ export const monitorsArea: Area<MonitorsState, MonitorCommand, MonitorEvent, Mon
   topics: [monitors],
   decider: monitorDecider,
 
-  stateIn: (views) => (orgId) => {
-    const its = views.open(monitors).scan(`${orgId}/`);
-    return { monitors: new Map(Array.from(its, ([, monitor]) => [monitor.monitorId, monitor])) };
+  stateIn(views) {
+    const all = views.open(monitors);
+    const bySource = new Grouped(all, ({ orgId, sourceId }) => `${orgId}/${sourceId}`);
+    return (orgId) => ({
+      count: all.count(`${orgId}/`),
+      find: (monitorId) => all.get(monitorKey({ orgId, monitorId })),
+      of: (sourceId) => [...bySource.of(`${orgId}/${sourceId}`)],
+    });
   },
 
   outcomeOf: ({ outcome: word, monitorId: about }) => ({ word, about }),
