@@ -111,7 +111,7 @@ async function evaluation({ pairs }: Asked): Promise<void> {
     const [none] = runs as [number[]];
     const over = sides.flatMap(({ name }, at): [string, string][] => [
       [`${name}, cpu-s per million points`, spread(runs[at]!, 3)],
-      ...(at === 0 ? [] : [[`  ratio to nobody evaluates`, spread(ratios(runs[at]!, none), 3)] as [string, string]]),
+      ...(at === 0 ? [] : [[`${name}, ratio to nobody evaluates`, spread(ratios(runs[at]!, none), 3)] as [string, string]]),
     ]);
     print(`monitors: all of ${d1.about}, with so many monitors, ${pairs} pairs`, Object.fromEntries(over));
   } finally {
