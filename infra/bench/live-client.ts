@@ -62,8 +62,8 @@ export async function closeAll(sockets: readonly WebSocket[]): Promise<void> {
 }
 
 /**
- * Posts JSON. Resolves with the answer. Rejects when it is refused. A request on a connection that its server was just closing for having been
- * idle, as node:http does after 5 s, is sent again.
+ * Posts JSON. Resolves with the answer. Rejects when it is refused. A server closes a connection that has been idle (node:http after 5 s): a
+ * request that meets such a connection is sent again.
  */
 export function post({ url, key }: Target, agent: Agent, path: string, body: string): Promise<unknown> {
   return new Promise((resolve, reject) => {

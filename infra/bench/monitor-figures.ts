@@ -16,6 +16,7 @@ const dayMs = 86_400_000;
 const maxOfOrganization = 10_000;
 /** More than the metrics that D1 sends: 10,000 on its sources are 8,000 on what is sent, and 2,000 beside it. */
 const ofSource = 25;
+
 /** What is never outside. */
 const calm = { threshold: { max: 1e9, clear: 1e8 } };
 
@@ -42,7 +43,7 @@ async function organization(server: ServerProcess): Promise<string> {
   return (await promisify(execFile)(process.execPath, ['--no-warnings', ...args])).stdout.trim();
 }
 
-/** Resolves when monitors may be defined on so many sources: each has sent a point. */
+/** Sends a point of each source. Resolves when the server knows all of these sources: before, it refuses monitors of them. */
 async function makeSources(target: Target, sources: readonly string[]): Promise<void> {
   await ingest(
     target,
@@ -52,7 +53,7 @@ async function makeSources(target: Target, sources: readonly string[]): Promise<
   for (const source of sources) await until(async () => (await get(target, `/v1/sources/${source}`)).ok, 30_000);
 }
 
-/** One after the other: of an organization 1,000 are decided in five seconds, and what comes beyond them is refused. */
+/** Defines one monitor after the other: the server refuses an organization that asks for more than 1,000 changes in five seconds. */
 async function define(target: Target, count: number, prefix: string): Promise<void> {
   const sources = Array.from({ length: Math.ceil(count / ofSource) }, (_, source) => prefix + sourceName(source));
   if (count > 0) await makeSources(target, sources);

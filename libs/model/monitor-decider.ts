@@ -42,11 +42,11 @@ export type MonitorOutcome =
   | 'too_many_of_source'
   | 'too_many_offline';
 
-/** Looked up and never listed: an organization may have 10,000 monitors, and one decision looks at those of one source. */
+/** The monitors of one organization. There is no list of them all: there may be 10,000, and one decision needs those of one source. */
 export interface MonitorsState {
   readonly count: number;
   find(monitorId: string): Monitor | undefined;
-  /** Those that watch a source, in no order. */
+  /** The monitors of a source, in no order. */
   of(sourceId: string): readonly Monitor[];
 }
 
