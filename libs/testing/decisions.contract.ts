@@ -114,6 +114,15 @@ export function decisionsContract(open: () => Promise<LogUnderTest>): void {
     expect(runner.figures()).toMatchObject({ failures: 0, parked: 0 });
   });
 
+  it('who changes more at once than is decided in time is told so at once, and nobody else', async () => {
+    await decide();
+    const many = Promise.allSettled(Array.from({ length: 700 }, (_, at) => carryOut(defining(`m${at}`))));
+    expect(await carryOut({ ...defining('m'), orgId: 'other' })).toBe('defined m');
+    const codes = (await many).flatMap((one) => (one.status === 'rejected' ? [(one.reason as TelemetryError).code] : []));
+    expect(codes.filter((code) => code === 'over_rate').length).toBeGreaterThan(50);
+    expect(codes.filter((code) => code !== 'over_rate')).toEqual([]);
+  });
+
   it('nothing is decided on what is not all known yet', async () => {
     let gate = Promise.resolve();
     const follow: RecordLog['follow'] = ({ take, ...options }) =>
