@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Admin, PartitionMetadata } from 'kafkajs';
 import { letterTopicOf, type AnyTopic } from '#log';
 import type { Asker } from './asker.js';
@@ -24,6 +25,9 @@ interface Difference extends Pinned {
   readonly is: string;
 }
 
+/** How often, and after which pause, a broker that has just made a topic is asked for it. */
+const [tries, againMs] = [60, 50];
+
 /** A topic differs from the contract in a way that re-maps its keys, or that loses records unseen. */
 export class TopicMismatch extends Error {}
 
@@ -41,7 +45,10 @@ export async function ensureTopics(
   const wanted = topics.flatMap((topic) => [asWanted(prefix, topic, settings), asWanted(prefix, letterTopicOf(topic), settings)]);
   const there = new Set(await asker.ask((admin) => admin.listTopics()));
   const missing = wanted.filter(({ name }) => !there.has(name));
-  if (missing.length > 0) await asker.ask((admin) => create(admin, missing, settings.replicationFactor));
+  if (missing.length > 0) {
+    await asker.ask((admin) => create(admin, missing, settings.replicationFactor));
+    await untilLed(asker, missing);
+  }
   const found = await asker.ask((admin) => partitionsOf(admin, wanted));
   comparePartitions(found, wanted);
   const differing = await asker.ask((admin) => differences(admin, found, wanted));
@@ -66,8 +73,29 @@ async function create(admin: Admin, missing: readonly Wanted[], replicationFacto
       replicationFactor,
       configEntries: pinned(replicationFactor).map((setting) => ({ name: setting.name, value: setting.value })),
     })),
-    waitForLeaders: true,
+    waitForLeaders: false,
   });
+}
+
+/**
+ * Brokers tell who leads a partition before that one answers for it. Whoever joins a group meanwhile would be refused, and kafkajs joins again
+ * without a pause, dozens of times a second.
+ */
+async function untilLed(asker: Asker, made: readonly Wanted[]): Promise<void> {
+  // One after the other: of those that were made at once, none answers before the first does.
+  for (const { name } of made) await asker.ask((admin) => offsetsSoon(admin, name));
+}
+
+/** Asks again a few times: a new connection for each question, as after other failures, would help nobody here. */
+async function offsetsSoon(admin: Admin, name: string): Promise<void> {
+  for (let left = tries; ; left--) {
+    try {
+      return void (await admin.fetchTopicOffsets(name));
+    } catch (cause) {
+      if (left === 0) throw cause;
+      await setTimeout(againMs);
+    }
+  }
 }
 
 /** The partitions of each topic, by name. */
