@@ -35,6 +35,8 @@ export interface KafkaLogOptions {
   readonly codec: Promise<AvroCodec>;
   readonly asker: Asker;
   readonly sessionMs: number;
+  /** How long a broker holds a fetch of a group that finds nothing. */
+  readonly fetchMs?: number | undefined;
   /** How long an append may take before it is told that the log cannot be reached. */
   readonly waitMs: number;
   /** Hears what an operator should know. */

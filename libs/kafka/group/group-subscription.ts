@@ -11,6 +11,7 @@ export interface GroupOptions {
   readonly address: KafkaAddress;
   readonly codec: AvroCodec;
   readonly sessionMs: number;
+  readonly fetchMs?: number | undefined;
   readonly asker: Asker;
   /** Hears what an operator should know. */
   readonly report: (message: string) => void;
@@ -30,7 +31,7 @@ export class GroupSubscription implements Subscription {
     private readonly options: GroupOptions,
     { group, topics, from, given, handler, unreadable }: ConsumerOptions,
   ) {
-    const { address, codec, sessionMs, asker } = options;
+    const { address, codec, sessionMs, fetchMs, asker } = options;
     this.#prefix = address.prefix ?? '';
     this.#group = this.#prefix + group;
     this.#topics = new Map(topics.map((topic) => [this.#prefix + topic.name, topic]));
@@ -41,6 +42,7 @@ export class GroupSubscription implements Subscription {
       topics: this.#topics,
       codec,
       sessionMs,
+      fetchMs,
       startsAt: (partitions, commit) => this.#startsAt(partitions, from === 'end' ? commit : undefined),
       receiver: ({ lease, partitions }) => {
         given?.(lease, [...new Set(partitions.map(({ partition }) => partition))]);

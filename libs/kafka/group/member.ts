@@ -14,6 +14,8 @@ export interface MemberOptions extends AssignmentOptions {
   readonly group: string;
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
+  /** How long a broker holds a fetch that finds nothing. */
+  readonly fetchMs?: number | undefined;
 }
 
 /**
@@ -117,9 +119,9 @@ export class Member {
   }
 
   async #run(): Promise<void> {
-    const { address, group, sessionMs } = this.options;
+    const { address, group, sessionMs, fetchMs } = this.options;
     const session: Session = new Session(
-      { address, group, topics: this.#names, sessionMs },
+      { address, group, topics: this.#names, sessionMs, fetchMs },
       {
         given: (partitions) => this.#assign(session, partitions),
         losing: () => this.#end(session),

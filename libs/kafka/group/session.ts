@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly topics: readonly string[];
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
+  /** How long a broker holds a fetch that finds nothing: leaving the group takes up to that long. */
+  readonly fetchMs?: number | undefined;
 }
 
 /** What a session tells its member. */
@@ -50,7 +52,7 @@ export class Session {
     private readonly options: SessionOptions,
     private readonly events: SessionEvents,
   ) {
-    const { address, group, sessionMs } = options;
+    const { address, group, sessionMs, fetchMs = fetching.waitMs } = options;
     this.#client = newClient(address);
     this.#consumer = this.#client.kafka.consumer({
       groupId: group,
@@ -58,7 +60,7 @@ export class Session {
       rebalanceTimeout: rebalanceMsOf(sessionMs),
       heartbeatInterval: sessionMs / 10,
       partitionAssigners: [assigner(() => events.joining())],
-      maxWaitTimeInMs: fetching.waitMs,
+      maxWaitTimeInMs: fetchMs,
       maxBytesPerPartition: fetching.partitionBytes,
       maxBytes: fetching.bytes,
       allowAutoTopicCreation: false,
