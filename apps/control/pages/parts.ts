@@ -10,42 +10,60 @@ export const seen = (ms: number | null, nowMs: number): Html =>
     ? html`<span class="quiet">never</span>`
     : html`<time datetime="${new Date(ms).toISOString()}" title="${secondText(ms)} UTC">${agoText(ms, nowMs)}</time>`;
 
-/** The head of a column: its name, which is only for those who do not see the page where the cells speak for themselves. */
-type Head = string | { readonly name: string; readonly kind: 'number' | 'unseen' };
+/** A column of a table: its name, and what its cells hold where that is no text. */
+type Column = string | { readonly name: string; readonly kind: 'number' | 'actions' };
 
-const headOf = (head: Head): Html => {
-  if (typeof head === 'string') return html`<th scope="col">${head}</th>`;
-  const { name, kind } = head;
-  return kind === 'number'
-    ? html`<th scope="col" class="number">${name}</th>`
-    : html`<th scope="col"><span class="unseen">${name}</span></th>`;
-};
+/** What may be done with the thing of a row. Its name is for those who do not see the page: the buttons speak for themselves. */
+export const actions: Column = { name: 'What to do', kind: 'actions' };
 
 /**
- * A table in a frame that can be scrolled sideways, by keyboard too.
+ * A table in a frame that can be scrolled sideways, by keyboard too. On a narrow screen each row is a card, in which every cell is a line
+ * that begins with the name of its column. The roles are those that the elements have anyway: some browsers forget them of what is laid
+ * out in another way than a table.
  *
  * @param name for those who do not see it.
- * @param rows each a `tr`.
+ * @param rows the cells of each; the first one says what the row is about.
  */
-export const tableOf = (name: string, heads: readonly Head[], rows: readonly Html[], caption?: Piece): Html =>
+export const tableOf = (name: string, columns: readonly Column[], rows: readonly (readonly Piece[])[], caption?: Piece): Html =>
   html`<div class="scroll" tabindex="0" role="group" aria-label="${name}">
-    <table>
+    <table role="table">
       ${
         caption !== undefined &&
         html`<caption>
           ${caption}
         </caption>`
       }
-      <thead>
-        <tr>
-          ${heads.map(headOf)}
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(head)}
         </tr>
       </thead>
-      <tbody>
-        ${rows}
+      <tbody role="rowgroup">
+        ${rows.map(
+          (cells) =>
+            html`<tr role="row">
+              ${cells.map((piece, at) => cell(columns[at]!, piece, at))}
+            </tr>`,
+        )}
       </tbody>
     </table>
   </div>`;
+
+const named = (column: Column): { readonly name: string; readonly kind: string } =>
+  typeof column === 'string' ? { name: column, kind: 'text' } : column;
+
+function head(column: Column): Html {
+  const { name, kind } = named(column);
+  return html`<th scope="col" role="columnheader" class="${kind}">
+    ${kind === 'actions' ? html`<span class="unseen">${name}</span>` : name}
+  </th>`;
+}
+
+function cell(column: Column, piece: Piece, at: number): Html {
+  const { name, kind } = named(column);
+  if (at === 0) return html`<th scope="row" role="rowheader" data-label="${name}"><div>${piece}</div></th>`;
+  return html`<td role="cell" class="${kind}" data-label="${kind === 'actions' ? '' : name}"><div>${piece}</div></td>`;
+}
 
 /** A button that asks once more before it does something that cannot be taken back. */
 export const confirmed = (name: string, action: string, button: string, consequence: string): Html =>

@@ -1,7 +1,7 @@
 import type { ListedSession } from '#edge';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { confirmed, seen, tableOf } from '../parts.js';
+import { actions, confirmed, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
 import type { Visit } from '../visit.js';
 import { passwordField } from './join-page.js';
@@ -30,7 +30,7 @@ export function accountPage(visit: Visit, { sessions, hasPassword, nowMs, proble
         <h2 id="sessions">Where you have signed in</h2>
         ${tableOf(
           'Where you have signed in',
-          ['Browser', 'Last used', 'From', 'Signed in', { name: 'What to do', kind: 'unseen' }],
+          ['Browser', 'Last used', 'From', 'Signed in', actions],
           sessions.map((session) => sessionRow(session, visit, nowMs)),
         )}
         <p class="quiet">A session that is not used for 30 days ends by itself.</p>
@@ -58,16 +58,13 @@ const leaving = ({ organization: { orgId, name } }: Visit): Html =>
     ${confirmed('Leave', `/account/leave/${encodeURIComponent(orgId)}`, `Leave ${name}`, 'To come back you need an invitation.')}
   </section>`;
 
-const sessionRow = (session: ListedSession, { person }: Visit, nowMs: number): Html =>
-  html`<tr>
-    <th scope="row">${browserOf(session.agent)} ${session.sessionId === person.sessionId && html`<span class="tag">this one</span>`}</th>
-    <td>${seen(session.usedMs, nowMs)}</td>
-    <td>${session.usedFrom || 'unknown'}</td>
-    <td>${seen(session.createdMs, nowMs)}</td>
-    <td class="number">
-      <form method="post" action="/account/sessions/${session.sessionId}/end"><button class="link">End</button></form>
-    </td>
-  </tr>`;
+const sessionRow = (session: ListedSession, { person }: Visit, nowMs: number): readonly Piece[] => [
+  html`${browserOf(session.agent)} ${session.sessionId === person.sessionId && html`<span class="tag">this one</span>`}`,
+  seen(session.usedMs, nowMs),
+  session.usedFrom || 'unknown',
+  seen(session.createdMs, nowMs),
+  html`<form method="post" action="/account/sessions/${session.sessionId}/end"><button class="link">End</button></form>`,
+];
 
 function organizations({ organization, organizations: all }: Visit): Html | undefined {
   if (all.length < 2) return undefined;

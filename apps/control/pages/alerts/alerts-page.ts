@@ -1,8 +1,8 @@
 import { isSilenced, mayAs } from '#model';
 import type { NotedAlert } from '../../alerts/alert-book.js';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { seen, tableOf } from '../parts.js';
+import { actions, seen, tableOf } from '../parts.js';
 import { timeText } from '../times.js';
 import type { Visit } from '../visit.js';
 import { findingOf, resolutionText, severityTag } from './alert-text.js';
@@ -57,29 +57,31 @@ function table(visit: Visit, status: AlertList['status'], alerts: readonly Noted
   const mayAct = status === 'open' && mayAs(visit.person.role, 'monitors');
   return tableOf(
     'Alerts',
-    mayAct ? [...heads, { name: 'What to do', kind: 'unseen' }] : heads,
+    mayAct ? [...heads, actions] : heads,
     alerts.map((noted) => row(noted, mayAct, nowMs)),
   );
 }
 
-function row({ alert, note }: NotedAlert, mayAct: boolean, nowMs: number): Html {
+function row({ alert, note }: NotedAlert, mayAct: boolean, nowMs: number): readonly Piece[] {
   const { message } = (alert.threshold ?? alert.offline)!;
   const isAcknowledged = note?.acknowledgedId === alert.alertId;
-  const said = html`${isAcknowledged && html`<span class="quiet">seen by ${note.acknowledgedBy}</span> `}
-  ${isSilenced(note, nowMs) && html`<span class="quiet">silent until ${timeText(note!.silencedUntilMs)} UTC</span>`}`;
-  return html`<tr>
-    <th scope="row"><a href="/sources/${alert.sourceId}">${alert.sourceId}</a></th>
-    <td>${severityTag(alert)}</td>
-    <td>${findingOf(alert)} ${message && html`<span class="quiet">${message}</span>`}</td>
-    <td>${seen(alert.triggeredMs, nowMs)}</td>
-    <td>
-      ${alert.resolvedMs === null ? said : html`${seen(alert.resolvedMs, nowMs)} <span class="quiet">${alert.resolution && resolutionText[alert.resolution]}</span>`}
-    </td>
-    ${mayAct && html`<td>${actions(alert.alertId, alert.sourceId, isAcknowledged)}</td>`}
-  </tr>`;
+  const said = [
+    isAcknowledged && html`<span class="quiet">seen by ${note.acknowledgedBy}</span> `,
+    isSilenced(note, nowMs) && html`<span class="quiet">silent until ${timeText(note!.silencedUntilMs)} UTC</span>`,
+  ];
+  return [
+    html`<a href="/sources/${alert.sourceId}">${alert.sourceId}</a>`,
+    severityTag(alert),
+    html`${findingOf(alert)} ${message && html`<span class="quiet">${message}</span>`}`,
+    seen(alert.triggeredMs, nowMs),
+    alert.resolvedMs === null
+      ? said
+      : html`${seen(alert.resolvedMs, nowMs)} <span class="quiet">${alert.resolution && resolutionText[alert.resolution]}</span>`,
+    ...(mayAct ? [answers(alert.alertId, alert.sourceId, isAcknowledged)] : []),
+  ];
 }
 
-const actions = (alertId: string, sourceId: string, isAcknowledged: boolean): Html =>
+const answers = (alertId: string, sourceId: string, isAcknowledged: boolean): Html =>
   html`<div class="row">
     ${!isAcknowledged && html`<form method="post" action="/alerts/${alertId}/acknowledge"><button class="plain">Acknowledge</button></form>`}
     <form class="row" method="post" action="/alerts/${alertId}/silence">

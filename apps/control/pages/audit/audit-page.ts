@@ -1,5 +1,5 @@
 import type { AuditEntry } from '#model';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
 import { tableOf } from '../parts.js';
 import { secondText } from '../times.js';
@@ -25,9 +25,8 @@ export const auditPage = (
       }`,
   });
 
-const row = ({ atMs, by, did, text }: AuditEntry): Html =>
-  html`<tr>
-    <td><time datetime="${new Date(atMs).toISOString()}">${secondText(atMs)}</time></td>
-    <td>${by.name || by.id || 'unknown'}</td>
-    <td><span class="tag">${did}</span> ${text}</td>
-  </tr>`;
+const row = ({ atMs, by, did, text }: AuditEntry): readonly Piece[] => [
+  html`<time datetime="${new Date(atMs).toISOString()}">${secondText(atMs)}</time>`,
+  by.name || by.id || 'unknown',
+  html`<span class="tag">${did}</span> ${text}`,
+];

@@ -65,7 +65,7 @@ describe('a chart', () => {
     expect(text).toContain(
       'From 23 Nov 2026, 12:00 to 23 Nov 2026, 12:05 UTC: values from 1 to 6, 1 minute to a step, on average 5 in the last one. 1 gap.',
     );
-    const rows = Array.from(text.split('<tbody>')[1]!.matchAll(/<tr>([^]*?)<\/tr>/g), ([, row]) =>
+    const rows = Array.from(text.split('<tbody')[1]!.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g), ([, row]) =>
       row!
         .replaceAll(/<[^>]+>/g, ' ')
         .trim()

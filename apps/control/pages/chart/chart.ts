@@ -137,12 +137,11 @@ function description(window: Window, columns: Columns, known: readonly Column[],
 
 function table(metric: string, columns: Columns): Html {
   const { startMs, sizeMs, all } = fewer(columns, maxTableRows);
-  const row = (column: Column | null, at: number): Html =>
-    html`<tr>
-      <th scope="row"><time>${timeText(startMs + at * sizeMs)}</time></th>
-      ${column ? [column.avg, column.min, column.max].map((value) => html`<td class="number">${valueText(value)}</td>`) : html`<td class="quiet" colspan="3">no points</td>`}
-      <td class="number">${column?.count ?? 0}</td>
-    </tr>`;
+  const row = (column: Column | null, at: number): readonly Piece[] => [
+    html`<time>${timeText(startMs + at * sizeMs)}</time>`,
+    ...(column ? [column.avg, column.min, column.max].map(valueText) : [html`<span class="quiet">no points</span>`, '', '']),
+    column?.count ?? 0,
+  ];
   return html`<details>
     <summary>Numbers</summary>
     ${tableOf(

@@ -72,10 +72,10 @@ export const claimPage = (visit: Visit, { userCode, name, address, startedMs, ex
             ${visit.organizations.map(({ orgId, name: its }) => html`<option value="${orgId}" ?selected="${orgId === visit.organization.orgId}">${its}</option>`)}
           </select>
         </div>
-        <p>
+        <div class="row">
           <button name="decision" value="approve">Approve</button>
           <button class="plain" name="decision" value="deny">Deny</button>
-        </p>
+        </div>
       </form>
     </div>`,
   });

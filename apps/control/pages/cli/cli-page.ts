@@ -26,7 +26,7 @@ export const cliPage = ({ callback, state, name }: CliRequest, visit: Visit): Ht
         <input type="hidden" name="callback" value="${callback.href}" />
         <input type="hidden" name="state" value="${state}" />
         <input type="hidden" name="name" value="${name}" />
-        <p><button>Give it a key</button> <a class="button" href="/">Cancel</a></p>
+        <div class="row"><button>Give it a key</button> <a class="button plain" href="/">Cancel</a></div>
       </form>
     </div>`,
   });

@@ -9,9 +9,9 @@ import {
   type PersonRole,
   type Scope,
 } from '#model';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { confirmed, ingestLine, seen, tableOf } from '../parts.js';
+import { actions, confirmed, ingestLine, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
 import type { Visit } from '../visit.js';
 
@@ -45,7 +45,7 @@ export const keysPage = (visit: Visit, keys: readonly ShownKey[], nowMs: number,
           ? html`<p>No key yet: devices and programs need one to send points and to read.</p>`
           : tableOf(
               'API keys',
-              ['Name', 'Key', 'May', 'Sources', 'Last used', 'Made', { name: 'What to do', kind: 'unseen' }],
+              ['Name', 'Key', 'May', 'Sources', 'Last used', 'Made', actions],
               keys.slice(0, maxKeys).map((one) => row(one, nowMs)),
             )
       }
@@ -56,16 +56,15 @@ export const keysPage = (visit: Visit, keys: readonly ShownKey[], nowMs: number,
       </section>`,
   });
 
-const row = ({ key, use, maker }: ShownKey, nowMs: number): Html =>
-  html`<tr>
-    <th scope="row">${key.name}</th>
-    <td><code class="whole">${key.prefix}…${key.suffix}</code></td>
-    <td>${key.scopes.join(', ')}</td>
-    <td>${boundSources(key.sources) === undefined ? 'all' : html`<code>${key.sources.join(', ')}</code>`}</td>
-    <td>${seen(use?.usedMs ?? null, nowMs)} ${use?.address && html`<span class="quiet">from ${use.address}</span>`}</td>
-    <td>${seen(key.createdMs, nowMs)} ${maker && html`<span class="quiet">by ${maker}</span>`}</td>
-    <td class="number">${confirmed('Delete', `/keys/${key.keyId}/delete`, `Delete ${key.name}`, 'It stops working everywhere.')}</td>
-  </tr>`;
+const row = ({ key, use, maker }: ShownKey, nowMs: number): readonly Piece[] => [
+  key.name,
+  html`<code class="whole">${key.prefix}…${key.suffix}</code>`,
+  key.scopes.join(', '),
+  boundSources(key.sources) === undefined ? 'all' : html`<code>${key.sources.join(', ')}</code>`,
+  html`${seen(use?.usedMs ?? null, nowMs)} ${use?.address && html`<span class="quiet">from ${use.address}</span>`}`,
+  html`${seen(key.createdMs, nowMs)} ${maker && html`<span class="quiet">by ${maker}</span>`}`,
+  confirmed('Delete', `/keys/${key.keyId}/delete`, `Delete ${key.name}`, 'It stops working everywhere.'),
+];
 
 const scopeText: Readonly<Record<Scope, string>> = {
   read: 'read: needed for reading only where the organization enforces it',

@@ -191,11 +191,10 @@ const firings = (alerts: Trial['alerts']): Html =>
     alerts.length > maxTableRows ? `The last ${maxTableRows}` : undefined,
   );
 
-const firing = (alert: Trial['alerts'][number]): Html =>
-  html`<tr>
-    <th scope="row"><time>${secondText(alert.triggeredMs)}</time></th>
-    <td>${alert.resolvedMs === null ? 'still open' : html`<time>${secondText(alert.resolvedMs)}</time>`}</td>
-    <td>${alert.resolvedMs === null ? '' : lengthText(alert.resolvedMs - alert.triggeredMs)}</td>
-    <td>${severityTag(alert)}</td>
-    <td class="number">${alert.value === null ? '' : valueText(alert.value)}</td>
-  </tr>`;
+const firing = (alert: Trial['alerts'][number]): readonly Piece[] => [
+  html`<time>${secondText(alert.triggeredMs)}</time>`,
+  alert.resolvedMs === null ? 'still open' : html`<time>${secondText(alert.resolvedMs)}</time>`,
+  alert.resolvedMs !== null && lengthText(alert.resolvedMs - alert.triggeredMs),
+  severityTag(alert),
+  alert.value !== null && valueText(alert.value),
+];

@@ -1,8 +1,8 @@
 import { everySource, mayAs, type Monitor } from '#model';
 import { boundsText } from '../alerts/alert-text.js';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { confirmed, seen, tableOf } from '../parts.js';
+import { actions, confirmed, seen, tableOf } from '../parts.js';
 import { sizeText } from '../times.js';
 import type { Visit } from '../visit.js';
 
@@ -54,32 +54,29 @@ function table(monitors: readonly Monitor[], mayChange: boolean, nowMs: number):
   const heads = ['Source', 'Metric', 'Fires', 'Severity', 'Watches since'];
   return tableOf(
     'Monitors',
-    mayChange ? [...heads, { name: 'What to do', kind: 'unseen' }] : heads,
+    mayChange ? [...heads, actions] : heads,
     monitors.map((monitor) => row(monitor, mayChange, nowMs)),
   );
 }
 
-function row(monitor: Monitor, mayChange: boolean, nowMs: number): Html {
-  const { monitorId, name, sourceId, metric, threshold, offline, definedMs } = monitor;
-  const conditions = conditionsOf(monitor);
+function row(monitor: Monitor, mayChange: boolean, nowMs: number): readonly Piece[] {
+  const { name, sourceId, metric, threshold, offline, definedMs } = monitor;
   const severities = [...new Set([threshold, offline].flatMap((one) => one?.severity ?? []))];
-  return html`<tr>
-    <th scope="row">${sourceId === everySource ? 'every source' : html`<a href="/sources/${sourceId}">${sourceId}</a>`}</th>
-    <td>${metric} ${name && html`<span class="quiet">${name}</span>`}</td>
-    <td class="words">${conditions.join('; ')}</td>
-    <td>${severities.map((severity) => html`<span class="tag ${severity}">${severity}</span> `)}</td>
-    <td>${seen(definedMs, nowMs)}</td>
-    ${
-      mayChange &&
-      html`<td>
-        <div class="row end">
-          <a href="/monitors/${monitorId}" aria-label="Change the monitor of ${titleOf(monitor)}">Change</a>
-          ${confirmed('Delete', `/monitors/${monitorId}/delete`, 'Delete it', 'Its open alerts are closed.')}
-        </div>
-      </td>`
-    }
-  </tr>`;
+  return [
+    sourceId === everySource ? 'every source' : html`<a href="/sources/${sourceId}">${sourceId}</a>`,
+    [metric, name && html` <span class="quiet">${name}</span>`],
+    conditionsOf(monitor).join('; '),
+    severities.map((severity) => html`<span class="tag ${severity}">${severity}</span> `),
+    seen(definedMs, nowMs),
+    ...(mayChange ? [changes(monitor)] : []),
+  ];
 }
+
+const changes = (monitor: Monitor): Html =>
+  html`<div class="row level">
+    <a href="/monitors/${monitor.monitorId}" aria-label="Change the monitor of ${titleOf(monitor)}">Change</a>
+    ${confirmed('Delete', `/monitors/${monitor.monitorId}/delete`, 'Delete it', 'Its open alerts are closed.')}
+  </div>`;
 
 /** When a monitor fires, in words. */
 const conditionsOf = ({ threshold, offline }: Monitor): readonly string[] => [

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { personRoles, type PersonRole } from '#model';
 import type { listedInvitation, person } from '../../people/people.js';
 import { roleText } from '../account/join-page.js';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { confirmed, seen, tableOf } from '../parts.js';
+import { actions, confirmed, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
 import { timeText } from '../times.js';
 import type { Visit } from '../visit.js';
@@ -35,14 +35,14 @@ export const peoplePage = (visit: Visit, { members, invitations }: Known, nowMs:
       ${problemNote(form.trouble)}
       ${tableOf(
         'People',
-        ['E-mail address', 'Role', 'Since', { name: 'What to do', kind: 'unseen' }],
+        ['E-mail address', 'Role', 'Since', actions],
         members.map((one) => memberRow(one, visit, nowMs)),
       )}
       ${
         invitations.length > 0 &&
         html`<section class="stack" aria-labelledby="invited">
           <h2 id="invited">Invited</h2>
-          ${tableOf('Invitations', ['For', 'Role', 'From', 'Good until (UTC)', { name: 'What to do', kind: 'unseen' }], invitations.map(invitationRow))}
+          ${tableOf('Invitations', ['For', 'Role', 'From', 'Good until (UTC)', actions], invitations.map(invitationRow))}
         </section>`
       }
       <section class="card narrow" aria-labelledby="invite">
@@ -69,33 +69,25 @@ export const peoplePage = (visit: Visit, { members, invitations }: Known, nowMs:
       </section>`,
   });
 
-const memberRow = ({ id, email, role, since_ms: sinceMs }: Person, { person: { accountId } }: Visit, nowMs: number): Html =>
-  html`<tr>
-    <th scope="row">${email} ${id === accountId && html`<span class="tag">you</span>`}</th>
-    <td>
-      <form class="row" method="post" action="/people/${id}/role">
-        <select name="role" aria-label="Role of ${email}">
-          ${personRoles.map((one) => html`<option ?selected="${one === role}">${one}</option>`)}
-        </select>
-        <button class="plain" aria-label="Change the role of ${email}">Change</button>
-      </form>
-    </td>
-    <td>${seen(sinceMs, nowMs)}</td>
-    <td class="number">
-      ${confirmed('Remove', `/people/${id}/remove`, `Remove ${email}`, 'The account stays, and may be invited again.')}
-    </td>
-  </tr>`;
+const memberRow = ({ id, email, role, since_ms: sinceMs }: Person, { person: { accountId } }: Visit, nowMs: number): readonly Piece[] => [
+  html`${email} ${id === accountId && html`<span class="tag">you</span>`}`,
+  html`<form class="row" method="post" action="/people/${id}/role">
+    <select name="role" aria-label="Role of ${email}">
+      ${personRoles.map((one) => html`<option ?selected="${one === role}">${one}</option>`)}
+    </select>
+    <button class="plain" aria-label="Change the role of ${email}">Change</button>
+  </form>`,
+  seen(sinceMs, nowMs),
+  confirmed('Remove', `/people/${id}/remove`, `Remove ${email}`, 'The account stays, and may be invited again.'),
+];
 
-const invitationRow = ({ id, email, role, invited_by: by, expires_ms: expiresMs }: Invitation): Html =>
-  html`<tr>
-    <th scope="row">${email ?? 'whoever has the link'}</th>
-    <td>${role}</td>
-    <td>${by}</td>
-    <td><time datetime="${new Date(expiresMs).toISOString()}">${timeText(expiresMs)}</time></td>
-    <td class="number">
-      <form method="post" action="/people/invitations/${id}/withdraw"><button class="link">Withdraw</button></form>
-    </td>
-  </tr>`;
+const invitationRow = ({ id, email, role, invited_by: by, expires_ms: expiresMs }: Invitation): readonly Piece[] => [
+  email ?? 'whoever has the link',
+  role,
+  by,
+  html`<time datetime="${new Date(expiresMs).toISOString()}">${timeText(expiresMs)}</time>`,
+  html`<form method="post" action="/people/invitations/${id}/withdraw"><button class="link">Withdraw</button></form>`,
+];
 
 export const invitedPage = (visit: Visit, { email, role, expires_ms: expiresMs }: Invitation, link: string): Html =>
   layout({

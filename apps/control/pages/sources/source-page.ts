@@ -3,7 +3,7 @@ import { mayAs, type LogEntry } from '#model';
 import { findingOf, severityTag, spanOf } from '../alerts/alert-text.js';
 import { chart } from '../chart/chart.js';
 import { valueText } from '../chart/scale.js';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
 import { seen, stateOf, tableOf } from '../parts.js';
 import { secondText, timeText } from '../times.js';
@@ -149,19 +149,16 @@ function events({ events: entries, hasMoreEvents }: SourceView): Html {
 /** A longer value is folded away. */
 const shortValue = 160;
 
-const event = ({ timestampMs, metric, value, tags }: LogEntry): Html =>
-  html`<tr>
-    <td><time datetime="${new Date(timestampMs).toISOString()}">${secondText(timestampMs)}</time></td>
-    <td>${metric}</td>
-    <td>
-      ${
-        value.length <= shortValue
-          ? html`<code>${value}</code>`
-          : html`<details>
-              <summary><code>${value.slice(0, shortValue).toWellFormed()}…</code></summary>
-              <code>${value}</code>
-            </details>`
-      }
-      ${Object.entries(tags).map(([name, one]) => html`<span class="tag">${name}: ${one}</span> `)}
-    </td>
-  </tr>`;
+const event = ({ timestampMs, metric, value, tags }: LogEntry): readonly Piece[] => [
+  html`<time datetime="${new Date(timestampMs).toISOString()}">${secondText(timestampMs)}</time>`,
+  metric,
+  html`${
+    value.length <= shortValue
+      ? html`<code>${value}</code>`
+      : html`<details>
+          <summary><code>${value.slice(0, shortValue).toWellFormed()}…</code></summary>
+          <code>${value}</code>
+        </details>`
+  }
+  ${Object.entries(tags).map(([name, one]) => html`<span class="tag">${name}: ${one}</span> `)}`,
+];

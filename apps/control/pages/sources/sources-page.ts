@@ -48,15 +48,12 @@ function table(question: ListQuestion, { nowMs, sources, hasMore }: SourceList):
   return html`${tableOf(
     'Sources',
     ['Source', 'Connection', 'Last seen', 'Open alerts'],
-    sources.map(
-      ({ sourceId, online, lastSeenMs, openAlerts }) =>
-        html`<tr>
-          <th scope="row"><a href="/sources/${sourceId}">${sourceId}</a></th>
-          <td>${stateOf(online)}</td>
-          <td>${seen(lastSeenMs, nowMs)}</td>
-          <td>${openAlerts > 0 ? html`<span class="tag warning">${openAlerts}</span>` : html`<span class="quiet">none</span>`}</td>
-        </tr>`,
-    ),
+    sources.map(({ sourceId, online, lastSeenMs, openAlerts }) => [
+      html`<a href="/sources/${sourceId}">${sourceId}</a>`,
+      stateOf(online),
+      seen(lastSeenMs, nowMs),
+      openAlerts > 0 ? html`<span class="tag warning">${openAlerts}</span>` : html`<span class="quiet">none</span>`,
+    ]),
   )}
   ${
     (question.after || hasMore) &&

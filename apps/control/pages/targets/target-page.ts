@@ -1,5 +1,5 @@
 import { maxAttemptsKept, maxTargetUrlBytes, secretsOf, shownTo, type AlertTarget, type Attempt } from '#model';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
 import { confirmed, seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
@@ -97,15 +97,15 @@ const deliveries = (attempts: readonly Attempt[], nowMs: number): Html =>
     attempts.length === maxAttemptsKept ? `The last ${maxAttemptsKept} attempts` : undefined,
   );
 
-const attemptRow = (attempt: Attempt, nowMs: number): Html => {
+const attemptRow = (attempt: Attempt, nowMs: number): readonly Piece[] => {
   const { atMs, isTest, transitions, status, error, againMs, tookMs } = attempt;
-  return html`<tr>
-    <td>${seen(atMs, nowMs)}</td>
-    <td>${outcomeTag(attempt)} ${againMs !== null && againMs > nowMs && html`<span class="quiet">again ${seen(againMs, nowMs)}</span>`}</td>
-    <td>${isTest ? 'a sample' : `${transitions} transition${transitions === 1 ? '' : 's'}`}</td>
-    <td>${status} ${error && html`<span class="quiet">${error}</span>`}</td>
-    <td class="number">${tookMs} ms</td>
-  </tr>`;
+  return [
+    seen(atMs, nowMs),
+    html`${outcomeTag(attempt)} ${againMs !== null && againMs > nowMs && html`<span class="quiet">again ${seen(againMs, nowMs)}</span>`}`,
+    isTest ? 'a sample' : `${transitions} transition${transitions === 1 ? '' : 's'}`,
+    html`${status} ${error && html`<span class="quiet">${error}</span>`}`,
+    `${tookMs} ms`,
+  ];
 };
 
 /** What a webhook is signed with, once. */

@@ -8,7 +8,7 @@ import {
   type AlertTarget,
   type Attempt,
 } from '#model';
-import { html, type Html } from '../html.js';
+import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
 import { seen, tableOf } from '../parts.js';
 import { problemNote } from '../refused.js';
@@ -53,14 +53,13 @@ export const targetsPage = (visit: Visit, targets: readonly ShownTarget[], nowMs
       }`,
   });
 
-const row = ({ target, last }: ShownTarget, nowMs: number): Html =>
-  html`<tr>
-    <th scope="row"><a href="/targets/${target.targetId}">${nameOf(target)}</a></th>
-    <td>${target.name && html`<span class="quiet">${target.kind}</span> `}<code>${shownTo(target)}</code></td>
-    <td><span class="tag ${target.minSeverity}">${target.minSeverity}</span></td>
-    <td>${stateOfTarget(target)}</td>
-    <td>${last ? html`${outcomeTag(last)} ${seen(last.atMs, nowMs)}` : html`<span class="quiet">none yet</span>`}</td>
-  </tr>`;
+const row = ({ target, last }: ShownTarget, nowMs: number): readonly Piece[] => [
+  html`<a href="/targets/${target.targetId}">${nameOf(target)}</a>`,
+  html`${target.name && html`<span class="quiet">${target.kind}</span> `}<code>${shownTo(target)}</code>`,
+  html`<span class="tag ${target.minSeverity}">${target.minSeverity}</span>`,
+  stateOfTarget(target),
+  last ? html`${outcomeTag(last)} ${seen(last.atMs, nowMs)}` : html`<span class="quiet">none yet</span>`,
+];
 
 const newForm = ({ kind, name, to, severity, problem }: TargetForm): Html =>
   html`<section class="card narrow" aria-labelledby="new">
