@@ -9,7 +9,7 @@ import { textFrame } from './text-frame.js';
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** A peer that does nothing but the handshake. */
-async function handshaken(): Promise<{ readonly client: WebSocket; readonly raw: Socket; close(): void }> {
+async function handshaken(): Promise<{ readonly client: WebSocket; readonly raw: Socket; readonly close: () => void }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -49,6 +49,7 @@ export class Page {
     const folder = await mkdtemp(join(tmpdir(), 'headwater-browser-'));
     const options = [
       '--headless',
+      '--hide-scrollbars',
       '--no-sandbox',
       '--disable-gpu',
       '--no-first-run',
