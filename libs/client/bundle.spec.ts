@@ -18,9 +18,9 @@ async function bundled(file: string, names: string): Promise<Bundled> {
 
 describe('the bundle for browsers', () => {
   it.each([
-    ['{ Device }', 27.5, 10.5],
-    ['{ Headwater }', 14, 6],
-    ['*', 37.5, 13.5],
+    ['{ Device }', 21.1, 9.1],
+    ['{ Headwater }', 11.3, 5],
+    ['*', 28.9, 12],
   ] as const)('of %s has at most %d KB minified, %d KB compressed, and needs nothing', async (names, kilobytes, zippedKilobytes) => {
     const bundle = await bundled('browser.js', names);
     expect(bundle.imports).toEqual([]);

@@ -60,3 +60,11 @@ export class HeadwaterError extends Error {
     this.errors = errors;
   }
 }
+
+/** Something that was given cannot be right. The message says what to give instead. */
+export const invalid = (message: string, options?: ErrorOptions): HeadwaterError =>
+  new HeadwaterError(message, 'invalid_argument', options);
+
+/** Any error as one of this library. */
+export const known = (cause: unknown, message: string, code: string): HeadwaterError =>
+  cause instanceof HeadwaterError ? cause : new HeadwaterError(message, code, { cause });

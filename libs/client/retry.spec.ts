@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { HeadwaterError } from './error.js';
-import { mayPass, pause, pauseMs } from './retry.js';
+import { mayPass, pauseMs } from './retry.js';
 
 const answered = (status: number, retryAfterMs?: number): HeadwaterError => new HeadwaterError('no', 'over_rate', { status, retryAfterMs });
 
@@ -31,14 +31,5 @@ describe('the pause before another try', () => {
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(least);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(most);
     expect(new Set(pauses).size).toBeGreaterThan(100);
-  });
-
-  it('ends at once with the reason of the signal, before and meanwhile', async () => {
-    const reason = new Error('enough');
-    await expect(pause(60_000, AbortSignal.abort(reason))).rejects.toBe(reason);
-    const controller = new AbortController();
-    const paused = pause(60_000, controller.signal);
-    controller.abort(reason);
-    await expect(paused).rejects.toBe(reason);
   });
 });

@@ -2,7 +2,19 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { HeadwaterError } from './error.js';
-import type { ReadStored } from './settings.js';
+import type { Server } from './request.js';
+import { serverOf, type Where } from './settings.js';
+
+/** What is kept for later, such as the file of `headwater init`. */
+export type ReadStored = () => Promise<Pick<Where, 'url' | 'apiKey'>>;
+
+/** Address and key, each from the argument, else HEADWATER_URL or HEADWATER_API_KEY, else what `read` finds. */
+export async function findServer(where: Where, read: ReadStored = readSettings): Promise<Server> {
+  const url = where.url || process.env['HEADWATER_URL'];
+  const apiKey = where.apiKey || process.env['HEADWATER_API_KEY'];
+  const stored = url && apiKey ? {} : await read();
+  return serverOf({ url: url || stored.url, apiKey: apiKey || stored.apiKey, fetch: where.fetch });
+}
 
 /** The file of `headwater init` and `headwater login`, in the XDG config folder. */
 export function settingsFile(): string {

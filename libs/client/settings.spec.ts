@@ -2,8 +2,7 @@ import { mkdtempSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { findServer } from './settings.js';
-import { readSettings, settingsFile, writeSettings } from './settings-file.js';
+import { findServer, readSettings, settingsFile, writeSettings } from './settings-file.js';
 
 const names = ['HEADWATER_URL', 'HEADWATER_API_KEY', 'XDG_CONFIG_HOME'];
 const before = names.map((name) => [name, process.env[name]] as const);

@@ -1,10 +1,13 @@
+export interface Size {
+  readonly points: number;
+  /** Of the points in UTF-8. */
+  readonly bytes: number;
+}
+
 /** Points that were cut off together. They are sent together for ever: what tells equal events apart is their order within one body. */
-export interface Batch {
+export interface Batch extends Size {
   /** The points in JSON, with commas between them. */
   readonly text: string;
-  readonly points: number;
-  /** Of `text` in UTF-8. */
-  readonly bytes: number;
 }
 
 export interface BufferLimits {
@@ -25,14 +28,10 @@ export interface BufferListener {
 export interface Buffer {
   /** Resolves when it is known what earlier runs have left. Never rejects. */
   readonly opened: Promise<void>;
-  /** Points that are not settled. */
-  readonly points: number;
-  /** Of those points, in UTF-8. */
-  readonly bytes: number;
-  /** Bytes of the batches that nobody has taken. */
-  readonly untakenBytes: number;
-  /** Points of the batches that nobody has taken. */
-  readonly untakenPoints: number;
+  /** What is not settled. */
+  readonly all: Size;
+  /** The batches that nobody has taken. */
+  readonly untaken: Size;
 
   /** Whether a batch of so many bytes fits without dropping any. */
   hasRoom(bytes: number): boolean;
@@ -42,8 +41,8 @@ export interface Buffer {
   take(maxPoints: number, maxBytes: number): Promise<Batch[]>;
   /** The server has them, or will never take them: they may be forgotten. A batch that was taken and never settled is found again after a restart. */
   settle(batches: readonly Batch[]): void;
-  /** Resolves when what was added survives a crash, or when trying to make it so has failed. */
-  saved(): Promise<void>;
+  /** Resolves when what was added survives a crash, or when trying to make it so has failed. Absent where nothing survives. */
+  saved?(): Promise<void>;
   /** Leaves what is not settled to the next one who opens the buffer. */
   close(): Promise<void>;
 }

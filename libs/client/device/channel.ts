@@ -1,10 +1,10 @@
-import { HeadwaterError } from '../error.js';
+import { HeadwaterError, known } from '../error.js';
 import type { Server } from '../request.js';
 import { pauseMs } from '../retry.js';
-import { Bell } from './bell.js';
-import { Commands, type Frame } from './commands.js';
-import { Connection } from './connection.js';
-import type { Outcome, Pace, PointChannel } from './sender.js';
+import { bell, monotonicMs } from '../waiting.js';
+import { type Commands, commandsOver } from './commands.js';
+import { type Connection, connection } from './connection.js';
+import type { Pace, PointChannel } from './sender.js';
 
 /** A connection that has lasted for so long was a good one. */
 const goodMs = 10_000;
@@ -13,128 +13,124 @@ const lostTries = 2;
 
 export interface ChannelListener {
   /** Points can be sent over it, or more of them. */
-  ready(): void;
-  failed(error: HeadwaterError): void;
+  readonly ready: () => void;
+  readonly failed: (error: HeadwaterError) => void;
 }
 
 /** The real-time channel: it connects again whenever its connection ends. */
-export class Channel implements PointChannel {
-  readonly commands = new Commands((frame) => this.#say(frame));
-  readonly #bell = new Bell();
-  #connection: Connection | undefined;
-  #isRunning = false;
-  #isClosed = false;
-  #waiting: PromiseWithResolvers<void>[] = [];
-
-  constructor(
-    private readonly server: () => Promise<Server>,
-    private readonly sourceId: string,
-    private readonly pace: Pace,
-    private readonly listener: ChannelListener,
-    private readonly socket: typeof WebSocket | undefined,
-  ) {}
-
-  get isOpen(): boolean {
-    return this.#connection?.isOpen === true;
-  }
-
-  get hasRoom(): boolean {
-    return this.#connection?.hasRoom === true;
-  }
-
-  send(points: string): Promise<Outcome> {
-    return this.#connection?.send(points) ?? Promise.resolve('unknown');
-  }
-
+export interface Channel extends PointChannel {
+  readonly commands: Commands;
   /** Resolves once the server lets the device in. Rejects `HeadwaterError` when it refuses to, or when the device is closed. */
-  connect(): Promise<void> {
-    if (this.#connection?.isIn) return Promise.resolve();
-    const waiting = Promise.withResolvers<void>();
-    this.#waiting.push(waiting);
-    if (!this.#isRunning) void this.#run();
-    return waiting.promise;
-  }
-
+  connect(): Promise<void>;
   /** Resolves once the server knows how the commands have ended, or cannot be told. */
-  async reported(): Promise<void> {
-    if (this.#connection?.isIn) await this.commands.acknowledged();
-  }
+  reported(): Promise<void>;
+  close(): void;
+}
 
-  close(): void {
-    this.#isClosed = true;
-    this.commands.close();
-    this.#connection?.close();
-    this.#settle(new HeadwaterError('The device was closed.', 'closed'));
-    this.#bell.ring();
-  }
+export const closed = (): HeadwaterError => new HeadwaterError('The device was closed: make another one.', 'closed');
 
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    for (let tries = 0; !this.#isClosed;) {
-      const beganMs = performance.now();
-      const { wasIn, refused } = await this.#once();
-      if (this.#isClosed) break;
+export function channelTo(
+  server: () => Promise<Server>,
+  sourceId: string,
+  pace: Pace,
+  listener: ChannelListener,
+  socket: typeof WebSocket | undefined,
+): Channel {
+  const { ring, wait } = bell();
+  let current: Connection | undefined;
+  let isRunning = false;
+  let isClosed = false;
+  let waiting: { readonly resolve: () => void; readonly reject: (error: HeadwaterError) => void }[] = [];
+  const commands = commandsOver((frame) => {
+    if (current?.isIn) current.say(frame);
+  });
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    for (let tries = 0; ;) {
+      if (isClosed) return;
+      const beganMs = monotonicMs();
+      const { wasIn, refused } = await once();
       if (refused) {
-        this.listener.failed(refused);
-        this.#settle(refused);
-        await this.#bell.wait(this.pace.slowMs * (0.5 + Math.random()));
-        continue;
+        listener.failed(refused);
+        settle(refused);
+        await wait(pace.slowMs * (0.5 + Math.random()));
+      } else {
+        if (wasIn && monotonicMs() - beganMs > goodMs) tries = 0;
+        await wait(pauseMs(undefined, tries++ + (wasIn ? lostTries : 0), pace));
       }
-      if (wasIn && performance.now() - beganMs > goodMs) tries = 0;
-      await this.#bell.wait(pauseMs(undefined, tries++ + (wasIn ? lostTries : 0), this.pace));
     }
   }
 
-  /** One connection, until it ends. Never rejects. */
-  async #once(): Promise<{ readonly wasIn: boolean; readonly refused: HeadwaterError | undefined }> {
-    const { promise, resolve } = Promise.withResolvers<{ wasIn: boolean; refused: HeadwaterError | undefined }>();
+  /** One connection, until it ends. */
+  async function once(): Promise<{ readonly wasIn: boolean; readonly refused: HeadwaterError | undefined }> {
+    let wasIn = false;
     try {
-      const server = await this.server();
-      let wasIn = false;
-      const login = { sourceId: this.sourceId, commands: this.commands.names };
-      this.#connection = new Connection(
-        server,
-        login,
-        {
-          opened: () => {
-            wasIn = true;
-            this.commands.opened();
-            this.#settle();
-            this.listener.ready();
+      const to = await server();
+      const refused = await new Promise<HeadwaterError | undefined>((resolve) => {
+        current = connection(
+          to,
+          { sourceId, commands: commands.names() },
+          {
+            opened() {
+              wasIn = true;
+              commands.opened();
+              settle();
+              listener.ready();
+            },
+            landed: listener.ready,
+            heard: commands.hear,
+            failed: listener.failed,
+            ended(code, why) {
+              if (!wasIn && !why && !isClosed)
+                listener.failed(new HeadwaterError(`The real-time channel to ${to.url} does not open (${code}).`, 'no_answer'));
+              current = undefined;
+              commands.lost();
+              listener.ready();
+              resolve(why);
+            },
           },
-          landed: () => this.listener.ready(),
-          heard: (frame) => void this.commands.hear(frame),
-          failed: (error) => this.listener.failed(error),
-          ended: (code, refused) => {
-            if (!wasIn && !refused && !this.#isClosed)
-              this.listener.failed(new HeadwaterError(`The real-time channel to ${server.url} does not open (${code}).`, 'no_answer'));
-            this.#connection = undefined;
-            this.commands.lost();
-            this.listener.ready();
-            resolve({ wasIn, refused });
-          },
-        },
-        this.socket ?? globalThis.WebSocket,
-      );
-      if (this.#isClosed) this.#connection.close();
+          socket ?? globalThis.WebSocket,
+        );
+        if (isClosed) current.close();
+      });
+      return { wasIn, refused };
     } catch (error) {
-      const known =
-        error instanceof HeadwaterError
-          ? error
-          : new HeadwaterError('There is no WebSocket here: give one as webSocket.', 'invalid_argument', { cause: error });
-      return { wasIn: false, refused: known };
+      return { wasIn, refused: known(error, 'There is no WebSocket here: give one as webSocket.', 'invalid_argument') };
     }
-    return promise;
   }
 
-  #say(frame: Frame): void {
-    if (this.#connection?.isIn) this.#connection.say(frame);
-  }
-
-  #settle(error?: HeadwaterError): void {
-    for (const { resolve, reject } of this.#waiting.splice(0)) {
+  function settle(error?: HeadwaterError): void {
+    for (const { resolve, reject } of waiting.splice(0)) {
       if (error) reject(error);
       else resolve();
     }
   }
+
+  return {
+    commands,
+    get isOpen() {
+      return current?.isOpen ?? false;
+    },
+    get hasRoom() {
+      return current?.hasRoom ?? false;
+    },
+    send: async (points) => current?.send(points) ?? 'unknown',
+    connect: () =>
+      new Promise((resolve, reject) => {
+        if (current?.isIn) return resolve();
+        waiting.push({ resolve, reject });
+        if (!isRunning) void run();
+      }),
+    async reported() {
+      if (current?.isIn) await commands.acknowledged();
+    },
+    close() {
+      isClosed = true;
+      commands.close();
+      current?.close();
+      settle(closed());
+      ring();
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Running } from '#runtime';
 import { Link, startEmbedded, until } from '#testing';
-import { Connection } from './connection.js';
+import { type Connection, connection as connectionTo } from './connection.js';
 
 let dataDir: string;
 let server: Running;
@@ -32,7 +32,7 @@ interface Opened {
 async function open(sourceId: string, patience = { heartbeatMs: 600, deadMs: 900 }): Promise<Opened> {
   const ends: number[] = [];
   const told: string[] = [];
-  const connection = new Connection(
+  const connection = connectionTo(
     { url: `http://127.0.0.1:${link.port}`, apiKey: server.firstKey },
     { sourceId, commands: [] },
     {

@@ -1,8 +1,8 @@
 import { HeadwaterError } from '../error.js';
-import type { Server } from '../request.js';
-import { timer } from './bell.js';
+import { objectIn, type Server } from '../request.js';
+import { monotonicMs, timer } from '../waiting.js';
 import type { Frame } from './commands.js';
-import type { Outcome } from './sender.js';
+import type { Outcome, PointChannel } from './sender.js';
 
 /** Frames that the server has not acknowledged. */
 const maxFrames = 32;
@@ -38,161 +38,141 @@ export interface Login {
   readonly commands: readonly string[];
 }
 
-/** One connection of the real-time channel, from its first frame to its end. */
-export class Connection {
-  readonly #socket: WebSocket;
-  #flights: Flight[] = [];
-  #flyingBytes = 0;
-  #seq = 0;
-  #isIn = false;
-  #hasAcks = false;
-  #hasEnded = false;
-  #refused: HeadwaterError | undefined;
-  #timer: ReturnType<typeof setTimeout>;
+/** One connection of the real-time channel, from its first frame to its end. Points can only be sent where the server says what it has. */
+export interface Connection extends PointChannel {
+  /** Whether the server has let the device in. */
+  readonly isIn: boolean;
+  say(frame: Frame): void;
+  close(): void;
+}
+
+export function connection(
+  { url, apiKey }: Server,
+  { sourceId, commands }: Login,
+  listener: ConnectionListener,
+  Socket: typeof WebSocket,
+  { heartbeatMs, deadMs }: Patience = { heartbeatMs: 30_000, deadMs: 45_000 },
+): Connection {
+  const socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/device`);
+  const flights: Flight[] = [];
+  let flyingBytes = 0;
+  let lastSeq = 0;
+  let isIn = false;
+  let hasAcks = false;
+  let hasEnded = false;
+  let refused: HeadwaterError | undefined;
   /** When something last came or went. */
-  #aliveMs = performance.now();
-  #sentMs = performance.now();
-  #unsent = 0;
+  let aliveMs = monotonicMs();
+  let sentMs = aliveMs;
+  let unsent = 0;
+  /** The end of the login, then the next look. */
+  let limit = timer(loginMs, () => end(1006));
 
-  constructor(
-    { url, apiKey }: Server,
-    login: Login,
-    private readonly listener: ConnectionListener,
-    Socket: typeof WebSocket,
-    private readonly patience: Patience = { heartbeatMs: 30_000, deadMs: 45_000 },
-  ) {
-    this.#socket = new Socket(`${url.replace(/^http/, 'ws')}/ws/device`);
-    this.#socket.addEventListener('open', () => {
-      this.say({
-        type: 'device_auth',
-        api_key: apiKey,
-        source_id: login.sourceId,
-        acks: true,
-        protocol: 1,
-        commands: login.commands,
-        platform: 'javascript',
-        agent_version: 'headwater-client',
-      });
-    });
-    this.#socket.addEventListener('message', ({ data }) => this.#hear(data));
-    this.#socket.addEventListener('close', ({ code }) => this.#end(code));
-    // What is wrong is told by the close that follows.
-    this.#socket.addEventListener('error', () => undefined);
-    this.#timer = timer(loginMs, () => this.#isIn || this.#end(1006));
+  socket.addEventListener('open', () =>
+    say({
+      type: 'device_auth',
+      api_key: apiKey,
+      source_id: sourceId,
+      acks: true,
+      protocol: 1,
+      commands,
+      platform: 'javascript',
+      agent_version: 'headwater-client',
+    }),
+  );
+  socket.addEventListener('message', ({ data }) => hear(objectIn(String(data))));
+  socket.addEventListener('close', ({ code }) => end(code));
+  // What is wrong is told by the close that follows.
+  socket.addEventListener('error', () => undefined);
+
+  function write(text: string): void {
+    if (hasEnded || socket.readyState !== 1) return;
+    sentMs = monotonicMs();
+    socket.send(text);
   }
 
-  /** Whether points can be sent: only where the server says what it has. */
-  get isOpen(): boolean {
-    return this.#hasAcks && !this.#hasEnded;
-  }
+  const say = (frame: Frame): void => write(JSON.stringify(frame));
 
-  get isIn(): boolean {
-    return this.#isIn && !this.#hasEnded;
-  }
-
-  get hasRoom(): boolean {
-    return this.#flights.length < maxFrames && this.#flyingBytes < maxFlyingBytes;
-  }
-
-  send(points: string): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
-    if (!this.isOpen) resolve('unknown');
+  function hear(frame: Readonly<Record<string, unknown>>): void {
+    if (hasEnded) return;
+    aliveMs = monotonicMs();
+    const { type, seq, code, detail, message } = frame;
+    if (type === 'authenticated') {
+      isIn = true;
+      hasAcks = frame['acks'] === true;
+      watch();
+      listener.opened();
+    } else if (type === 'telemetry_ack') land(Number(seq), 'stored');
+    else if (type !== 'error') listener.heard(frame);
+    else if (typeof seq === 'number') land(seq, 'refused');
     else {
-      // While nothing was due, silence meant nothing.
-      if (this.#flights.length === 0) this.#aliveMs = performance.now();
-      this.#flights.push({ seq: ++this.#seq, bytes: points.length, landed: resolve });
-      this.#flyingBytes += points.length;
-      this.#write(`{"type":"telemetry","seq":${this.#seq},"points":[${points}]}`);
+      const error = new HeadwaterError(String(detail ?? message), typeof code === 'string' ? code.toLowerCase() : 'not_let_in');
+      if (code === undefined) refused = error;
+      listener.failed(error);
     }
-    return promise;
-  }
-
-  say(frame: Frame): void {
-    if (!this.#hasEnded) this.#write(JSON.stringify(frame));
-  }
-
-  close(): void {
-    this.#end(1000);
-  }
-
-  #write(text: string): void {
-    if (this.#socket.readyState !== 1) return;
-    this.#sentMs = performance.now();
-    this.#socket.send(text);
-  }
-
-  #hear(data: unknown): void {
-    if (this.#hasEnded) return;
-    this.#aliveMs = performance.now();
-    const frame = fieldsIn(data);
-    const { type, seq } = frame;
-    if (type === 'authenticated') this.#letIn(frame['acks'] === true);
-    else if (type === 'telemetry_ack') this.#land(Number(seq), 'stored');
-    else if (type === 'error') this.#fail(frame);
-    else this.listener.heard(frame);
-  }
-
-  #letIn(hasAcks: boolean): void {
-    this.#isIn = true;
-    this.#hasAcks = hasAcks;
-    clearTimeout(this.#timer);
-    this.#watch();
-    this.listener.opened();
-  }
-
-  #fail({ seq, code, detail, message }: Readonly<Record<string, unknown>>): void {
-    const error = new HeadwaterError(String(detail ?? message), typeof code === 'string' ? code.toLowerCase() : 'not_let_in');
-    if (typeof seq === 'number') return this.#land(seq, 'refused');
-    if (code === undefined) this.#refused = error;
-    this.listener.failed(error);
   }
 
   /** Settles the frames up to this one. */
-  #land(seq: number, outcome: Outcome): void {
-    const count = this.#flights.filter((flight) => flight.seq <= seq).length;
-    for (const { seq: own, bytes, landed } of this.#flights.splice(0, count)) {
-      this.#flyingBytes -= bytes;
-      landed(own === seq ? outcome : 'stored');
+  function land(seq: number, outcome: Outcome): void {
+    const count = flights.filter((flight) => flight.seq <= seq).length;
+    for (const flight of flights.splice(0, count)) {
+      flyingBytes -= flight.bytes;
+      flight.landed(flight.seq === seq ? outcome : 'stored');
     }
-    this.listener.landed();
+    listener.landed();
   }
 
   /** Looks whether the connection lives, as often as it has to be asked. */
-  #watch(): void {
-    const { heartbeatMs, deadMs } = this.patience;
-    this.#timer = timer(heartbeatMs / 6, () => {
-      if (this.#hasEnded) return;
-      const nowMs = performance.now();
-      const unsent = this.#socket.bufferedAmount;
-      if (unsent < this.#unsent) this.#aliveMs = nowMs;
-      this.#unsent = unsent;
-      if (this.#flights.length > 0 && nowMs - this.#aliveMs > deadMs) return this.#end(1006);
-      if (nowMs - this.#sentMs >= heartbeatMs) {
-        this.say({ type: 'heartbeat' });
-        if (this.isOpen && this.#flights.length === 0) void this.send('');
+  function watch(): void {
+    clearTimeout(limit);
+    limit = timer(heartbeatMs / 6, () => {
+      const nowMs = monotonicMs();
+      if (socket.bufferedAmount < unsent) aliveMs = nowMs;
+      unsent = socket.bufferedAmount;
+      if (flights.length > 0 && nowMs - aliveMs > deadMs) return end(1006);
+      if (nowMs - sentMs >= heartbeatMs) {
+        say({ type: 'heartbeat' });
+        if (hasAcks && flights.length === 0) void send('');
       }
-      this.#watch();
+      watch();
     });
   }
 
-  #end(code: number): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    clearTimeout(this.#timer);
-    this.#socket.close();
-    for (const { landed } of this.#flights.splice(0)) landed('unknown');
-    this.listener.ended(
+  const send = (points: string): Promise<Outcome> =>
+    new Promise((landed) => {
+      if (hasEnded || !hasAcks) return landed('unknown');
+      // While nothing was due, silence meant nothing.
+      if (flights.length === 0) aliveMs = monotonicMs();
+      const seq = ++lastSeq;
+      flights.push({ seq, bytes: points.length, landed });
+      flyingBytes += points.length;
+      write(`{"type":"telemetry","seq":${seq},"points":[${points}]}`);
+    });
+
+  function end(code: number): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    clearTimeout(limit);
+    socket.close();
+    for (const { landed } of flights.splice(0)) landed('unknown');
+    listener.ended(
       code,
-      code === 1008 ? (this.#refused ?? new HeadwaterError('The server does not let the device in.', 'not_let_in')) : undefined,
+      code === 1008 ? (refused ?? new HeadwaterError('The server does not let the device in.', 'not_let_in')) : undefined,
     );
   }
-}
 
-function fieldsIn(data: unknown): Readonly<Record<string, unknown>> {
-  try {
-    const found: unknown = typeof data === 'string' ? JSON.parse(data) : undefined;
-    return typeof found === 'object' && found ? (found as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  return {
+    get isOpen() {
+      return hasAcks && !hasEnded;
+    },
+    get isIn() {
+      return isIn && !hasEnded;
+    },
+    get hasRoom() {
+      return flights.length < maxFrames && flyingBytes < maxFlyingBytes;
+    },
+    send,
+    say,
+    close: () => end(1000),
+  };
 }

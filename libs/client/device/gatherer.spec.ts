@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Random } from '#testing';
-import { Gatherer, maxBatchPoints } from './gatherer.js';
+import { type Gatherer, gatherer as gathererOf, maxBatchPoints } from './gatherer.js';
 import { eventText, metricText } from './point.js';
 
 const event = eventText('e', 'same', undefined);
@@ -11,9 +11,9 @@ const times = (gatherer: Gatherer): number[] =>
 
 describe('a gatherer', () => {
   it('stamps with the clock, and counts bytes and points', () => {
-    const gatherer = new Gatherer(() => 1_800_000_000_000.4);
-    gatherer.metric(metricText('ü', 1, undefined), undefined);
-    gatherer.event(event, 1_800_000_000_005);
+    const gatherer = gathererOf(() => 1_800_000_000_000.4);
+    gatherer.add(metricText('ü', 1, undefined), undefined);
+    gatherer.add(event, 1_800_000_000_005);
     const { bytes, points } = gatherer;
     const batch = gatherer.cut()!;
     expect(batch).toEqual({
@@ -26,18 +26,18 @@ describe('a gatherer', () => {
   });
 
   it('is full with a thousand points', () => {
-    const gatherer = new Gatherer(Date.now);
+    const gatherer = gathererOf(Date.now);
     for (let at = 0; at < maxBatchPoints; at++) {
       expect(gatherer.isFull).toBe(false);
-      gatherer.metric(metricText('m', at, undefined), undefined);
+      gatherer.add(metricText('m', at, undefined), undefined);
     }
     expect(gatherer.isFull).toBe(true);
   });
 
   it('lets equal events of one batch have one time, and those of the next batch another', () => {
     let nowMs = 1_800_000_000_000;
-    const gatherer = new Gatherer(() => nowMs);
-    const hand = (): void => void gatherer.event(event, undefined);
+    const gatherer = gathererOf(() => nowMs);
+    const hand = (): void => gatherer.add(event, undefined);
     hand();
     hand();
     expect(times(gatherer)).toEqual([nowMs, nowMs]);
@@ -45,7 +45,7 @@ describe('a gatherer', () => {
     hand();
     expect(times(gatherer)).toEqual([nowMs + 1, nowMs + 1]);
     hand();
-    gatherer.event(eventText('e', 'other', undefined), undefined);
+    gatherer.add(eventText('e', 'other', undefined), undefined);
     expect(times(gatherer)).toEqual([nowMs + 2, nowMs]);
     nowMs += 2;
     hand();
@@ -58,12 +58,12 @@ describe('a gatherer', () => {
   it('never gives two batches an equal event while the clock goes on', () => {
     const random = new Random(7);
     let nowMs = 1_800_000_000_000;
-    const gatherer = new Gatherer(() => nowMs);
+    const gatherer = gathererOf(() => nowMs);
     const seen = new Set<number>();
     for (let batch = 0; batch < 2000; batch++) {
       for (let left = random.whole(0, 3); left > 0; left--) {
         nowMs += random.whole(0, 1);
-        gatherer.event(event, undefined);
+        gatherer.add(event, undefined);
       }
       const own = new Set(times(gatherer));
       expect([...own].filter((time) => seen.has(time))).toEqual([]);

@@ -1,29 +1,26 @@
+import { HeadwaterError } from '../error.js';
 import { request, type Server } from '../request.js';
 
 /** A body of fewer bytes is sent as it is: compression saves less than it costs. */
 const worthBytes = 1024;
 
-/** Posts points to the server, one body at a time. */
-export class HttpWay {
-  /** Turned off where something on the way does not take compressed bodies. */
-  zips = typeof CompressionStream !== 'undefined';
+/** Posts points, in JSON with commas between them. Resolves when they are stored. Rejects `HeadwaterError`, or the reason of `signal`. */
+export type Post = (points: string, signal: AbortSignal) => Promise<void>;
 
-  constructor(
-    private readonly server: () => Promise<Server>,
-    private readonly sourceId: string,
-  ) {}
-
-  /** Resolves when the points are stored. Rejects `HeadwaterError`, or the reason of `signal`. */
-  async post(points: string, signal: AbortSignal): Promise<void> {
-    const body = `{"source_id":${JSON.stringify(this.sourceId)},"points":[${points}]}`;
-    const isZipped = this.zips && body.length > worthBytes;
-    await request(await this.server(), '/ingest', {
-      method: 'POST',
-      body: isZipped ? await gzip(body) : body,
-      headers: isZipped ? { 'content-encoding': 'gzip' } : {},
-      signal,
-    });
-  }
+export function httpWay(server: () => Promise<Server>, sourceId: string): Post {
+  let zips = typeof CompressionStream !== 'undefined';
+  return async function post(points, signal) {
+    const text = `{"source_id":${JSON.stringify(sourceId)},"points":[${points}]}`;
+    const isZipped = zips && text.length > worthBytes;
+    try {
+      await request(await server(), '/ingest', { method: 'POST', body: isZipped ? await gzip(text) : text, signal });
+    } catch (error) {
+      if (!isZipped || !(error instanceof HeadwaterError) || error.status !== 415) throw error;
+      // Something on the way does not take compressed bodies.
+      zips = false;
+      await post(points, signal);
+    }
+  };
 }
 
 async function gzip(text: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
 import { bufferContract } from './test-buffer.js';
-import { MemoryBuffer } from './memory-buffer.js';
+import { memoryBuffer } from './memory-buffer.js';
 
-describe('MemoryBuffer', () => {
-  bufferContract((limits, listener) => Promise.resolve(new MemoryBuffer(limits, listener)));
+describe('memoryBuffer', () => {
+  bufferContract((limits, listener) => Promise.resolve(memoryBuffer(limits, listener)));
 });

@@ -1,72 +1,51 @@
-import type { Batch, Buffer, BufferLimits, BufferListener } from './buffer.js';
+import type { Batch, Buffer, BufferLimits, BufferListener, Size } from './buffer.js';
 
 /** Keeps batches for as long as the process lives. */
-export class MemoryBuffer implements Buffer {
-  #waiting: Batch[] = [];
-  readonly #taken = new Set<Batch>();
-  readonly opened = Promise.resolve();
-  points = 0;
-  bytes = 0;
-  untakenBytes = 0;
-  untakenPoints = 0;
+export function memoryBuffer({ maxBytes, full }: BufferLimits, listener: Pick<BufferListener, 'dropped'>): Buffer {
+  const waiting: Batch[] = [];
+  const taken = new Set<Batch>();
+  const all = { points: 0, bytes: 0 };
+  const untaken = { points: 0, bytes: 0 };
+  const hasRoom = (bytes: number): boolean => all.bytes + bytes <= maxBytes;
 
-  constructor(
-    private readonly limits: BufferLimits,
-    private readonly listener: Pick<BufferListener, 'dropped'>,
-  ) {}
+  return {
+    opened: Promise.resolve(),
+    all,
+    untaken,
+    hasRoom,
+    add(batch) {
+      if (full === 'drop-oldest')
+        while (!hasRoom(batch.bytes) && waiting.length > 0) {
+          const oldest = waiting.shift()!;
+          count(all, oldest, -1);
+          count(untaken, oldest, -1);
+          listener.dropped(oldest.points, 'full');
+        }
+      waiting.push(batch);
+      count(all, batch, 1);
+      count(untaken, batch, 1);
+    },
+    async take(maxPoints, mostBytes) {
+      const size = { points: 0, bytes: 0 };
+      const batches: Batch[] = [];
+      for (const batch of waiting) {
+        count(size, batch, 1);
+        if (batches.length > 0 && (size.points > maxPoints || size.bytes > mostBytes)) break;
+        batches.push(batch);
+        taken.add(batch);
+        count(untaken, batch, -1);
+      }
+      waiting.splice(0, batches.length);
+      return batches;
+    },
+    settle(batches) {
+      for (const batch of batches) if (taken.delete(batch)) count(all, batch, -1);
+    },
+    close: () => Promise.resolve(),
+  };
+}
 
-  hasRoom(bytes: number): boolean {
-    return this.bytes + bytes <= this.limits.maxBytes;
-  }
-
-  add(batch: Batch): void {
-    while (this.limits.full === 'drop-oldest' && !this.hasRoom(batch.bytes) && this.#waiting.length > 0) this.#drop();
-    this.#waiting.push(batch);
-    this.#count(batch, 1);
-    this.#countUntaken(batch, 1);
-  }
-
-  take(maxPoints: number, maxBytes: number): Promise<Batch[]> {
-    const taken: Batch[] = [];
-    let [points, bytes] = [0, 0];
-    for (const batch of this.#waiting) {
-      points += batch.points;
-      bytes += batch.bytes;
-      if (taken.length > 0 && (points > maxPoints || bytes > maxBytes)) break;
-      taken.push(batch);
-      this.#taken.add(batch);
-      this.#countUntaken(batch, -1);
-    }
-    this.#waiting.splice(0, taken.length);
-    return Promise.resolve(taken);
-  }
-
-  settle(batches: readonly Batch[]): void {
-    for (const batch of batches) if (this.#taken.delete(batch)) this.#count(batch, -1);
-  }
-
-  saved(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #drop(): void {
-    const oldest = this.#waiting.shift()!;
-    this.#count(oldest, -1);
-    this.#countUntaken(oldest, -1);
-    this.listener.dropped(oldest.points, 'full');
-  }
-
-  #count({ points, bytes }: Batch, sign: 1 | -1): void {
-    this.points += sign * points;
-    this.bytes += sign * bytes;
-  }
-
-  #countUntaken({ points, bytes }: Batch, sign: 1 | -1): void {
-    this.untakenPoints += sign * points;
-    this.untakenBytes += sign * bytes;
-  }
+function count(size: { points: number; bytes: number }, { points, bytes }: Size, sign: 1 | -1): void {
+  size.points += sign * points;
+  size.bytes += sign * bytes;
 }

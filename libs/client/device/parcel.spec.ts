@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { halves, Parcel, Taken } from './parcel.js';
+import { halves, parcelOf, partsOf, textsOf } from './parcel.js';
 
 const event = (value: string): string => `{"class":"event","metric":"e","value":"${value}"}`;
 const metric = (value: string): string => `{"metric":"m","value":"${value}"}`;
@@ -18,14 +18,12 @@ describe('the halves of points', () => {
 });
 
 it('settles what was taken once each part of it is settled', () => {
-  let settled = 0;
-  const taken = new Taken([{ text: Array.from('abcd').map(metric).join(','), points: 4, bytes: 0 }], 0, () => settled++);
-  const parcel = Parcel.of(taken);
-  expect(parcel.texts()).toEqual(Array.from('abcd').map(metric));
-  const [one, other] = parcel.parts(...halves(parcel.texts()));
-  const [first, second] = other!.parts(...halves(other!.texts()));
-  for (const part of [second, one]) part!.taken.settle();
-  expect(settled).toBe(0);
-  first!.taken.settle();
-  expect(settled).toBe(1);
+  const whole = parcelOf([{ text: Array.from('abcd').map(metric).join(','), points: 4, bytes: 0 }], 0);
+  expect(textsOf(whole)).toEqual(Array.from('abcd').map(metric));
+  const [one, other] = partsOf(whole, ...halves(textsOf(whole)));
+  const [first, second] = partsOf(other!, ...halves(textsOf(other!)));
+  for (const part of [second, one]) expect(partsOf(part!)).toEqual([]);
+  expect(whole.taken.parcels).toBe(1);
+  partsOf(first!);
+  expect(whole.taken.parcels).toBe(0);
 });

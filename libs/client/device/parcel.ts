@@ -1,65 +1,53 @@
 import type { Batch } from './buffer.js';
 
 /** Batches that were taken together. They are settled when each part of them is. */
-export class Taken {
-  #parts = 1;
-
-  /** @param start points that were taken before these. */
-  constructor(
-    readonly batches: readonly Batch[],
-    readonly start: number,
-    private readonly settled: (taken: Taken) => void,
-  ) {}
-
-  add(parts: number): void {
-    this.#parts += parts;
-  }
-
-  settle(): void {
-    if (--this.#parts === 0) this.settled(this);
-  }
+export interface Taken {
+  readonly batches: readonly Batch[];
+  /** Points that were taken before these. */
+  readonly start: number;
+  /** Parcels of these batches that are not settled. */
+  parcels: number;
 }
 
 /** What one request or one frame carries: whole batches, or a part of them where the server has refused the whole. */
-export class Parcel {
+export interface Parcel {
+  readonly taken: Taken;
+  readonly text: string;
+  readonly points: number;
   /** Failed tries of this very parcel. */
-  tries = 0;
-  /** It is not sent before, on the clock of `performance`. */
-  dueMs = 0;
+  tries: number;
+  /** It is not sent before, by `monotonicMs`. */
+  dueMs: number;
   /** The server has refused it on the channel, where it does not say enough about why. */
-  isSuspect = false;
-
-  constructor(
-    readonly taken: Taken,
-    readonly text: string,
-    readonly points: number,
-  ) {}
-
-  static of(taken: Taken): Parcel {
-    const { batches } = taken;
-    return new Parcel(
-      taken,
-      batches.map(({ text }) => text).join(','),
-      batches.reduce((sum, { points }) => sum + points, 0),
-    );
-  }
-
-  /** Its points, each as the text that was handed over. */
-  texts(): string[] {
-    return (JSON.parse(`[${this.text}]`) as unknown[]).map((point) => JSON.stringify(point));
-  }
-
-  /** This parcel in other parts, which take its place. */
-  parts(...texts: readonly (readonly string[])[]): Parcel[] {
-    const parts = texts.filter(({ length }) => length > 0);
-    this.taken.add(parts.length - 1);
-    return parts.map((points) => {
-      const part = new Parcel(this.taken, points.join(','), points.length);
-      part.isSuspect = true;
-      return part;
-    });
-  }
+  isSuspect: boolean;
 }
+
+/** Batches that nobody has sent, in one parcel. */
+export function parcelOf(batches: readonly Batch[], start: number): Parcel {
+  const points = batches.reduce((sum, batch) => sum + batch.points, 0);
+  return parcel({ batches, start, parcels: 1 }, batches.map(({ text }) => text).join(','), points, false);
+}
+
+/** The points of a parcel, each as the text that was handed over. */
+export const textsOf = ({ text }: Parcel): string[] => (JSON.parse(`[${text}]`) as unknown[]).map((point) => JSON.stringify(point));
+
+/** Parcels that take the place of another one. Without any, that one is settled: so are all its batches when no parcel of them is left. */
+export function partsOf({ taken }: Parcel, ...lists: readonly (readonly string[])[]): Parcel[] {
+  const parts = lists.filter(({ length }) => length > 0).map((texts) => parcel(taken, texts.join(','), texts.length, true));
+  taken.parcels += parts.length - 1;
+  return parts;
+}
+
+const parcel = (taken: Taken, text: string, points: number, isSuspect: boolean): Parcel => ({
+  taken,
+  text,
+  points,
+  tries: 0,
+  dueMs: 0,
+  isSuspect,
+});
+
+type Halves = readonly [string[], string[]];
 
 /**
  * Cuts points in two. Equal events stay together, because their order within one body tells them apart. The second part is empty when nothing
@@ -67,26 +55,21 @@ export class Parcel {
  *
  * @param groupOf points of one group stay together; those of none need not.
  */
-export function halves(texts: readonly string[], groupOf: (text: string) => string | undefined = eventIn): [string[], string[]] {
-  const middle = Math.ceil(texts.length / 2);
-  const [one, other] = split(texts, new Set(texts.slice(0, middle).map(groupOf)), (at) => at < middle, groupOf);
-  if (other.length > 0) return [one, other];
-  // Everything is of a group that begins before the middle: cut between the first group and the rest.
-  return split(texts, new Set([groupOf(texts[0]!)]), (at) => at === 0, groupOf);
+export function halves(texts: readonly string[], groupOf: (text: string) => string | undefined = eventIn): Halves {
+  const cut = (place: number): Halves => {
+    const groups = new Set(texts.slice(0, place).map(groupOf));
+    groups.delete(undefined);
+    return divided(texts, (text, at) => at < place || groups.has(groupOf(text)));
+  };
+  const inTheMiddle = cut(Math.ceil(texts.length / 2));
+  // When everything is of a group that begins before the middle: between the first group and the rest.
+  return inTheMiddle[1].length > 0 ? inTheMiddle : cut(1);
 }
 
-function split(
-  texts: readonly string[],
-  groups: ReadonlySet<string | undefined>,
-  isFirst: (at: number) => boolean,
-  groupOf: (text: string) => string | undefined,
-): [string[], string[]] {
-  const [one, other]: [string[], string[]] = [[], []];
-  for (const [at, text] of texts.entries()) {
-    const group = groupOf(text);
-    (isFirst(at) || (group !== undefined && groups.has(group)) ? one : other).push(text);
-  }
-  return [one, other];
-}
+/** Those that are chosen, and the others. */
+export const divided = (texts: readonly string[], isChosen: (text: string, at: number) => boolean): Halves => [
+  texts.filter(isChosen),
+  texts.filter((text, at) => !isChosen(text, at)),
+];
 
 const eventIn = (text: string): string | undefined => (text.startsWith('{"class"') ? text : undefined);

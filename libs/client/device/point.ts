@@ -1,4 +1,4 @@
-import { HeadwaterError } from '../error.js';
+import { invalid } from '../error.js';
 
 /** Labels of a point: at most 16. */
 export type Tags = Readonly<Record<string, string>>;
@@ -13,6 +13,7 @@ export interface PointOptions {
 export interface PointText {
   readonly head: string;
   readonly tail: string;
+  readonly isEvent: boolean;
 }
 
 const maxNameBytes = 256;
@@ -38,21 +39,16 @@ export function checkSourceId(sourceId: string): string {
 /** @throws HeadwaterError `invalid_argument`. */
 export function metricText(name: string, value: number, tags: Tags | undefined): PointText {
   const head = headOf('metric', name);
-  if (typeof value !== 'number' || !Number.isFinite(value))
-    throw invalid(`Give metric ${JSON.stringify(name)} a finite number, not ${shown(value)}; whatever else there is to say is an event.`);
-  return { head, tail: `,"value":${value}${tagsText(tags)}}` };
+  if (Number.isFinite(value)) return { head, tail: tailOf(String(value), tags), isEvent: false };
+  throw invalid(`Give metric ${shown(name)} a finite number, not ${shown(value)}; anything else is an event.`);
 }
 
 /** @throws HeadwaterError `invalid_argument`. */
-export function eventText(name: string, value: unknown, tags: Tags | undefined): PointText {
-  const head = headOf('event', name);
-  const text = valueText(name, value);
-  if (utf8Bytes(typeof value === 'string' ? value : text) > maxValueBytes)
-    throw invalid(
-      `Give event ${JSON.stringify(name)} a value of at most ${maxValueBytes} bytes: what is larger does not fit into an event.`,
-    );
-  return { head, tail: `,"value":${text}${tagsText(tags)}}` };
-}
+export const eventText = (name: string, value: unknown, tags: Tags | undefined): PointText => ({
+  head: headOf('event', name),
+  tail: tailOf(valueText(name, value), tags),
+  isEvent: true,
+});
 
 /** A time as the wire has it: the server takes small numbers for seconds and large ones for nanoseconds. */
 export function wireTime(timestampMs: number): string {
@@ -79,58 +75,57 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
-export const invalid = (message: string): HeadwaterError => new HeadwaterError(message, 'invalid_argument');
-
 function headOf(kind: 'metric' | 'event', name: string): string {
-  const known = heads[kind].get(name);
-  if (known !== undefined) return known;
-  if (typeof name !== 'string' || name === '' || name.includes('\0') || !name.isWellFormed() || utf8Bytes(name) > maxNameBytes)
-    throw invalid(`Give a ${kind} a name of 1 to ${maxNameBytes} bytes without NUL or lone surrogates, not ${shown(name)}.`);
-  const head = `{${kind === 'event' ? '"class":"event",' : ''}"metric":${JSON.stringify(name)},"timestamp":`;
-  if (heads[kind].size >= maxKnown) heads[kind].clear();
-  heads[kind].set(name, head);
+  const known = heads[kind];
+  let head = known.get(name);
+  if (head === undefined) {
+    if (typeof name !== 'string' || name === '' || name.includes('\0') || !name.isWellFormed() || utf8Bytes(name) > maxNameBytes)
+      throw invalid(`Give a ${kind} a name of 1 to ${maxNameBytes} bytes without NUL or lone surrogates, not ${shown(name)}.`);
+    head = `{${kind === 'event' ? '"class":"event",' : ''}"metric":${JSON.stringify(name)},"timestamp":`;
+    if (known.size >= maxKnown) known.clear();
+    known.set(name, head);
+  }
   return head;
 }
 
 function valueText(name: string, value: unknown): string {
+  const isText = typeof value === 'string';
   let text: string | undefined;
+  let cause: unknown;
   try {
-    text = JSON.stringify(typeof value === 'string' ? value.toWellFormed() : value);
-  } catch (cause) {
-    throw new HeadwaterError(`Give event ${JSON.stringify(name)} a value that JSON can say.`, 'invalid_argument', { cause });
+    text = JSON.stringify(isText ? value.toWellFormed() : value);
+  } catch (error) {
+    cause = error;
   }
-  if (text === undefined || depthOf(text) > maxDepth)
-    throw invalid(`Give event ${JSON.stringify(name)} a value that JSON can say, nested at most ${maxDepth} deep; null stands for none.`);
+  if (text !== undefined && utf8Bytes(isText ? value : text) > maxValueBytes)
+    throw invalid(`Give event ${shown(name)} a value of at most ${maxValueBytes} bytes.`);
+  if (text === undefined || (!isText && depthOf(text) > maxDepth))
+    throw invalid(`Give event ${shown(name)} a value that JSON can say, at most ${maxDepth} deep; null stands for none.`, { cause });
   return text;
 }
 
 function depthOf(text: string): number {
-  if (!/^[[{]/.test(text)) return 0;
-  let [deepest, depth, inString] = [0, 0, false];
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (char === '"') inString = !inString;
-    else if (inString) at += char === '\\' ? 1 : 0;
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth);
-    else if (char === '}' || char === ']') depth--;
+  let [deepest, depth] = [0, 0];
+  for (const bracket of text.replace(/"(\\.|[^"])*"|[^"[\]{}]+/g, '')) {
+    depth += '[{'.includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, depth);
   }
   return deepest;
 }
 
-/** In the order of their names, so that equal tags are equal text. */
-function tagsText(tags: Tags | undefined): string {
-  if (tags === undefined || tags === null) return '';
-  const isMap = typeof tags === 'object' && !Array.isArray(tags);
-  const names = isMap ? Object.keys(tags).sort() : [];
-  if (!isMap || names.length > maxTags) throw invalid(`Give a point tags as an object of at most ${maxTags} strings.`);
+/** Tags are in the order of their names, so that equal ones are equal text. */
+function tailOf(json: string, tags: Tags = {}): string {
+  const names = Object.keys(tags ?? {}).sort();
+  if (typeof tags !== 'object' || Array.isArray(tags) || names.length > maxTags)
+    throw invalid(`Give a point tags as an object of at most ${maxTags} strings.`);
   const pairs = names.map((name) => {
     const value = tags[name];
     if (typeof value !== 'string') throw invalid(`Give tag ${shown(name)} a string, not ${shown(value)}.`);
     if (utf8Bytes(name) > maxNameBytes || utf8Bytes(value) > maxNameBytes)
-      throw invalid(`Shorten tag ${shown(name)}: names and values of tags have at most ${maxNameBytes} bytes.`);
+      throw invalid(`Shorten tag ${shown(name)}: names and values have at most ${maxNameBytes} bytes.`);
     return `${JSON.stringify(name.toWellFormed())}:${JSON.stringify(value.toWellFormed())}`;
   });
-  return pairs.length === 0 ? '' : `,"tags":{${pairs.join(',')}}`;
+  return `,"value":${json}${pairs.length === 0 ? '' : `,"tags":{${pairs.join(',')}}`}}`;
 }
 
 function shown(value: unknown): string {

@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Running } from '#runtime';
 import { eventually, send, startEmbedded } from '#testing';
 import type { HeadwaterError } from '../error.js';
-import { HttpWay } from './http-way.js';
-import { MemoryBuffer } from './memory-buffer.js';
-import { Sender } from './sender.js';
+import { httpWay } from './http-way.js';
+import { memoryBuffer } from './memory-buffer.js';
+import { type Sender, startSender } from './sender.js';
 
 type Said = readonly [status: number, headers?: Record<string, string>, body?: string];
 /** Answers some requests itself; undefined leaves one to the server. */
@@ -76,16 +76,15 @@ interface Going {
 function start(): Going {
   const sourceId = `source-${made++}`;
   const { port } = front.address() as AddressInfo;
-  const buffer = new MemoryBuffer({ maxBytes: 16e6, full: 'reject' }, { dropped: () => undefined });
-  const http = new HttpWay(() => Promise.resolve({ url: `http://127.0.0.1:${port}`, apiKey: server.firstKey! }), sourceId);
+  const buffer = memoryBuffer({ maxBytes: 16e6, full: 'reject' }, { dropped: () => undefined });
+  const http = httpWay(() => Promise.resolve({ url: `http://127.0.0.1:${port}`, apiKey: server.firstKey! }), sourceId);
   const pace = { firstMs: 5, maxMs: 20, slowMs: 10 };
-  const sender = new Sender(buffer, http, { everyMs: 0, points: 5000, bytes: 1e6 }, pace, {
+  const sender = startSender(buffer, http, { everyMs: 0, points: 5000, bytes: 1e6 }, pace, {
     stored: (points) => (told.stored += points),
     refused: (texts, error) => told.refused.push([texts.map((text) => JSON.parse(text) as unknown), error.code]),
     failed: (error) => told.failed.push((error as HeadwaterError).code),
   });
   senders.push(sender);
-  void sender.run();
   return {
     sourceId,
     sender,

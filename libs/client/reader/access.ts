@@ -1,7 +1,8 @@
 import type { HeadwaterError } from '../error.js';
-import { type Exchange, open, request, type Server } from '../request.js';
-import { mayPass, pause, pauseMs } from '../retry.js';
-import { findServer, type ReadStored, type Where } from '../settings.js';
+import { type Exchange, open, request } from '../request.js';
+import { mayPass, pauseMs } from '../retry.js';
+import { type FindServer, keptServer, type Where } from '../settings.js';
+import { monotonicMs, pause } from '../waiting.js';
 
 export interface ReaderOptions extends Where {
   /** How long what may be asked again is, while the server is busy or away: 20 seconds unless it is given. */
@@ -16,64 +17,52 @@ export interface Asked {
 
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
 
-const usualPatienceMs = 20_000;
-
 /** The HTTP API of one server, as all readers share it. */
-export class Access {
-  readonly patienceMs: number;
-  #server: Promise<Server> | undefined;
+export type Access = ReturnType<typeof accessTo>;
 
-  constructor(
-    private readonly options: ReaderOptions,
-    private readonly read: ReadStored,
-  ) {
-    this.patienceMs = options.patienceMs ?? usualPatienceMs;
+export function accessTo(options: ReaderOptions, find: FindServer) {
+  const { patienceMs = 20_000, onRetry } = options;
+  // Found at the first use, so that making a reader neither waits nor fails.
+  const { server } = keptServer(options, find);
+
+  /** Waits before another try. Rejects with what went wrong where none can help, or none would be in time. */
+  async function wait(error: unknown, tries: number, endMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const waitMs = pauseMs(error, tries);
+    if (!mayPass(error) || monotonicMs() + waitMs > endMs) throw error;
+    onRetry?.(error as HeadwaterError, waitMs);
+    await pause(waitMs, signal);
   }
 
-  /** Reads, and again where that may help. Rejects `HeadwaterError`, or the reason of `signal`. */
-  async get<T>(path: string, parameters: Parameters = {}, { signal }: Asked = {}): Promise<T> {
-    return (await this.repeat(path + queryOf(parameters), { signal })) as T;
-  }
-
-  /** Asks for what changes nothing when it is asked for twice, and again where that may help. Rejects as `get`. */
-  async repeat(path: string, exchange: Exchange): Promise<unknown> {
-    const endMs = performance.now() + this.patienceMs;
+  /** Asks for what changes nothing when it is asked for twice, and again where that may help. Rejects `HeadwaterError`, or the reason of the signal. */
+  async function repeat(path: string, exchange: Exchange): Promise<unknown> {
+    const endMs = monotonicMs() + patienceMs;
     for (let tries = 0; ; tries++) {
       try {
-        return await request(await this.server(), path, exchange);
+        return await request(await server(), path, exchange);
       } catch (error) {
-        await this.wait(error, tries, endMs, exchange.signal);
+        await wait(error, tries, endMs, exchange.signal);
       }
     }
   }
 
-  /** Asks for a change, once: whoever asks again may change something twice. Rejects as `get`. */
-  async send<T>(method: string, path: string, body?: unknown, { signal }: Asked = {}): Promise<T> {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return (await request(await this.server(), path, { method, ...text, signal })) as T;
-  }
+  return {
+    patienceMs,
+    server,
+    wait,
+    repeat,
 
-  /** A body that goes on. Rejects as `get`, after one try. */
-  async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
-    return open(await this.server(), path, { headers, signal });
-  }
+    /** Reads, and again where that may help. Rejects as `repeat`. */
+    get: async <T>(path: string, parameters: Parameters = {}, { signal }: Asked = {}): Promise<T> =>
+      (await repeat(path + queryOf(parameters), { signal })) as T,
 
-  /** Waits before another try. Rejects with what went wrong where none can help, or none would be in time. */
-  async wait(error: unknown, tries: number, endMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const waitMs = pauseMs(error, tries);
-    if (!mayPass(error) || performance.now() + waitMs > endMs) throw error;
-    this.options.onRetry?.(error as HeadwaterError, waitMs);
-    await pause(waitMs, signal);
-  }
+    /** Asks for a change, once: whoever asks again may change something twice. Rejects as `repeat`. */
+    send: async <T>(method: string, path: string, body?: unknown, { signal }: Asked = {}): Promise<T> =>
+      (await request(await server(), path, { method, ...(body !== undefined && { body: JSON.stringify(body) }), signal })) as T,
 
-  /** Found at the first use, so that making a reader neither waits nor fails. */
-  server(): Promise<Server> {
-    this.#server ??= findServer(this.options, this.read).catch((error: unknown) => {
-      this.#server = undefined;
-      throw error;
-    });
-    return this.#server;
-  }
+    /** A body that goes on. Rejects as `open` of a request, after one try. */
+    open: async (path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> =>
+      open(await server(), path, { headers, signal }),
+  };
 }
 
 /** What stands behind a path; parameters that are undefined are left out. */

@@ -1,10 +1,9 @@
 import { HeadwaterError } from '../error.js';
-import { pause } from '../retry.js';
+import { objectIn } from '../request.js';
+import { monotonicMs, pause } from '../waiting.js';
 import type { Access, Asked } from './access.js';
 import type { CommandReceipt, LogEntry } from './types.js';
 
-const lookEveryMs = { first: 100, max: 1_000 };
-const usualTimeoutMs = 30_000;
 /** So many of the newest outcomes are searched for the one of this command. */
 const looked = 1_000;
 
@@ -23,10 +22,10 @@ export interface Ended {
   readonly result?: unknown;
 }
 
-/** As `command.result` holds it. */
+/** As `command.result` holds it; an event of that name which the device has sent by itself may hold anything. */
 interface Outcome {
-  readonly id: string;
-  readonly event: 'ack' | 'result' | 'error';
+  readonly id?: string;
+  readonly event?: 'ack' | 'result' | 'error';
   readonly result?: unknown;
   readonly error?: unknown;
 }
@@ -42,13 +41,9 @@ export async function sendCommand(
   [source, command, params]: readonly [string, string, object],
   options: CommandOptions,
 ): Promise<Ended> {
-  const receipt = await access.send<CommandReceipt>('POST', `${path}/commands`, { command, params }, options);
-  const { queued, id } = receipt;
+  const { queued, id } = await access.send<CommandReceipt>('POST', `${path}/commands`, { command, params }, options);
   if (!queued || id === undefined)
-    throw new HeadwaterError(
-      `"${source}" did not get the command: it is not connected, or has 64 commands that it has not answered.`,
-      'not_delivered',
-    );
+    throw new HeadwaterError(`"${source}" did not get the command: it is not connected, or has 64 unanswered ones.`, 'not_delivered');
   if (!options.wait) return { id };
   const { event, result, error } = await outcomeOf(access, path, id, options);
   if (event === 'error')
@@ -58,33 +53,26 @@ export async function sendCommand(
 
 /** How the command ended. Rejects when that is not known in time. */
 async function outcomeOf(access: Access, path: string, id: string, options: CommandOptions): Promise<Outcome> {
-  const { timeoutMs = usualTimeoutMs, onAcknowledged, signal } = options;
-  const endMs = performance.now() + timeoutMs;
+  const { timeoutMs = 30_000, onAcknowledged, signal } = options;
+  const endMs = monotonicMs() + timeoutMs;
   let isAcknowledged = false;
-  for (let waitMs = lookEveryMs.first; ; waitMs = Math.min(1.5 * waitMs, lookEveryMs.max)) {
+  for (let waitMs = 100; ; waitMs = Math.min(1.5 * waitMs, 1000)) {
     const entries = await access.get<readonly LogEntry[]>(`${path}/logs`, { name: 'command.result', tail: looked }, { signal });
-    const ours = entries.map(({ value }) => outcomeIn(value)).filter((outcome) => outcome?.id === id);
-    const end = ours.find((outcome) => outcome?.event !== 'ack');
+    const ours = entries.map(({ value }): Outcome => objectIn(value)).filter((outcome) => outcome.id === id);
+    const end = ours.find(({ event }) => event !== 'ack');
     if (end) return end;
-    if (ours.length > 0 && !isAcknowledged) onAcknowledged?.();
-    isAcknowledged ||= ours.length > 0;
-    const leftMs = endMs - performance.now();
+    if (ours.length > 0 && !isAcknowledged) {
+      isAcknowledged = true;
+      onAcknowledged?.();
+    }
+    const leftMs = endMs - monotonicMs();
     if (leftMs <= 0) {
-      const sofar = isAcknowledged ? 'The device has the command and has not said how it ended' : 'The device has not answered the command';
+      const sofar = isAcknowledged ? 'has the command and has not said how it ended' : 'has not answered the command';
       throw new HeadwaterError(
-        `${sofar}, within ${timeoutMs / 1000} s. Its answer will be among its logs as command.result with the id ${id}.`,
+        `The device ${sofar}, within ${timeoutMs / 1000} s. Its answer will be an event command.result with the id ${id}.`,
         'no_outcome',
       );
     }
     await pause(Math.min(waitMs, leftMs), signal);
-  }
-}
-
-/** Null for an event of the same name that the device has sent by itself, and that is none. */
-function outcomeIn(value: string): Outcome | null {
-  try {
-    return JSON.parse(value) as Outcome | null;
-  } catch {
-    return null;
   }
 }

@@ -12,12 +12,9 @@ const bytes = new TextEncoder().encode(text);
 
 async function read(chunks: readonly Uint8Array[]): Promise<readonly StreamEvent[]> {
   const found: StreamEvent[] = [];
-  for await (const event of eventsOf(arriving(chunks))) found.push(event);
+  const left = [...chunks];
+  for await (const event of eventsOf(() => Promise.resolve({ value: left.shift() }))) found.push(event);
   return found;
-}
-
-async function* arriving(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
 }
 
 describe('an event stream', () => {

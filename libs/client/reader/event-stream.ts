@@ -7,32 +7,30 @@ export interface StreamEvent {
   readonly data?: string | undefined;
 }
 
+/** What the reader of a body gives: the next chunk, and none at its end. */
+export type NextChunk = () => Promise<{ readonly value?: Uint8Array | undefined }>;
+
 /** The events of a body whose lines end as ours do: in a line feed. What has no end yet is none. */
-export async function* eventsOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+export async function* eventsOf(next: NextChunk): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   let parts: string[] = [];
-  for await (const chunk of chunks) {
-    const text = decoder.decode(chunk, { stream: true });
-    // The blank line that ends an event may come in two chunks.
-    const joined = parts.length > 0 && text.startsWith('\n') ? parts.join('') + text : undefined;
-    if (joined === undefined && !text.includes('\n\n')) {
-      parts.push(text);
-      continue;
-    }
-    const events = (joined ?? parts.join('') + text).split('\n\n');
+  for (let { value } = await next(); value; { value } = await next()) {
+    const text = decoder.decode(value, { stream: true });
+    parts.push(text);
+    // The blank line that ends an event may come in two chunks. A long event of many chunks is put together once.
+    if (!text.includes('\n\n') && !text.startsWith('\n')) continue;
+    const events = parts.join('').split('\n\n');
     parts = [events.pop()!];
     for (const event of events) yield parse(event);
   }
 }
 
 function parse(text: string): StreamEvent {
-  const fields: { id?: string; event?: string; data?: string } = {};
+  const fields: Record<string, string | undefined> = {};
   for (const line of text.split('\n')) {
-    const colon = line.indexOf(':');
-    const value = line.slice(colon + 1).replace(/^ /, '');
-    const name = line.slice(0, colon);
-    if (name === 'data') fields.data = fields.data === undefined ? value : `${fields.data}\n${value}`;
-    else if (name === 'id' || name === 'event') fields[name] = value;
+    const [, name, value] = /^(.*?): ?(.*)$/s.exec(line) ?? [];
+    if (name) fields[name] = name === 'data' && fields['data'] !== undefined ? `${fields['data']}\n${value}` : value;
   }
-  return { id: fields.id, name: fields.event, data: fields.data };
+  const { id, event: name, data } = fields;
+  return { id, name, data };
 }

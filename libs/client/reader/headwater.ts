@@ -1,7 +1,7 @@
-import type { ReadStored } from '../settings.js';
-import { Access, type Asked, type ReaderOptions } from './access.js';
+import { type FindServer, serverOf } from '../settings.js';
+import { type Access, accessTo, type Asked, type ReaderOptions } from './access.js';
 import { segment } from './segment.js';
-import { Source } from './source.js';
+import { type Source, sourceOf } from './source.js';
 import type {
   Alert,
   ApiKey,
@@ -31,18 +31,18 @@ export class BaseHeadwater {
   readonly keys: Keys;
   readonly #access: Access;
 
-  constructor(options: ReaderOptions, read: ReadStored) {
-    this.#access = new Access(options, read);
-    this.fleet = new Fleet(this.#access);
-    this.monitors = new Monitors(this.#access);
-    this.alerts = new Alerts(this.#access);
-    this.keys = new Keys(this.#access);
+  constructor(options: ReaderOptions = {}, find: FindServer = serverOf) {
+    const access = (this.#access = accessTo(options, find));
+    this.fleet = fleetOf(access);
+    this.monitors = monitorsOf(access);
+    this.alerts = alertsOf(access);
+    this.keys = keysOf(access);
   }
 
   /** Every device that has a history or a connection, by source_id. */
-  async sources({ status, signal }: Asked & { readonly status?: 'online' | 'offline' | undefined } = {}): Promise<readonly SourceState[]> {
-    const answer = await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', { status }, { signal });
-    return answer.devices;
+  async sources(options: Asked & { readonly status?: 'online' | 'offline' | undefined } = {}): Promise<readonly SourceState[]> {
+    const { status } = options;
+    return (await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', { status }, options)).devices;
   }
 
   /**
@@ -51,76 +51,66 @@ export class BaseHeadwater {
    * little by little there is `Device`.
    */
   async ingest(body: object | string | Uint8Array<ArrayBuffer>, { signal }: Asked = {}): Promise<void> {
-    const isZipped = body instanceof Uint8Array;
-    const sent = isZipped || typeof body === 'string' ? body : JSON.stringify(body);
-    const headers: Record<string, string> = isZipped ? { 'content-encoding': 'gzip' } : {};
-    await this.#access.repeat('/ingest', { method: 'POST', body: sent, headers, signal });
+    const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    await this.#access.repeat('/ingest', { method: 'POST', body: sent, signal });
   }
 
   /** @throws HeadwaterError for what cannot be an id. */
   source(id: string): Source {
-    return new Source(this.#access, id);
+    return sourceOf(this.#access, id);
   }
 }
 
 /** All devices of the organization. */
-export class Fleet {
-  constructor(private readonly access: Access) {}
+export type Fleet = ReturnType<typeof fleetOf>;
 
-  health(options?: Asked): Promise<FleetHealth> {
-    return this.access.get('/v1/fleet/health', {}, options);
-  }
+const fleetOf = ({ get }: Access) => ({
+  health: (options?: Asked): Promise<FleetHealth> => get('/v1/fleet/health', {}, options),
 
   /** One metric of every device, in buckets. */
-  metrics({ metric, signal, ...window }: Window & Asked & { readonly metric: string }): Promise<FleetMetrics> {
-    return this.access.get('/v1/fleet/metrics', { metric, ...asked(window) }, { signal });
-  }
-}
+  metrics: (options: Window & Asked & { readonly metric: string }): Promise<FleetMetrics> =>
+    get('/v1/fleet/metrics', { metric: options.metric, ...asked(options) }, options),
+});
 
 /** Conditions that alerts are made of. */
-export class Monitors {
-  constructor(private readonly access: Access) {}
+export type Monitors = ReturnType<typeof monitorsOf>;
 
+const monitorsOf = ({ get, send }: Access) => ({
   /** All of them, by id. */
-  async list({ sourceId, signal }: Asked & { readonly sourceId?: string | undefined } = {}): Promise<readonly Monitor[]> {
+  async list(options: Asked & { readonly sourceId?: string | undefined } = {}): Promise<readonly Monitor[]> {
     const all: Monitor[] = [];
     for (;;) {
-      const page = { source_id: sourceId, after: all.at(-1)?.id, limit: pageSize };
-      const answer = await this.access.get<{ readonly monitors: readonly Monitor[]; readonly truncated: boolean }>('/api/monitors', page, {
-        signal,
-      });
-      all.push(...answer.monitors);
-      if (!answer.truncated || answer.monitors.length === 0) return all;
+      const page = { source_id: options.sourceId, after: all.at(-1)?.id, limit: pageSize };
+      const { monitors, truncated } = await get<{ readonly monitors: readonly Monitor[]; readonly truncated: boolean }>(
+        '/api/monitors',
+        page,
+        options,
+      );
+      all.push(...monitors);
+      if (!truncated || monitors.length === 0) return all;
     }
-  }
+  },
 
   /** Makes one, or gives this definition to the monitor of the same source and metric. */
-  create(monitor: NewMonitor, options?: Asked): Promise<DefinedMonitor> {
-    return this.access.send('POST', '/api/monitors', monitor, options);
-  }
+  create: (monitor: NewMonitor, options?: Asked): Promise<DefinedMonitor> => send('POST', '/api/monitors', monitor, options),
 
-  async get(id: string, options?: Asked): Promise<Monitor> {
-    return this.access.get(`/api/monitors/${segment(id)}`, {}, options);
-  }
+  get: async (id: string, options?: Asked): Promise<Monitor> => get(monitorPath(id), {}, options),
 
-  async change(id: string, patch: MonitorPatch, options?: Asked): Promise<Monitor> {
-    return this.access.send('PATCH', `/api/monitors/${segment(id)}`, patch, options);
-  }
+  change: async (id: string, patch: MonitorPatch, options?: Asked): Promise<Monitor> => send('PATCH', monitorPath(id), patch, options),
 
-  async delete(id: string, options?: Asked): Promise<void> {
-    await this.access.send('DELETE', `/api/monitors/${segment(id)}`, undefined, options);
-  }
+  delete: async (id: string, options?: Asked): Promise<void> => void (await send('DELETE', monitorPath(id), undefined, options)),
 
   /** What a monitor would have done in a window of the past. */
-  async backtest({ last, start, end, ...monitor }: Omit<NewBacktest, keyof Window> & Window, options?: Asked): Promise<Backtest> {
-    return this.access.send('POST', '/api/monitors/backtest', { ...monitor, ...asked({ last, start, end }) }, options);
-  }
-}
+  backtest: async ({ last, start, end, ...monitor }: Omit<NewBacktest, keyof Window> & Window, options?: Asked): Promise<Backtest> =>
+    send('POST', '/api/monitors/backtest', { ...monitor, ...asked({ last, start, end }) }, options),
+});
+
+const monitorPath = (id: string): string => `/api/monitors/${segment(id)}`;
 
 /** What monitors have found. */
-export class Alerts {
-  constructor(private readonly access: Access) {}
+export type Alerts = ReturnType<typeof alertsOf>;
 
+const alertsOf = ({ get, send }: Access) => ({
   /** Those that are open and, of each device, the last 20 that have resolved; newest change first. */
   async *list({
     sourceId,
@@ -133,48 +123,37 @@ export class Alerts {
     readonly since?: Time | undefined;
   } = {}): AsyncGenerator<Alert, void> {
     const wanted = { status, source_id: sourceId, since: since === undefined ? undefined : textOf(since, Date.now()) };
-    for (let after: string | undefined; ;) {
-      const answer = await this.access.get<{ readonly alerts: readonly Alert[]; readonly next: string | null }>(
-        '/api/alerts',
-        { ...wanted, after },
-        { signal },
-      );
-      yield* answer.alerts;
-      if (answer.next === null) return;
-      after = answer.next;
+    for (let after: string | null | undefined; after !== null;) {
+      const page = { ...wanted, after };
+      const { alerts, next }: { readonly alerts: readonly Alert[]; readonly next: string | null } = await get('/api/alerts', page, {
+        signal,
+      });
+      yield* alerts;
+      after = next;
     }
-  }
+  },
 
   /** Says that somebody has seen it. */
-  async acknowledge(id: string, options?: Asked): Promise<Alert> {
-    return this.access.send('POST', `/api/alerts/${segment(id)}/acknowledge`, undefined, options);
-  }
+  acknowledge: async (id: string, options?: Asked): Promise<Alert> =>
+    send('POST', `/api/alerts/${segment(id)}/acknowledge`, undefined, options),
 
   /** Tells nobody of it, nor of the next ones of its condition, until then: at most 30 days ahead. A time that is over ends the silence. */
-  async silence(id: string, until: Date | number, options?: Asked): Promise<Alert> {
-    return this.access.send('POST', `/api/alerts/${segment(id)}/silence`, { until_ms: Number(until) }, options);
-  }
-}
+  silence: async (id: string, until: Date | number, options?: Asked): Promise<Alert> =>
+    send('POST', `/api/alerts/${segment(id)}/silence`, { until_ms: Number(until) }, options),
+});
 
 /** API keys of the organization. Needs a key with the scope `admin`, but for `verify`. */
-export class Keys {
-  constructor(private readonly access: Access) {}
+export type Keys = ReturnType<typeof keysOf>;
 
-  list(options?: Asked): Promise<readonly ApiKey[]> {
-    return this.access.get('/api/api-keys', {}, options);
-  }
+const keysOf = ({ get, send }: Access) => ({
+  list: (options?: Asked): Promise<readonly ApiKey[]> => get('/api/api-keys', {}, options),
 
   /** The answer has the key itself, once. */
-  create(key: NewApiKey, options?: Asked): Promise<CreatedApiKey> {
-    return this.access.send('POST', '/api/api-keys', key, options);
-  }
+  create: (key: NewApiKey, options?: Asked): Promise<CreatedApiKey> => send('POST', '/api/api-keys', key, options),
 
-  async delete(id: string, options?: Asked): Promise<void> {
-    await this.access.send('DELETE', `/api/api-keys/${segment(id)}`, undefined, options);
-  }
+  delete: async (id: string, options?: Asked): Promise<void> =>
+    void (await send('DELETE', `/api/api-keys/${segment(id)}`, undefined, options)),
 
   /** What the key of this reader may do. */
-  verify(options?: Asked): Promise<VerifiedKey> {
-    return this.access.get('/api/auth/verify-key', {}, options);
-  }
-}
+  verify: (options?: Asked): Promise<VerifiedKey> => get('/api/auth/verify-key', {}, options),
+});

@@ -48,26 +48,25 @@ export async function* pagesOf(access: Access, path: string, query: Query): Asyn
   const wanted = new Set(query.metrics);
   const metrics = wanted.size > 0 ? listOf([...wanted]) : undefined;
   for (let parameters: Parameters = { ...fixed(query), interval: query.interval, metrics }; ;) {
-    const answer = await access.get<Series>(`${path}/metrics/query`, parameters, query);
-    const chosen = Object.entries<AnySeries>(answer.series).filter(([metric]) => wanted.size === 0 || wanted.has(metric));
-    if (!answer.truncated) return yield chosen.map(([metric, series]) => columnsOf(metric, answer.interval, series, Infinity));
-    const times = Object.values<AnySeries>(answer.series).map(({ timestamp_ms: ms }) => ms);
-    const beforeMs = times.reduce((last, ms) => Math.max(last, ms.at(-1) ?? -Infinity), -Infinity);
-    if (!times.some((ms) => ms.length > 0 && ms[0]! < beforeMs))
-      throw new HeadwaterError(`More than 10,000 rows are of one time, ${isoOf(beforeMs)}: ask for fewer metrics at once.`, 'page_full');
-    const page = chosen.map(([metric, series]) => columnsOf(metric, answer.interval, series, beforeMs));
+    const { series, interval, truncated } = await access.get<Series>(`${path}/metrics/query`, parameters, query);
+    const times = Object.values<AnySeries>(series).map(({ timestamp_ms: ms }) => ms);
+    const beforeMs = truncated ? Math.max(...times.map((ms) => ms.at(-1) ?? -Infinity)) : Infinity;
+    if (truncated && !times.some(([first = Infinity]) => first < beforeMs))
+      throw new HeadwaterError(`More than 10,000 rows are of ${isoOf(beforeMs)}: ask for fewer metrics at once.`, 'page_full');
+    const page = Object.entries<AnySeries>(series)
+      .filter(([metric]) => wanted.size === 0 || wanted.has(metric))
+      .map(([metric, all]) => columnsOf(metric, interval, all, beforeMs));
+    if (!truncated) return yield page;
     yield page.filter(({ timestamps }) => timestamps.length > 0);
-    parameters = { ...parameters, interval: query.interval ?? answer.interval, start: isoOf(beforeMs) };
+    parameters = { ...parameters, interval: query.interval ?? interval, start: isoOf(beforeMs) };
   }
 }
 
 /** The rows of a series before this time. */
 function columnsOf(metric: string, interval: Interval, series: AnySeries, beforeMs: number): Columns {
-  const { timestamp_ms: ms } = series;
-  let rows = ms.length;
-  while (rows > 0 && ms[rows - 1]! >= beforeMs) rows--;
-  const column = (all: readonly number[]): Float64Array => Float64Array.from(rows < all.length ? all.slice(0, rows) : all);
-  const timestamps = column(ms);
+  const rows = series.timestamp_ms.filter((ms) => ms < beforeMs).length;
+  const column = (all: readonly number[]): Float64Array => Float64Array.from(all.slice(0, rows));
+  const timestamps = column(series.timestamp_ms);
   if ('value' in series) return { metric, interval: 'raw', timestamps, values: column(series.value) };
   const [min, max, avg, count] = [column(series.min), column(series.max), column(series.avg), column(series.count)];
   return { metric, interval: interval as RollupInterval, timestamps, min, max, avg, count };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Contract, EmbeddedDeployment, SocketClient, until, type OpenApi } from '#testing';
 import { HeadwaterError } from '../error.js';
+import { serverOf } from '../settings.js';
 import { BaseHeadwater } from './headwater.js';
 import type { ReaderOptions } from './access.js';
 import type { Columns } from './pages.js';
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 /** A reader whose every answer has to be as the document of the server says. */
 const reader = (options: ReaderOptions = {}): BaseHeadwater =>
-  new BaseHeadwater({ url: server.urls.api, apiKey: server.keys.own, fetch: checked, ...options }, () => Promise.resolve({}));
+  new BaseHeadwater({ url: server.urls.api, apiKey: server.keys.own, fetch: checked, ...options });
 
 const checked: typeof fetch = async (url, init) => {
   const response = await fetch(url, init);
@@ -300,7 +301,7 @@ describe('an error', () => {
       { url: 'nowhere', apiKey: 'k' },
       { url: server.urls.api, apiKey: server.keys.own },
     ];
-    const headwater = new BaseHeadwater({}, () => Promise.resolve(found.shift()!));
+    const headwater = new BaseHeadwater({}, () => serverOf(found.shift()!));
     await expect(headwater.sources()).rejects.toMatchObject({ code: 'invalid_argument' });
     expect(await headwater.fleet.health()).toBeDefined();
   });

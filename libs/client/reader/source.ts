@@ -23,74 +23,64 @@ export interface SourceStream extends StreamOptions {
 }
 
 /** What one device has sent, and a way to it. All of it rejects `HeadwaterError`, or the reason of the signal that it is given. */
-export class Source {
-  readonly #path: string;
+export type Source = ReturnType<typeof sourceOf>;
 
-  /** @throws HeadwaterError for what cannot be an id. */
-  constructor(
-    private readonly access: Access,
-    readonly id: string,
-  ) {
-    this.#path = `/v1/sources/${segment(id)}`;
-  }
-
-  get(options?: Asked): Promise<SourceState> {
-    return this.access.get(this.#path, {}, options);
-  }
-
-  /** Names of its metrics, by name. */
-  metrics(options?: Asked): Promise<readonly string[]> {
-    return this.access.get(`${this.#path}/metrics`, {}, options);
-  }
-
-  /** The newest value of each metric that has one from the last hour. */
-  async latest(options?: Asked): Promise<Readonly<Record<string, number>>> {
-    const answer = await this.access.get<{ readonly metrics: Readonly<Record<string, number>> }>(
-      `${this.#path}/metrics/latest`,
-      {},
-      options,
-    );
-    return answer.metrics;
-  }
-
-  /** Events of a window, or the newest ones. */
-  logs({ name, limit, tail, signal, ...window }: LogsQuery = {}): Promise<readonly LogEntry[]> {
-    return this.access.get(`${this.#path}/logs`, { ...asked(window), name, limit, tail }, { signal });
-  }
-
-  /**
-   * Everything of a window, however much it is: columns of one metric at a time, those of a metric in the order of time. A window up to now
-   * ends with the clock of this machine.
-   */
-  async *query<const I extends Interval | undefined = undefined>(query: Query<I> = {}): AsyncGenerator<ColumnsOf<I>, void> {
-    for await (const page of this.pages(query)) yield* page;
-  }
+/** @throws HeadwaterError for what cannot be an id. */
+export function sourceOf(access: Access, id: string) {
+  const { get } = access;
+  const path = `/v1/sources/${segment(id)}`;
 
   /** As `query`, with all metrics of a span of time at once: each page is of later times than the one before. */
-  pages<const I extends Interval | undefined = undefined>(query: Query<I> = {}): AsyncGenerator<readonly ColumnsOf<I>[], void> {
-    return pagesOf(this.access, this.#path, query) as AsyncGenerator<readonly ColumnsOf<I>[], void>;
-  }
+  const pages = <const I extends Interval | undefined = undefined>(query: Query<I> = {}): AsyncGenerator<readonly ColumnsOf<I>[], void> =>
+    pagesOf(access, path, query) as AsyncGenerator<readonly ColumnsOf<I>[], void>;
 
-  /**
-   * Points or events as the server accepts them, until the loop is left or the signal ends it. A connection that breaks is made again, and
-   * goes on behind the last message; what cannot be had any more is said by a message of type `gap`.
-   */
-  async *stream({ metrics = [], logs = false, ...options }: SourceStream = {}): AsyncGenerator<StreamMessage, void> {
-    const wanted = new Set(metrics);
-    const parameters: Parameters = logs || wanted.size === 0 ? {} : { metrics: listOf([...wanted]) };
-    for await (const message of follow(this.access, `${this.#path}/${logs ? 'logs' : 'metrics'}/stream`, parameters, options)) {
-      const chosen = wanted.size === 0 ? message : only(wanted, message);
-      if (chosen) yield chosen;
-    }
-  }
+  return {
+    id,
+    pages,
 
-  /**
-   * Hands a command to the device, which gets it once, on its newest connection, or never. With `wait` it resolves with the result, and
-   * rejects with `command_failed`, `not_delivered` or `no_outcome` when there is none. It is never sent again by itself.
-   */
-  command(name: string, params: object = {}, options: CommandOptions = {}): Promise<Ended> {
-    return sendCommand(this.access, this.#path, [this.id, name, params], options);
-  }
+    get: (options?: Asked): Promise<SourceState> => get(path, {}, options),
+
+    /** Names of its metrics, by name. */
+    metrics: (options?: Asked): Promise<readonly string[]> => get(`${path}/metrics`, {}, options),
+
+    /** The newest value of each metric that has one from the last hour. */
+    latest: async (options?: Asked): Promise<Readonly<Record<string, number>>> =>
+      (await get<{ readonly metrics: Readonly<Record<string, number>> }>(`${path}/metrics/latest`, {}, options)).metrics,
+
+    /** Events of a window, or the newest ones. */
+    logs(query: LogsQuery = {}): Promise<readonly LogEntry[]> {
+      const { name, limit, tail } = query;
+      return get(`${path}/logs`, { ...asked(query), name, limit, tail }, query);
+    },
+
+    /**
+     * Everything of a window, however much it is: columns of one metric at a time, those of a metric in the order of time. A window up to now
+     * ends with the clock of this machine.
+     */
+    async *query<const I extends Interval | undefined = undefined>(query: Query<I> = {}): AsyncGenerator<ColumnsOf<I>, void> {
+      for await (const page of pages(query)) yield* page;
+    },
+
+    /**
+     * Points or events as the server accepts them, until the loop is left or the signal ends it. A connection that breaks is made again, and
+     * goes on behind the last message; what cannot be had any more is said by a message of type `gap`.
+     */
+    async *stream({ metrics = [], logs = false, ...options }: SourceStream = {}): AsyncGenerator<StreamMessage, void> {
+      const wanted = new Set(metrics);
+      const parameters: Parameters = logs || wanted.size === 0 ? {} : { metrics: listOf([...wanted]) };
+      for await (const message of follow(access, `${path}/${logs ? 'logs' : 'metrics'}/stream`, parameters, options)) {
+        const chosen = wanted.size === 0 ? message : only(wanted, message);
+        if (chosen) yield chosen;
+      }
+    },
+
+    /**
+     * Hands the command to the device, which gets it once, on its newest connection, or never. With `wait` it resolves with the result, and
+     * rejects with `command_failed`, `not_delivered` or `no_outcome` when there is none. It is never sent again by itself.
+     */
+    command: (name: string, params: object = {}, options: CommandOptions = {}): Promise<Ended> =>
+      sendCommand(access, path, [id, name, params], options),
+  };
 }
 
 /** Of a message what has one of these names. Undefined when nothing has. */

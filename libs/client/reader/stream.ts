@@ -1,6 +1,6 @@
 import { HeadwaterError } from '../error.js';
-import { type Linked, linked } from '../linked.js';
 import { mapped } from '../request.js';
+import { monotonicMs, onAbort, within } from '../waiting.js';
 import { type Access, type Asked, type Parameters, queryOf } from './access.js';
 import { eventsOf } from './event-stream.js';
 import type { StreamMessage } from './types.js';
@@ -28,7 +28,7 @@ export async function* follow(
 ): AsyncGenerator<StreamMessage, never> {
   let cursor = after;
   // An address that has never answered may be wrong; one that has comes back.
-  let endMs = performance.now() + access.patienceMs;
+  let endMs = monotonicMs() + access.patienceMs;
   for (let tries = 0; ; tries++) {
     try {
       for await (const message of connection(access, path + queryOf(parameters), cursor, signal)) {
@@ -45,12 +45,16 @@ export async function* follow(
 }
 
 async function* connection(access: Access, path: string, cursor: string | undefined, signal?: AbortSignal): AsyncGenerator<StreamMessage> {
-  const ours = linked(signal);
+  const ours = new AbortController();
+  const release = onAbort(signal, (reason) => ours.abort(reason));
+  // Only the time in which we wait for the server counts as silence of it, not that which our reader takes.
+  const heard = <T>(answer: Promise<T>): Promise<T> =>
+    within(silenceMs, answer, () => ours.abort(new HeadwaterError('The server is silent.', 'timeout')));
   try {
     const headers = { accept: 'text/event-stream', ...(cursor !== undefined && { 'last-event-id': cursor }) };
-    const patience = setTimeout(() => ours.abort(new HeadwaterError('The server is silent.', 'timeout')), silenceMs);
-    const response = await access.open(path, headers, ours.signal).finally(() => clearTimeout(patience));
-    for await (const { id, name, data } of eventsOf(chunksOf(response.body!, ours))) {
+    const { body } = await heard(access.open(path, headers, ours.signal));
+    const reader = body!.getReader();
+    for await (const { id, name, data } of eventsOf(() => heard(reader.read()))) {
       if (name === 'close') throw closed(data);
       if (data !== undefined) yield { ...(JSON.parse(data) as StreamMessage), ...(id !== undefined && { cursor: id }) };
       else if (id !== undefined) yield { type: 'cursor', cursor: id };
@@ -59,19 +63,8 @@ async function* connection(access: Access, path: string, cursor: string | undefi
   } catch (cause) {
     throw mapped(await access.server(), cause, ours.signal);
   } finally {
-    ours.release();
-    ours.abort(undefined);
-  }
-}
-
-/** The chunks of a body. Only the time in which we wait for the server counts as silence of it, not that which our reader takes. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, { abort }: Linked): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  for (;;) {
-    const timer = setTimeout(() => abort(new HeadwaterError('The server is silent.', 'timeout')), silenceMs);
-    const { value } = await reader.read().finally(() => clearTimeout(timer));
-    if (!value) return;
-    yield value;
+    release();
+    ours.abort();
   }
 }
 

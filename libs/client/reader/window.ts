@@ -1,4 +1,4 @@
-import { HeadwaterError } from '../error.js';
+import { invalid } from '../error.js';
 import type { Parameters } from './access.js';
 
 /** A date, ISO 8601 text (UTC unless it says otherwise), Unix milliseconds, or a span before now, such as `24h`. */
@@ -22,12 +22,10 @@ export function asked({ last, start, end }: Window, nowMs = Date.now()): Paramet
 }
 
 /** The same window at any later time, by the clock of this machine: a query asks for it page by page. @throws HeadwaterError */
-export function fixed(window: Window, nowMs = Date.now()): Parameters {
-  const { last = '1h', ...between } = asked(window, nowMs) as { readonly last?: string };
-  if (Object.keys(between).length > 0) return between;
-  const sizeMs = spanMs(last);
-  // What the server makes of a wrong one is the better sentence.
-  return sizeMs === undefined ? { last } : { start: isoOf(nowMs + 1 - sizeMs), end: isoOf(nowMs + 1) };
+export function fixed({ last, start, end }: Window, nowMs = Date.now()): Parameters {
+  const span = last ?? ((start ?? end) === undefined ? '1h' : '');
+  // What the server makes of a wrong span is the better sentence.
+  return asked(spanMs(span) === undefined ? { last, start, end } : { start: span }, nowMs);
 }
 
 /** As the server is told a time. @throws HeadwaterError */
@@ -45,6 +43,6 @@ function spanMs(text: string): number | undefined {
 
 export function isoOf(ms: number): string {
   const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) throw new HeadwaterError(`${ms} is not a time: give a date or Unix milliseconds.`, 'invalid_argument');
+  if (Number.isNaN(date.getTime())) throw invalid(`${ms} is not a time: give a date or Unix milliseconds.`);
   return date.toISOString();
 }

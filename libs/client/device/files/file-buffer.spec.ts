@@ -55,7 +55,7 @@ describe('a folder that is opened again', () => {
     const second = openIn(folder);
     for (let at = 3000; at < 3010; at++) second.add(batchOf(at));
     await second.opened;
-    expect(second.points).toBe(2510);
+    expect(second.all.points).toBe(2510);
     expect(await restOf(second)).toEqual(upTo(3010, 500));
     await second.close();
     expect(lost).toEqual({ points: 0, errors: [] });
@@ -141,8 +141,8 @@ describe('a disk that fails', () => {
     await writeFile(folder, 'not a folder');
     for (let at = 0; at < 1000; at++) buffer.add(batchOf(at, 1, 50_000));
     expect(lost.points).toBeGreaterThan(800);
-    expect(buffer.bytes).toBeLessThan(10 * mib);
-    expect(buffer.points).toBe(1000 - lost.points);
+    expect(buffer.all.bytes).toBeLessThan(10 * mib);
+    expect(buffer.all.points).toBe(1000 - lost.points);
     expect((await restOf(buffer)).at(-1)).toBe(999);
     await buffer.close();
   });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadwaterError } from '../../error.js';
-import { timer } from '../bell.js';
+import { timer } from '../../waiting.js';
 import type { Batch, Buffer, BufferLimits, BufferListener } from '../buffer.js';
 import { FolderLock } from './folder-lock.js';
 import { batchRecord, headBytes, readSegment, settledRecord, type StoredBatch } from './records.js';
@@ -74,10 +74,8 @@ export class FileBuffer implements Buffer {
   #isFolderSynced = true;
   #isClosed = false;
   readonly opened: Promise<void>;
-  points = 0;
-  bytes = 0;
-  untakenPoints = 0;
-  untakenBytes = 0;
+  readonly all = { points: 0, bytes: 0 };
+  readonly untaken = { points: 0, bytes: 0 };
   #fileBytes = 0;
 
   constructor(
@@ -116,8 +114,8 @@ export class FileBuffer implements Buffer {
     this.#grow(segment, size);
     this.#unwrittenBytes += bytes;
     this.#countUntaken(segment, kept, 1);
-    this.points += points;
-    this.bytes += bytes;
+    this.all.points += points;
+    this.all.bytes += bytes;
     this.#makeRoom();
     this.#write();
   }
@@ -153,8 +151,8 @@ export class FileBuffer implements Buffer {
     for (const batch of batches as readonly Kept[]) {
       if (!this.#open.delete(batch)) continue;
       batch.segment.open--;
-      this.points -= batch.points;
-      this.bytes -= batch.bytes;
+      this.all.points -= batch.points;
+      this.all.bytes -= batch.bytes;
     }
     this.#sweep();
     this.#settling ??= timer(settledMs, () => {
@@ -179,7 +177,7 @@ export class FileBuffer implements Buffer {
     for (const pending of [this.#syncing, this.#settling, this.#retrying]) clearTimeout(pending);
     await this.#file?.handle.close().catch(() => undefined);
     this.#file = undefined;
-    if (this.points === 0) for (const segment of this.#segments) if (segment.exists) await unlink(segment.path).catch(() => undefined);
+    if (this.all.points === 0) for (const segment of this.#segments) if (segment.exists) await unlink(segment.path).catch(() => undefined);
     this.#lock.release();
   }
 
@@ -214,8 +212,8 @@ export class FileBuffer implements Buffer {
       if (!batches) {
         // It is tried again when its turn comes.
         segment.untakenPoints = 1;
-        this.untakenPoints += 1;
-        this.points += 1;
+        this.untaken.points += 1;
+        this.all.points += 1;
         continue;
       }
       for (const batch of batches.filter(({ place }) => place >= this.#settledOnDisk)) {
@@ -223,8 +221,8 @@ export class FileBuffer implements Buffer {
         expected = batch.place + batch.points;
         if (segment.untakenPoints === 0) segment.untaken = batch.place;
         this.#countUntaken(segment, batch, 1);
-        this.points += batch.points;
-        this.bytes += batch.bytes;
+        this.all.points += batch.points;
+        this.all.bytes += batch.bytes;
       }
     }
     this.#sweep();
@@ -262,10 +260,10 @@ export class FileBuffer implements Buffer {
     const [lostPoints, lostBytes] = [segment.untakenPoints - points, segment.untakenBytes - bytes];
     segment.untakenPoints -= lostPoints;
     segment.untakenBytes -= lostBytes;
-    this.untakenPoints -= lostPoints;
-    this.untakenBytes -= lostBytes;
-    this.points -= lostPoints;
-    this.bytes -= lostBytes;
+    this.untaken.points -= lostPoints;
+    this.untaken.bytes -= lostBytes;
+    this.all.points -= lostPoints;
+    this.all.bytes -= lostBytes;
     this.#lost(lostPoints);
   }
 
@@ -314,10 +312,10 @@ export class FileBuffer implements Buffer {
 
   #drop(segment: Segment, reason: 'full' | 'damaged'): void {
     const { untakenPoints: points, untakenBytes: bytes } = segment;
-    this.untakenPoints -= points;
-    this.untakenBytes -= bytes;
-    this.points -= points;
-    this.bytes -= bytes;
+    this.untaken.points -= points;
+    this.untaken.bytes -= bytes;
+    this.all.points -= points;
+    this.all.bytes -= bytes;
     segment.untakenPoints = 0;
     segment.untakenBytes = 0;
     this.#remove(segment);
@@ -349,8 +347,8 @@ export class FileBuffer implements Buffer {
   #countUntaken(segment: Segment, { points, bytes }: Batch, sign: 1 | -1): void {
     segment.untakenPoints += sign * points;
     segment.untakenBytes += sign * bytes;
-    this.untakenPoints += sign * points;
-    this.untakenBytes += sign * bytes;
+    this.untaken.points += sign * points;
+    this.untaken.bytes += sign * bytes;
   }
 
   /** Every point before this place is settled. */

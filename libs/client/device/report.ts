@@ -1,0 +1,77 @@
+import { HeadwaterError, known } from '../error.js';
+import { monotonicMs } from '../waiting.js';
+import type { DeviceOptions, Dropped, Refused } from './device.js';
+import type { Tags } from './point.js';
+import type { SenderListener } from './sender.js';
+
+/** Counts what becomes of points, and tells the owner of a device what went wrong. Never throws. */
+export interface Report extends SenderListener {
+  readonly counts: { handedOver: number; stored: number; refused: number; dropped: number };
+  lastError: HeadwaterError | undefined;
+  dropped(points: number, reason: Dropped['reason']): void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The same trouble is told so often at most. */
+const tellEveryMs = 60_000;
+
+/** @param unknownKey is called when the server does not know the key. */
+export function reportTo({ onRefused, onDropped, onError }: DeviceOptions, unknownKey: () => void): Report {
+  /** When each kind of trouble was told last. */
+  const toldMs = new Map<string, number>();
+
+  /** What a listener throws is its own affair. */
+  function tell<T>(listener: ((what: T) => void) | undefined, what: T): void {
+    try {
+      listener?.(what);
+    } catch (cause) {
+      report.lastError = new HeadwaterError('A listener of the device has thrown.', 'internal', { cause });
+    }
+  }
+
+  const counts = { handedOver: 0, stored: 0, refused: 0, dropped: 0 };
+  const report: Report = {
+    counts,
+    lastError: undefined,
+    stored(points) {
+      counts.stored += points;
+    },
+    refused(texts, error) {
+      counts.refused += texts.length;
+      const times = new Map<string, number>();
+      for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
+      for (const [text, count] of times) tell(onRefused, { ...pointOf(text), count, error });
+    },
+    dropped(points, reason) {
+      counts.dropped += points;
+      tell(onDropped, { points, reason });
+    },
+    failed(cause) {
+      const error = known(cause, 'Something went wrong in the library.', 'internal');
+      const { code, status } = error;
+      if (status === 401) unknownKey();
+      report.lastError = error;
+      const kind = `${code} ${status}`;
+      const nowMs = monotonicMs();
+      if (nowMs - (toldMs.get(kind) ?? -Infinity) < tellEveryMs) return;
+      toldMs.set(kind, nowMs);
+      tell(onError, error);
+    },
+  };
+  return report;
+}
+
+/** As the wire has it. */
+interface SentPoint {
+  readonly class?: 'event';
+  readonly metric: string;
+  readonly value: unknown;
+  readonly timestamp: number;
+  readonly tags?: Tags;
+}
+
+function pointOf(text: string): Omit<Refused, 'count' | 'error'> {
+  const { class: kind = 'metric', metric: name, value, timestamp, tags = {} } = JSON.parse(text) as SentPoint;
+  const timestampMs = timestamp < 1e12 ? Math.round(timestamp * 1000) : timestamp < 1e14 ? timestamp : Math.round(timestamp / 1e6);
+  return { kind, name, value, tags, timestampMs };
+}
