@@ -24,13 +24,17 @@ const resting = Object.fromEntries(
   ]),
 );
 
+/** Compiling what is hot once more, and better, costs a QuestDB that lives for minutes more than it gives back. */
+const quickly = '-XX:TieredStopAtLevel=1';
+
 /**
  * Starts the servers that suites of this run share and that nobody has given, once for all of them, and says for each kind of suites what
  * it runs on. From jars where they can be started, as their processes can be killed and frozen; else from containers. Suites named
  * `.faults` start their own, from jars.
  */
 export async function startServers(run: TestRun, folder: string): Promise<void> {
-  Object.assign(process.env, resting);
+  const { JDK_JAVA_OPTIONS: theirs } = process.env;
+  Object.assign(process.env, resting, { JDK_JAVA_OPTIONS: theirs ? `${theirs} ${quickly}` : quickly });
   if (wanted(run, 'cluster')) say('suites that share Kafka, a registry and QuestDB', given() ?? (await start(folder)));
   if (wanted(run, 'faults')) say('suites that start servers of their own, to kill them,', await allowOwn());
 }
