@@ -6,8 +6,8 @@ const column = isLong ? 1 : 0;
 const table = {
   kills: [1, 10],
   brokerRestarts: [1, 3],
-  brokerDownMs: [20_000, 60_000],
-  questDbDownMs: [10_000, 60_000],
+  brokerDownMs: [12_000, 60_000],
+  questDbDownMs: [5_000, 60_000],
   registryDownMs: [3_000, 60_000],
   frozenMs: [13_000, 30_000],
   oneOfThreeDownMs: [5_000, 60_000],
