@@ -27,6 +27,24 @@ describe('the schema file', () => {
     expect(await again.schema(3)).toBeUndefined();
   });
 
+  it('holds all that is registered at once, or nothing of it', async () => {
+    const path = await newFile();
+    const file = new SchemaFile(path);
+    const ids = await file.atOnce(async () => [
+      await file.register('x-value', record(a)),
+      await file.register('y-value', record(optionalB)),
+    ]);
+    expect(ids).toEqual([1, 2]);
+    const broken = file.atOnce(async () => {
+      await file.register('x-value', record(a, optionalB));
+      await file.register('y-value', record({ name: 'b', type: 'string' }));
+    });
+    await expect(broken).rejects.toThrow('cannot read what schema 2 wrote');
+    for (const one of [file, new SchemaFile(path)]) {
+      expect([await one.schema(1), await one.schema(2), await one.schema(3)]).toEqual([record(a), record(optionalB), undefined]);
+    }
+  });
+
   it.each([
     ['a field without a default', [record(a)], record(a, { name: 'b', type: 'long' })],
     ['another type', [record(a)], record({ name: 'a', type: 'long' })],

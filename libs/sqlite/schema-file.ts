@@ -17,10 +17,25 @@ interface Schemas {
 /** A schema registry in one small file. The compatibility of every subject is BACKWARD_TRANSITIVE. */
 export class SchemaFile implements SchemaRegistry {
   #held: Schemas;
+  #written: Schemas;
+  #isWaiting = false;
 
   /** @throws TelemetryError `log_corrupt` when the file is damaged. */
   constructor(private readonly path: string) {
-    this.#held = existsSync(path) ? parse(readFileSync(path, 'utf8')) : { schemas: [], subjects: {} };
+    this.#held = this.#written = existsSync(path) ? parse(readFileSync(path, 'utf8')) : { schemas: [], subjects: {} };
+  }
+
+  /** Writes what is registered meanwhile at once, before it resolves, and nothing of it when `work` rejects: each write waits for the disk. */
+  async atOnce<T>(work: () => Promise<T>): Promise<T> {
+    this.#isWaiting = true;
+    try {
+      const done = await work();
+      if (this.#held !== this.#written) this.#write(this.#held);
+      return done;
+    } finally {
+      this.#isWaiting = false;
+      this.#held = this.#written;
+    }
   }
 
   async register(subject: string, schema: string): Promise<number> {
@@ -31,7 +46,9 @@ export class SchemaFile implements SchemaRegistry {
     for (const id of older) refuseIncompatible(subject, schema, id, schemas[id - 1]!);
     const at = schemas.indexOf(schema);
     const id = at < 0 ? schemas.length + 1 : at + 1;
-    this.#write({ schemas: at < 0 ? [...schemas, schema] : schemas, subjects: { ...subjects, [subject]: [...older, id] } });
+    const next = { schemas: at < 0 ? [...schemas, schema] : schemas, subjects: { ...subjects, [subject]: [...older, id] } };
+    if (this.#isWaiting) this.#held = next;
+    else this.#write(next);
     return id;
   }
 
@@ -41,7 +58,7 @@ export class SchemaFile implements SchemaRegistry {
 
   #write(next: Schemas): void {
     writeDurably(this.path, `${JSON.stringify({ crc32: checksum(next), ...next }, undefined, 1)}\n`);
-    this.#held = next;
+    this.#held = this.#written = next;
   }
 }
 

@@ -112,7 +112,8 @@ export async function openLog(folder: DataFolder): Promise<SqliteLog> {
   const schemas = join(folder.path, schemaFileName);
   if (existsSync(file) && !existsSync(schemas)) throw new DataFolderError(lostSchemas(folder.path));
   keepPartitionCounts(folder.path, topics);
-  const codec = await AvroCodec.open(new SchemaFile(schemas), topics);
+  const registry = new SchemaFile(schemas);
+  const codec = await registry.atOnce(() => AvroCodec.open(registry, topics));
   return SqliteLog.open(file, codec, topics);
 }
 
