@@ -43,10 +43,10 @@ export class AvroCodec {
       const texts = schemaVersions(topic.schema);
       const ids: number[] = [];
       for (const text of texts) ids.push(await registry.register(`${topic.name}-value`, text));
-      const type = avroType(texts.at(-1)!);
+      const type = ownType(texts.at(-1)!);
       const coder = batchCoders[`${topic.schema}.v${texts.length}`] ?? generalCoder(type);
       const coding: Coding = { schemaId: ids.at(-1)!, type, coder, readers: new Map() };
-      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding, texts[at]!));
+      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding, ownType(texts[at]!)));
       codec.#codings.set(topic.name, coding);
     }
     return codec;
@@ -102,7 +102,7 @@ export class AvroCodec {
     if (text === undefined) throw new UnreadableSchema(`the registry has no schema with id ${schemaId}`);
     const coding = this.#coding(topic);
     try {
-      coding.readers.set(schemaId, reader(coding, text));
+      coding.readers.set(schemaId, reader(coding, avroType(text)));
     } catch (cause) {
       throw new UnreadableSchema(`the schema with id ${schemaId} does not fit the topic: ${(cause as Error).message}`);
     }
@@ -115,8 +115,16 @@ export class AvroCodec {
   }
 }
 
-function reader({ type, coder }: Coding, writerText: string): (body: Buffer) => unknown {
-  const writer = avroType(writerText);
+const ownTypes = new Map<string, Type>();
+
+/** The type of one of our own schemas, made once: it takes a millisecond, and each codec needs all of them. */
+function ownType(text: string): Type {
+  let type = ownTypes.get(text);
+  if (!type) ownTypes.set(text, (type = avroType(text)));
+  return type;
+}
+
+function reader({ type, coder }: Coding, writer: Type): (body: Buffer) => unknown {
   if (writer.fingerprint().equals(type.fingerprint())) return (body) => coder.read(body);
   const resolver = type.createResolver(writer);
   return (body) => type.fromBuffer(body, resolver);
