@@ -18,7 +18,7 @@ import { Random } from '../random.js';
 import { ServerProcess } from './server-process.js';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 1e6));
-const kills = Number(process.env['CRASH_KILLS'] ?? 10);
+const kills = Number(process.env['CRASH_KILLS'] ?? 6);
 const shape: Load = {
   seed,
   prefix: 'device-',
