@@ -87,7 +87,7 @@ export class KafkaLog implements RecordLog {
     const codec = this.#codec ?? (await this.#opened());
     await this.queue.add(
       entries.map(({ topic, key, value, headers }) =>
-        this.#outgoing(topic.name, topic.partitions, key, value === null ? null : codec.encode(topic, value), headers),
+        this.#outgoing(topic, key, value === null ? null : codec.encode(topic, value), headers),
       ),
     );
   }
@@ -97,7 +97,7 @@ export class KafkaLog implements RecordLog {
     if (isDeadLetters(topic) && (await this.#parked.has(topic, headers))) return;
     const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const parked = isDeadLetters(topic) ? fitting(key, value, headers) : ([key, value, headers] as const);
-    await this.queue.add([this.#outgoing(topic, this.#partitionsOf(topic), ...parked)]);
+    await this.queue.add([this.#outgoing({ name: topic, partitions: this.#partitionsOf(topic) }, ...parked)]);
     if (isDeadLetters(topic)) this.#parked.add(topic, headers);
   }
 
@@ -184,12 +184,17 @@ export class KafkaLog implements RecordLog {
     return topic.partitions;
   }
 
-  #outgoing(topic: string, partitions: number, key: string, value: Buffer | null, headers: Headers = {}): Outgoing {
+  #outgoing(
+    { name: topic, partitions, isUrgent }: Pick<AnyTopic, 'name' | 'partitions' | 'isUrgent'>,
+    key: string,
+    value: Buffer | null,
+    headers: Headers = {},
+  ): Outgoing {
     const keyBytes = keyBuffer.write(key);
     const bytes = (value?.length ?? 0) + keyBytes + sizeOf(headers) + overheadBytes;
     if (bytes > recordBytes * (isDeadLetters(topic) ? 2 : 1)) throw new RangeError(`a record of ${topic} has ${bytes} bytes: too many`);
     const partition = partitionOf(keyBuffer, partitions, keyBytes);
-    return { topic: this.#prefix + topic, partition, bytes, message: { key, value, partition, headers } };
+    return { topic: this.#prefix + topic, partition, bytes, isUrgent, message: { key, value, partition, headers } };
   }
 }
 

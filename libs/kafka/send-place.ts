@@ -6,6 +6,8 @@ import { failing, patienceMs, type Failure } from './trouble.js';
 export interface Outgoing extends TopicPartition {
   readonly message: Message;
   readonly bytes: number;
+  /** See `Topic.isUrgent`. */
+  readonly isUrgent?: boolean | undefined;
 }
 
 /** Records that were handed over together. */
@@ -33,15 +35,20 @@ export class SendPlace {
   /** Whether some of it is in a send or about to be sent again. One send at a time keeps the order of its records. */
   isOut = false;
   /** Which line of its leader it is in: refused partitions have one of their own, and the others do not wait with them. */
-  line = '';
+  line: string;
   /** Attempts that failed since the last one that worked. */
   failures = 0;
   #waiting: Item[] = [];
   #failure: Failure | undefined;
   #failedMs = 0;
 
-  constructor(readonly partition: TopicPartition) {
+  /** @param home the line that it is in while all is well. */
+  constructor(
+    readonly partition: TopicPartition,
+    private readonly home: string,
+  ) {
     this.name = partitionName(partition);
+    this.line = home;
   }
 
   get isEmpty(): boolean {
@@ -74,7 +81,7 @@ export class SendPlace {
 
   worked(): void {
     this.isOut = false;
-    this.line = '';
+    this.line = this.home;
     this.failures = 0;
     this.#failure = undefined;
   }

@@ -123,6 +123,14 @@ describe('a queue of sends', () => {
     expect([brokers.mostAtOnce, queue.figures().bytes]).toEqual([1, 0]);
   });
 
+  it('sends what is urgent while other records are out to the same broker', async () => {
+    brokers.moods.set(4, 'hangs');
+    const hanging = outcome(add(4, 'a'));
+    await queue.add([{ ...record(7, 'urgent'), isUrgent: true }]);
+    expect(brokers.log.get(7)).toEqual(['urgent']);
+    expect(await hanging).toBe('log_unavailable');
+  });
+
   it('waits for a broker that hangs with its own partitions only', async () => {
     brokers.moods.set(4, 'hangs');
     const hanging = [outcome(add(4, 'a')), outcome(add(7, 'a'))];

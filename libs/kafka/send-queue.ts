@@ -3,7 +3,7 @@ import { Histogram, TelemetryError } from '#model';
 import type { Producing, Sending } from './guarded-producer.js';
 import type { Leaders } from './leaders.js';
 import { SendPlace, type Call, type Item, type Outgoing } from './send-place.js';
-import { partitionName, type TopicPartition } from './topic-partition.js';
+import { partitionName } from './topic-partition.js';
 import { kafkaErrorOf, lasts, logUnavailable, patienceMs, within, type Failure } from './trouble.js';
 
 export type { Outgoing } from './send-place.js';
@@ -29,6 +29,8 @@ interface Line {
 }
 
 const groupBytes = 8 << 20;
+/** The line of topics whose records somebody waits for. */
+const urgent = 'urgent';
 const waitingBytes = 64 << 20;
 const closeMs = 1_000;
 const pauseMs = { first: 100, max: 1_000 };
@@ -116,10 +118,10 @@ export class SendQueue {
     for (const { producer } of this.#lines.values()) producer.cut();
   }
 
-  #placeOf(partition: TopicPartition): SendPlace {
+  #placeOf(partition: Outgoing): SendPlace {
     const name = partitionName(partition);
     let place = this.#places.get(name);
-    if (!place) this.#places.set(name, (place = new SendPlace(partition)));
+    if (!place) this.#places.set(name, (place = new SendPlace(partition, partition.isUrgent ? urgent : '')));
     return place;
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TelemetryError } from '#model';
 import { isTlsError } from '#sockets';
 
@@ -73,7 +73,7 @@ const pauseMs = { first: 100, max: 5_000 };
 
 /** Resolves after that time, or at once when the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 /** Tries until it works, after ever longer pauses; undefined once `signal` says that nobody wants it any more. */
@@ -90,11 +90,13 @@ export async function untilDone<T>(signal: AbortSignal, work: () => Promise<T>):
 
 /** Resolves with what the promise does, or with undefined when that takes longer. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  const done = new AbortController();
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  // Not a timer with a signal: to abort one makes an error each time, with its stack.
+  const timer = setTimeout(resolve, ms, undefined);
   try {
-    return await Promise.race([promise, setTimeout(ms, undefined, { signal: done.signal }).catch(() => undefined)]);
+    return await Promise.race([promise, late]);
   } finally {
-    done.abort();
+    clearTimeout(timer);
   }
 }
 

@@ -13,6 +13,8 @@ export interface Topic<V> {
    * keep the value it had; `absent` when left out.
    */
   readonly unreadable?: 'absent' | 'skipped';
+  /** Somebody waits for each record: those of other topics, which may be many, are not sent before it. */
+  readonly isUrgent?: boolean;
   /** Fixed when the topic is made: another number re-maps keys. */
   readonly partitions: number;
   /** Records with the same key are in one partition, in the order in which they were appended. */

@@ -103,7 +103,7 @@ export const presence: Topic<Presence> = {
   cleanup: 'compact',
   // What is known of a connection holds for as long as its gateway is heard.
   unreadable: 'skipped',
-  partitions: 24,
+  partitions: 4,
 };
 
 export const gateways: Topic<Gateway> = {
@@ -122,7 +122,8 @@ export const commands: Topic<Command> = {
   key: sourceKey,
   flaw: flawOfCommand,
   cleanup: 'delete',
-  partitions: 24,
+  isUrgent: true,
+  partitions: 4,
 };
 
 export const commandStates: Topic<CommandState> = {
@@ -133,7 +134,8 @@ export const commandStates: Topic<CommandState> = {
   cleanup: 'compact',
   // What is known of a command still holds.
   unreadable: 'skipped',
-  partitions: 24,
+  isUrgent: true,
+  partitions: 4,
 };
 
 export const monitors: Topic<Monitor> = {

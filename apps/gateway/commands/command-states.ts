@@ -15,6 +15,8 @@ const lookMs = 3_600_000;
 const retryMs = 1_000;
 /** How long the gateway that has handed a command over may take to write that it has. */
 const writtenMs = 250;
+/** How long the end of a command waits for others, to be written with them: nobody waits for it. */
+const togetherMs = 50;
 const tellEveryMs = 60_000;
 
 type Listener = (key: string, state: CommandState | null) => void;
@@ -41,6 +43,9 @@ export class CommandStates implements OnApplicationShutdown {
   readonly #writes = new Map<string, Write>();
   readonly #listeners: Listener[] = [];
   readonly #timer: NodeJS.Timeout;
+  /** Ends that are written next, together. */
+  #ends: Entry[] = [];
+  #endsWritten: Promise<void> | undefined;
   #isStopped = false;
   /** Settles when the view has what other gateways were writing a moment ago. */
   #catchingUp: Promise<void> | undefined;
@@ -62,6 +67,8 @@ export class CommandStates implements OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
+    // The log writes what it was given before it closes.
+    this.#writeEnds().catch((error: unknown) => this.#complain(error));
   }
 
   /** Undefined for a command that was not handed over, or has ended. */
@@ -102,22 +109,24 @@ export class CommandStates implements OnApplicationShutdown {
   write(state: CommandState, next: CommandState | null): void {
     const key = commandKey(state);
     const before = this.#writes.get(key)?.done;
-    this.#writes.set(key, { state: next, done: this.#append(key, next, before) });
+    // The sender waits to hear that a command is not handed over; of one that was, nobody waits for the end.
+    const isPatient = next === null && this.get(key) !== undefined;
+    this.#writes.set(key, { state: next, done: this.#append(key, next, isPatient, before) });
   }
 
   /** Ends the oldest open commands of a source, so that one more keeps it within `maxOpen`. */
   makeRoom(source: string): void {
-    const open = [...this.#view.scan(`${source}/`)];
+    const open = Array.from(this.#view.scan(`${source}/`), ([key]) => key).filter((key) => this.get(key) !== undefined);
     const tooMany = open.slice(0, Math.max(0, open.length - maxOpen + 1));
-    if (tooMany.length > 0) void this.#end(tooMany.map(([key]) => key));
+    if (tooMany.length > 0) void this.#end(tooMany);
   }
 
-  async #append(key: string, next: CommandState | null, before: Promise<void> | undefined): Promise<void> {
+  async #append(key: string, next: CommandState | null, isPatient: boolean, before: Promise<void> | undefined): Promise<void> {
     await before;
     const one = next ? entry(commandStates, next) : tombstone(commandStates, key);
     while (!this.#isStopped) {
       try {
-        await this.log.append([one]);
+        await (isPatient ? this.#appendTogether(one) : this.log.append([one]));
         for (const listener of this.#listeners) listener(key, next);
         return;
       } catch (error) {
@@ -125,6 +134,17 @@ export class CommandStates implements OnApplicationShutdown {
         await pause(retryMs, undefined, { ref: false });
       }
     }
+  }
+
+  #appendTogether(end: Entry): Promise<void> {
+    this.#ends.push(end);
+    return (this.#endsWritten ??= pause(togetherMs, undefined, { ref: false }).then(() => this.#writeEnds()));
+  }
+
+  async #writeEnds(): Promise<void> {
+    const ends = this.#ends;
+    [this.#ends, this.#endsWritten] = [[], undefined];
+    if (ends.length > 0) await this.log.append(ends);
   }
 
   #begin(): void {
