@@ -55,7 +55,7 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['import', 'a.csv', 'b.csv', '--source', 's'], 'too many arguments'],
     [['keys', 'list', '--wrong'], "unknown option '--wrong'"],
     [['keys', 'list'], 'There is no API key: run `headwater init`'],
-    [['keys', 'list', '--api-key', 'a b'], 'characters that no key has'],
+    [['keys', 'list', '--api-key', 'a b'], 'The API key is empty or damaged: copy it again.'],
     [['keys', 'list', '--api-key', 'hw_x', '--url', 'localhost:8080'], 'is not the address of a server'],
     [['keys', 'list', '--api-key', 'hw_x', '--url', 'http://me:secret@localhost'], 'with nothing else in it'],
     [['dlq'], 'Usage: headwater dlq'],
@@ -181,7 +181,7 @@ describe('keys', () => {
       'The server answered 401: Send a key of this server. Check HEADWATER_API_KEY',
     ],
     [{ status: 403, json: { detail: 'The key lacks the scope admin.' } }, 'The server answered 403: The key lacks the scope admin.'],
-    [{ status: 404, json: '<html>' }, 'The server answered 404: It did not say why: is this the address of a Headwater server?'],
+    [{ status: 404, json: '<html>' }, 'The server answered 404: It did not say why: is it the address of a Headwater server?'],
     [{ status: 302, headers: { location: 'https://elsewhere/' } }, 'redirects to https://elsewhere/: use that address.'],
     [{ status: 200 }, 'does not answer in JSON'],
   ])('%j is exit code 1', async (answer, said) => {
