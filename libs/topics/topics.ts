@@ -103,7 +103,7 @@ export const presence: Topic<Presence> = {
   cleanup: 'compact',
   // What is known of a connection holds for as long as its gateway is heard.
   unreadable: 'skipped',
-  partitions: 4,
+  partitions: 24,
 };
 
 export const gateways: Topic<Gateway> = {
@@ -123,7 +123,7 @@ export const commands: Topic<Command> = {
   flaw: flawOfCommand,
   cleanup: 'delete',
   isUrgent: true,
-  partitions: 4,
+  partitions: 24,
 };
 
 export const commandStates: Topic<CommandState> = {
@@ -135,7 +135,7 @@ export const commandStates: Topic<CommandState> = {
   // What is known of a command still holds.
   unreadable: 'skipped',
   isUrgent: true,
-  partitions: 4,
+  partitions: 24,
 };
 
 export const monitors: Topic<Monitor> = {
