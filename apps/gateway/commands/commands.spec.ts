@@ -216,7 +216,8 @@ it.each([
   const { secret } = await makeKey(storage.log, limited);
   await storage.views.open(apiKeys).caughtUp();
   for (let sent = 0; sent < letIn; sent++) expect((await send(one!, 'nobody', 'a', secret, params)).status).toBe(200);
-  expect(await send(one!, 'nobody', 'a', secret, params)).toMatchObject({ status: 429, code: 'over_rate' });
+  // What the requests before took long for may let some more in.
+  await eventually(async () => expect(await send(one!, 'nobody', 'a', secret, params)).toMatchObject({ status: 429, code: 'over_rate' }));
 });
 
 it('lets 1,000 commands of an organization wait for their reply, and no more', async () => {
