@@ -6,8 +6,8 @@ export default {
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 150_000,
-  // With one more than two cores: half of what the suites do is to wait for servers.
-  maxWorkers: 3,
+  // Half of what the suites do is to wait for servers.
+  maxWorkers: 2,
   testSequencer: '<rootDir>/dist/libs/testing/run/longest-first.js',
   globalSetup: '<rootDir>/dist/libs/testing/run/open-run.js',
   globalTeardown: '<rootDir>/dist/libs/testing/run/close-run.js',
