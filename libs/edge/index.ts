@@ -17,7 +17,6 @@ export * from './key-commands.js';
 export * from './key-uses.js';
 export * from './keyring.js';
 export * from './live/live-socket.js';
-export { textFrame } from './live/text-frame.js';
 export { LiveSockets, SOCKET_LIMITS, type SocketLimits } from './live/live-sockets.js';
 export { isWebSocket, responseTo } from './live/upgrade-adapter.js';
 export * from './metrics.js';

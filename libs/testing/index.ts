@@ -17,7 +17,6 @@ export { send, type Answer, type Ask } from './http/send.js';
 export * from './http/stream-client.js';
 export * from './keys.contract.js';
 export * from './identity-provider.js';
-export * from './frame-text.js';
 export * from './link.js';
 export * from './log-consumer.js';
 export * from './log-reader.js';

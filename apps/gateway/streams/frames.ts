@@ -1,4 +1,3 @@
-import { textFrame } from '#edge';
 import type { StreamRecord } from '#log';
 import { isBehind, type StreamPlace } from './cursor.js';
 import type { Filter, StreamKind } from './stream-kind.js';
@@ -21,14 +20,12 @@ export class Frame {
     private readonly cursor: () => string,
   ) {}
 
-  /** As a frame of a WebSocket. */
   get plain(): Buffer {
-    return (this.#plain ??= textFrame(`${this.json}}`));
+    return (this.#plain ??= Buffer.from(`${this.json}}`));
   }
 
-  /** The same with its cursor. */
   get marked(): Buffer {
-    return (this.#marked ??= textFrame(`${this.json},"cursor":"${this.cursor()}"}`));
+    return (this.#marked ??= Buffer.from(`${this.json},"cursor":"${this.cursor()}"}`));
   }
 
   /** As an event of `text/event-stream`. */

@@ -66,11 +66,6 @@ export class LiveSocket {
     if (this.isOpen) this.socket.send(text, { binary: false }, left);
   }
 
-  /** A frame that `textFrame` has made, as `send` would. */
-  write(frame: Buffer): void {
-    if (this.isOpen) this.raw.write(frame);
-  }
-
   /** Has all that `work` sends leave in one write. */
   together(work: () => void): void {
     this.raw.cork();
