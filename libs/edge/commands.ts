@@ -10,8 +10,9 @@ import { CLOCK, type Clock } from './clock.js';
 export type Asking<Command> = Command extends unknown ? Omit<Command, 'id' | 'askedMs'> : never;
 
 /**
- * How many things of one area an organization may change in a second through this process, and ten times as many at once. So no 5 seconds
- * bring more than `maxDecided`, beyond which a command would wait for all of them before its caller is told to try again.
+ * How many things of one area, such as monitors, an organization may change in a second through this process; ten times as many may come at
+ * once. So no 5 seconds bring more than `maxDecided` commands: those beyond it are never decided, and their callers would hear so only after
+ * 5 seconds.
  */
 const maxPerS = 60;
 

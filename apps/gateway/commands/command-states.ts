@@ -109,7 +109,7 @@ export class CommandStates implements OnApplicationShutdown {
   write(state: CommandState, next: CommandState | null): void {
     const key = commandKey(state);
     const before = this.#writes.get(key)?.done;
-    // The sender waits to hear that a command is not handed over; of one that was, nobody waits for the end.
+    // Of a command that was not handed over, its sender waits to hear so. Nobody waits for the end of a command that was.
     const isPatient = next === null && this.get(key) !== undefined;
     this.#writes.set(key, { state: next, done: this.#append(key, next, isPatient, before) });
   }

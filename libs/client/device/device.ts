@@ -7,28 +7,11 @@ import type { CommandHandler, HandlerOptions } from './commands.js';
 import { type Gatherer, gatherer } from './gatherer.js';
 import { httpWay } from './http-way.js';
 import { memoryBuffer } from './memory-buffer.js';
-import { checkSourceId, eventText, metricText, type PointOptions, type PointText, type Tags } from './point.js';
-import { type Report, reportTo } from './report.js';
+import { checkSourceId, eventText, metricText, type PointOptions, type PointText } from './point.js';
+import { type Listeners, type Report, reportTo } from './report.js';
 import { type Sender, startSender } from './sender.js';
 
-/** Points that the server will never take. Equal ones count together. */
-export interface Refused {
-  readonly kind: 'metric' | 'event';
-  readonly name: string;
-  readonly value: unknown;
-  readonly tags: Tags;
-  readonly timestampMs: number;
-  readonly count: number;
-  readonly error: HeadwaterError;
-}
-
-export interface Dropped {
-  readonly points: number;
-  /** `full`: newer points needed their room. `damaged`: the disk has lost them. `closed`: the device was closed and had no folder to leave them in. */
-  readonly reason: 'full' | 'damaged' | 'closed';
-}
-
-export interface DeviceOptions extends Where {
+export interface DeviceOptions extends Where, Listeners {
   /** Name of the device: 1 to 256 of A-Z a-z 0-9 . _ : @ + -. */
   readonly sourceId: string;
   readonly buffer?: {
@@ -43,9 +26,6 @@ export interface DeviceOptions extends Where {
   readonly batch?: { readonly everyMs?: number; readonly points?: number; readonly bytes?: number };
   /** Pauses between tries: the first is up to `firstMs`, each next one up to twice as long, up to `maxMs`. `slowMs` where somebody has to mend something first. */
   readonly retry?: { readonly firstMs?: number; readonly maxMs?: number; readonly slowMs?: number };
-  readonly onRefused?: (refused: Refused) => void;
-  readonly onDropped?: (dropped: Dropped) => void;
-  readonly onError?: (error: HeadwaterError) => void;
   readonly webSocket?: typeof WebSocket;
   /** Unix milliseconds. */
   readonly clock?: () => number;

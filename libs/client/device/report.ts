@@ -1,8 +1,31 @@
 import { HeadwaterError, known } from '../error.js';
 import { monotonicMs } from '../waiting.js';
-import type { DeviceOptions, Dropped, Refused } from './device.js';
 import type { Tags } from './point.js';
 import type { SenderListener } from './sender.js';
+
+/** Points that the server will never take. Equal ones count together. */
+export interface Refused {
+  readonly kind: 'metric' | 'event';
+  readonly name: string;
+  readonly value: unknown;
+  readonly tags: Tags;
+  readonly timestampMs: number;
+  readonly count: number;
+  readonly error: HeadwaterError;
+}
+
+export interface Dropped {
+  readonly points: number;
+  /** `full`: newer points needed their room. `damaged`: the disk has lost them. `closed`: the device was closed and had no folder to leave them in. */
+  readonly reason: 'full' | 'damaged' | 'closed';
+}
+
+/** What the owner of a device may want to hear. */
+export interface Listeners {
+  readonly onRefused?: (refused: Refused) => void;
+  readonly onDropped?: (dropped: Dropped) => void;
+  readonly onError?: (error: HeadwaterError) => void;
+}
 
 /** Counts what becomes of points, and tells the owner of a device what went wrong. Never throws. */
 export interface Report extends SenderListener {
@@ -16,7 +39,7 @@ export interface Report extends SenderListener {
 const tellEveryMs = 60_000;
 
 /** @param unknownKey is called when the server does not know the key. */
-export function reportTo({ onRefused, onDropped, onError }: DeviceOptions, unknownKey: () => void): Report {
+export function reportTo({ onRefused, onDropped, onError }: Listeners, unknownKey: () => void): Report {
   /** When each kind of trouble was told last. */
   const toldMs = new Map<string, number>();
 
