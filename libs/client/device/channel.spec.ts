@@ -110,8 +110,8 @@ describe('a device with the real-time channel', () => {
 
   it('connects again by itself', async () => {
     const device = deviceOf('again');
-    await device.connect();
     device.command('ping', () => 'pong');
+    await device.connect();
     for (let count = 1; count < 4; count++) {
       link.cut();
       await until('a command arrives', async () => (await command('again', 'ping'))['queued'] === true);
@@ -195,6 +195,19 @@ describe('commands', () => {
     await until('the fourth has begun', () => began.length === 4);
     for (const end of ends) end();
     expect(await outcomes('queue', 4)).toHaveLength(4);
+  });
+
+  it('are all given before the device connects, at most 256 of them', async () => {
+    const device = deviceOf('able');
+    for (let at = 0; at < 256; at++) device.command(`c${at}`, () => at);
+    expect(() => device.command('c256', () => 256)).toThrow('at most 256 commands');
+    const late = deviceOf('late');
+    late.command('known', () => 'old');
+    await late.connect();
+    expect(() => late.command('new', () => 1)).toThrow('before it connects');
+    late.command('known', () => 'new');
+    await command('late', 'known');
+    expect(await outcomes('late', 1)).toEqual([{ command: 'known', event: 'result', result: 'new' }]);
   });
 
   it('that end while there is no connection are reported on the next one', async () => {

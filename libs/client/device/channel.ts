@@ -85,7 +85,6 @@ export function channelTo(
               if (!wasIn && !why && !isClosed)
                 listener.failed(new HeadwaterError(`The real-time channel to ${to.url} does not open (${code}).`, 'no_answer'));
               current = undefined;
-              commands.lost();
               listener.ready();
               resolve(why);
             },

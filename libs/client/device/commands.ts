@@ -7,8 +7,8 @@ export interface CommandContext {
   progress(how: unknown): void;
   /** Aborted when the command is too late or the device is closed. Whatever the handler does after that is not reported. */
   readonly signal: AbortSignal;
-  /** When the command is too late; undefined when it never is. */
-  readonly deadline: Date | undefined;
+  /** When the command is too late. */
+  readonly deadline: Date;
 }
 
 /** Carries a command out. What it returns is the result, what it throws is reported as the error. */
@@ -30,19 +30,17 @@ export type Say = (frame: Frame) => void;
 /** A command that has come. */
 interface Run {
   readonly id: string;
-  readonly name: string;
-  /** It came as `typed_command`, whose reports are not acknowledged. */
-  readonly isTyped: boolean;
+
   readonly end: AbortController;
   seq: number;
   state: string;
   /** Reports that the server has not acknowledged, by their number; without the progress that newer progress has overtaken. */
   readonly pending: Map<number, Frame>;
-  saidMs: number;
 }
 
 /** Carries out the commands that a server sends, each once, and reports how it went until the server knows. */
 export interface Commands {
+  /** For the server, which is told them once for each connection: from then on there are no new ones. */
   names(): string[];
   /** @throws HeadwaterError `invalid_argument` */
   handle(name: string, handler: CommandHandler, options: HandlerOptions): void;
@@ -50,8 +48,6 @@ export interface Commands {
   readonly hear: (frame: Fields) => void;
   /** To be called on each new connection: tells the server the state of each command that is not over, and repeats results that it has not acknowledged. */
   opened(): void;
-  /** The connection has ended. */
-  lost(): void;
   /** Resolves when the server knows everything, as far as it says so. */
   acknowledged(): Promise<void>;
   /** Ends the commands that are under way. */
@@ -59,20 +55,21 @@ export interface Commands {
 }
 
 const maxNameChars = 128;
+/** The server keeps no more names of one device. */
+const maxNames = 256;
 /** Commands that are under way at a time. */
 const maxRuns = 1024;
 /** Commands that have ended and are remembered, so that one that comes twice is done once. */
 const maxEnded = 256;
 const maxResultChars = 64 * 1024;
 const progressEveryMs = 100;
-/** A report that nobody acknowledges is sent again when its connection ends so soon after. */
-const settledMs = 30_000;
 
 export function commandsOver(say: Say): Commands {
   const handlers = new Map<string, { readonly handler: CommandHandler; readonly parallel: boolean }>();
   const runs = new Map<string, Run>();
   /** The last command of each name whose commands wait for each other. */
   const last = new Map<string, Promise<void>>();
+  let areTold = false;
   let waiting: (() => void)[] = [];
 
   const allRuns = (): Run[] => [...runs.values()];
@@ -80,20 +77,20 @@ export function commandsOver(say: Say): Commands {
     for (const frame of pending.values()) say(frame);
   };
 
-  function begin(id: string, name: string, params: unknown, ttlMs?: number): void {
+  function begin(id: string, name: string, params: unknown, ttlMs: number): void {
     const known = runs.get(id);
     if (known) return repeat(known);
     const ended = allRuns().filter(hasEnded);
     for (const old of ended.slice(0, Math.max(0, ended.length - maxEnded))) runs.delete(old.id);
     const end = new AbortController();
-    const run = { id, name, isTyped: ttlMs === undefined, end, seq: 0, state: '', pending: new Map(), saidMs: 0 };
+    const run = { id, end, seq: 0, state: '', pending: new Map() };
     runs.set(id, run);
     const { handler, parallel } = handlers.get(name) ?? {};
-    if (!handler) return failed(run, 'unknown_command', `This device has no command ${JSON.stringify(name)}.`);
+    if (!handler) return failed(run, unknown, unknownText(name));
     if (runs.size > maxRuns) return failed(run, 'busy', `This device has ${maxRuns} commands to do already.`);
     report(run, 'acknowledged');
-    const deadline = ttlMs === undefined ? undefined : new Date(Date.now() + ttlMs);
-    const limit = deadline && timer(ttlMs!, () => stop(run, 'too_late', `The command was not done within ${ttlMs} ms.`));
+    const deadline = new Date(Date.now() + ttlMs);
+    const limit = timer(ttlMs, () => stop(run, 'too_late', `The command was not done within ${ttlMs} ms.`));
     const key = parallel ? id : name;
     const done = Promise.resolve(last.get(key))
       .then(() => perform(run, handler, Object(params) as Fields, deadline))
@@ -105,7 +102,7 @@ export function commandsOver(say: Say): Commands {
   }
 
   /** Never rejects. */
-  async function perform(run: Run, handler: CommandHandler, params: Fields, deadline: Date | undefined): Promise<void> {
+  async function perform(run: Run, handler: CommandHandler, params: Fields, deadline: Date): Promise<void> {
     if (hasEnded(run)) return;
     report(run, 'running');
     let saidMs = -Infinity;
@@ -139,30 +136,35 @@ export function commandsOver(say: Say): Commands {
     if (hasEnded(run)) return;
     const { pending } = run;
     const seq = ++run.seq;
-    const frame = run.isTyped ? typedFrame(run, state, more) : { type: 'command_status', run_id: run.id, seq, state, ...more };
+    const frame = { type: 'command_status', run_id: run.id, seq, state, ...more };
     run.state = state;
-    if (!frame) return;
     if (isUnderWay(state)) for (const [at, older] of pending) if (isUnderWay(older['state'])) pending.delete(at);
     pending.set(seq, frame);
-    run.saidMs = monotonicMs();
     say(frame);
   }
 
   function tellAcknowledged(): void {
-    if (allRuns().some(({ isTyped, pending }) => !isTyped && pending.size > 0)) return;
+    if (allRuns().some(({ pending }) => pending.size > 0)) return;
     for (const resolve of waiting.splice(0)) resolve();
   }
 
   return {
-    names: () => [...handlers.keys()],
+    names() {
+      areTold = true;
+      return [...handlers.keys()];
+    },
     handle(name, handler, { parallel = false }) {
       if (typeof name !== 'string' || name === '' || name.length > maxNameChars)
         throw invalid(`Give a command a name of 1 to ${maxNameChars} characters.`);
       if (typeof handler !== 'function') throw invalid(`Give the command ${name} a function.`);
+      if (handlers.size >= maxNames && !handlers.has(name)) throw invalid(`Give a device at most ${maxNames} commands.`);
+      if (areTold && !handlers.has(name)) throw invalid(`Give the device the command ${name} before it connects.`);
       handlers.set(name, { handler, parallel });
     },
     hear({ type, id, run_id: runId, command, params, ttl_ms: ttlMs, seq }) {
-      if (type === 'typed_command') begin(String(id), String(command), params);
+      // The server was told which commands the device has: it sends them as `command_run`, and all others so.
+      if (type === 'typed_command')
+        say({ type: 'command_result', id, command, event: 'error', error: `${unknown}: ${unknownText(command)}` });
       else if (type === 'command_run') begin(String(runId), String(command), params, Number(ttlMs));
       else if (type === 'command_status_ack') {
         runs.get(String(runId))?.pending.delete(Number(seq));
@@ -171,13 +173,9 @@ export function commandsOver(say: Say): Commands {
     },
     opened() {
       const open = allRuns().filter((run) => !hasEnded(run) || run.pending.size > 0);
-      const known = open.filter(({ isTyped }) => !isTyped).map(({ id, state, seq }) => ({ run_id: id, state, seq }));
+      const known = open.map(({ id, state, seq }) => ({ run_id: id, state, seq }));
       if (known.length > 0) say({ type: 'command_sync', runs: known.slice(0, maxRuns) });
       for (const run of open) repeat(run);
-    },
-    lost() {
-      const nowMs = monotonicMs();
-      for (const { isTyped, saidMs, pending } of allRuns()) if (isTyped && nowMs - saidMs > settledMs) pending.clear();
     },
     acknowledged: () =>
       new Promise((resolve) => {
@@ -193,9 +191,5 @@ export function commandsOver(say: Say): Commands {
 const hasEnded = ({ state }: Run): boolean => state === 'succeeded' || state === 'failed';
 const isUnderWay = (state: unknown): boolean => state === 'running' || state === 'progress';
 
-function typedFrame({ id, name }: Run, state: string, { result, error_code: code, error_message: message }: Fields): Frame | undefined {
-  const head = { type: 'command_result', id, command: name };
-  if (state === 'acknowledged') return { ...head, event: 'ack' };
-  if (state === 'succeeded') return { ...head, event: 'result', result };
-  return state === 'failed' ? { ...head, event: 'error', error: `${String(code)}: ${String(message)}` } : undefined;
-}
+const unknown = 'unknown_command';
+const unknownText = (name: unknown): string => `This device has no command ${JSON.stringify(name)}.`;

@@ -132,7 +132,7 @@ export class BaseDevice {
 
   /**
    * Has commands of this name carried out. Commands of one name wait for each other unless `parallel` says otherwise. They come once the device
-   * is connected. @throws HeadwaterError `invalid_argument`
+   * is connected, and it has to have all of its handlers by then. @throws HeadwaterError `invalid_argument`
    */
   command(name: string, handler: CommandHandler, options: HandlerOptions = {}): void {
     this.#channel.commands.handle(name, handler, options);

@@ -120,9 +120,8 @@ function tailOf(json: string, tags: Tags = {}): string {
     throw invalid(`Give a point tags as an object of at most ${maxTags} strings.`);
   const pairs = names.map((name) => {
     const value = tags[name];
-    if (typeof value !== 'string') throw invalid(`Give tag ${shown(name)} a string, not ${shown(value)}.`);
-    if (utf8Bytes(name) > maxNameBytes || utf8Bytes(value) > maxNameBytes)
-      throw invalid(`Shorten tag ${shown(name)}: names and values have at most ${maxNameBytes} bytes.`);
+    if (typeof value !== 'string' || Math.max(utf8Bytes(name), utf8Bytes(value)) > maxNameBytes)
+      throw invalid(`Give tag ${shown(name)} a string, not ${shown(value)}; names and values of tags have at most ${maxNameBytes} bytes.`);
     return `${JSON.stringify(name.toWellFormed())}:${JSON.stringify(value.toWellFormed())}`;
   });
   return `,"value":${json}${pairs.length === 0 ? '' : `,"tags":{${pairs.join(',')}}`}}`;
