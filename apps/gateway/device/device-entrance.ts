@@ -2,7 +2,7 @@ import { closeCodes, type LiveSocket, type Talk } from '#edge';
 import { mayUse, TelemetryError } from '#model';
 import { readLogin } from './device-login.js';
 import type { DeviceServices } from './device-services.js';
-import { DeviceTalk } from './device-talk.js';
+import { DeviceTalk, maxSlowMs } from './device-talk.js';
 import { lastWords, loginRefusal, refusalText } from './replies.js';
 
 /** The talk on a socket of a device: the first frame lets it in, the others are for whoever was let in. */
@@ -45,12 +45,15 @@ export class DeviceEntrance implements Talk {
     try {
       const login = readLogin(frame);
       if (!login) throw new TelemetryError('invalid_key', loginRefusal);
-      const { sockets, admission, connections, life } = this.services;
+      const { sockets, admission, connections, life, rates } = this.services;
       const caller = admission.admit({ apiKey: login.apiKey, place: 'device_auth' }, this.socket.address, { scope: 'write' });
       if (!mayUse(caller, login.sourceId)) throw new TelemetryError('foreign_source', `Connect with a key for ${login.sourceId}.`);
       life.check();
+      rates.check(caller, maxSlowMs);
       connections.checkRoom({ orgId: caller.orgId, sourceId: login.sourceId });
       sockets.admit(this.socket, caller);
+      // That it has come, and later that it has gone, is written to the log.
+      rates.charge(caller, 'requests', 1);
       this.#talk = new DeviceTalk(this.socket, caller, login, this.requestId, this.services);
     } catch (error) {
       const words = lastWords(error);

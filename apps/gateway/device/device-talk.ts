@@ -27,7 +27,7 @@ const maxUnsentCommandBytes = 256 * 1024;
 /** What any connection may hold for as long as it is open: more is counted with its organization. */
 const freeBytes = 4096;
 /** Over its rates a connection is not read for at most so long at a time, within which its pings are answered in time. */
-const maxSlowMs = 10_000;
+export const maxSlowMs = 10_000;
 /** A connection that cannot be read for so long for want of room, or because its device takes nothing, is closed. */
 const maxPauseMs = 30_000;
 
@@ -221,12 +221,12 @@ export class DeviceTalk implements DeviceConnection, Paused {
   }
 
   #hear({ type, fields }: DeviceFrame, bytes: number): void {
+    this.services.rates.charge(this.caller, 'bytes', bytes);
     if (type === 'heartbeat' || type === 'pong') return;
     if (!isMessage(type) || !fields)
       throw new TelemetryError('invalid_body', 'Send frames of type telemetry, heartbeat, command_result, command_status or command_sync.');
     // What devices say of commands goes to the log, as points do.
     this.services.rates.charge(this.caller, 'requests', 1);
-    this.services.rates.charge(this.caller, 'bytes', bytes);
     const { orgId, sourceId, connectionId } = this;
     for (const { ack, ...said } of reportsIn(type, fields)) {
       this.#reports++;

@@ -167,6 +167,6 @@ export const deviceChannel: Channel = {
     [closeCodes.tooLarge]: 'A frame of more than 5 MiB, or a first one of more than 64 KiB.',
     [closeCodes.internal]: 'A mistake of the server.',
     [closeCodes.tryLater]:
-      'The log cannot be reached, or there is no room: connect again after a while. The frame `error` says which. `DEVICE_LIMIT`: 16 connections of the source are open here, or too many of the key.',
+      'The log cannot be reached, or there is no room: connect again after a while. The frame `error` says which. `DEVICE_LIMIT`: 16 connections of the source are open here, or too many of the key, or its organization or key is over a rate.',
   },
 };

@@ -39,7 +39,7 @@ const time = { aheadMs: 0 };
 let app: NestFastifyApplication;
 let url: string;
 let inFlight: InFlight;
-const keys = { usual: '', slow: '', slower: '', asked: '', few: '', paying: '', payingOrg: '' };
+const keys = { usual: '', slow: '', slower: '', asked: '', coming: '', few: '', paying: '', payingOrg: '' };
 const clients: SocketClient[] = [];
 
 beforeAll(async () => {
@@ -58,6 +58,7 @@ beforeAll(async () => {
   keys.slow = await keyOf({ points_per_s: 1000 });
   keys.slower = await keyOf({ points_per_s: 1 });
   keys.asked = await keyOf({ requests_per_s: 1 });
+  keys.coming = await keyOf({ requests_per_s: 1 });
   keys.few = await keyOf({ series: 2 });
   keys.paying = await keyOf({});
 });
@@ -183,6 +184,19 @@ describe('a device over a rate', () => {
     const heard: Frame[] = [];
     for (let frames = 0; frames < 26; frames++) heard.push(await client.json());
     expect(heard.filter(({ type }) => type !== 'command_status_ack')).toMatchObject([{ code: 'RATE_LIMITED', seq: 1 }]);
+  });
+
+  it('pays for each connection', async () => {
+    const answers: Frame[] = [];
+    for (let at = 0; at < 40; at++) {
+      const client = await SocketClient.open(url, '/ws/device');
+      clients.push(client);
+      client.send({ type: 'device_auth', api_key: keys.coming, source_id: `coming-${at}` });
+      answers.push(await client.json());
+    }
+    // 10 may come at once, and as many more as are paid for within ten seconds.
+    expect(new Set(answers.slice(0, 20).map(({ type }) => type))).toEqual(new Set(['authenticated']));
+    expect(answers.at(-1)).toEqual({ type: 'error', code: 'DEVICE_LIMIT', detail: expect.stringContaining('requests a second') });
   });
 
   it('is told of names beyond its limit, and goes on with those that are known', async () => {
