@@ -75,7 +75,7 @@ export class Batch {
   newest(filter: Filter): ReadonlyMap<string, string> {
     if (this.#newest?.of === filter.key) return this.#newest.all;
     const all = new Map<string, string>();
-    this.#each(filter, (json, _place, _record, metric) => all.set(metric, json));
+    this.#each(filter, (json, _index, _record, metric) => all.set(metric, json));
     this.#newest = { of: filter.key, all };
     return all;
   }
@@ -84,30 +84,29 @@ export class Batch {
     const { kind, mark } = this;
     const frames: Frame[] = [];
     let [entries, length]: [string[], number] = [[], 0];
-    let last: { readonly place: StreamPlace; readonly timeMs: number } | undefined;
+    let [offset, index, timeMs] = [0, 0, 0];
     const finish = (): void => {
-      if (!last) return;
-      const { place, timeMs } = last;
-      frames.push(new Frame(kind.message(entries), () => mark(place, timeMs)));
-      [entries, length, last] = [[], 0, undefined];
+      const place = { offset, index };
+      const appendedMs = timeMs;
+      frames.push(new Frame(kind.message(entries), () => mark(place, appendedMs)));
+      [entries, length] = [[], 0];
     };
-    this.#each(filter, (json, place, { appendedMs: timeMs }) => {
+    this.#each(filter, (json, at, record) => {
       if (entries.length > 0 && (!kind.isMerged || length + json.length > maxLength)) finish();
       entries.push(json);
       length += json.length;
-      last = { place, timeMs };
+      ({ offset, appendedMs: timeMs } = record);
+      index = at + 1;
     });
-    finish();
+    if (entries.length > 0) finish();
     return frames;
   }
 
-  /** @param add is given the place behind the entry too. */
-  #each(filter: Filter, add: (json: string, place: StreamPlace, record: StreamRecord, metric: string) => void): void {
+  #each(filter: Filter, add: (json: string, index: number, record: StreamRecord, metric: string) => void): void {
     const { start, kind } = this;
     for (const record of this.records) {
-      const { offset } = record;
-      const from = offset === start.offset ? start.index : 0;
-      kind.each(record, from, filter, (json, index, metric) => add(json, { offset, index: index + 1 }, record, metric));
+      const from = record.offset === start.offset ? start.index : 0;
+      kind.each(record, from, filter, (json, index, metric) => add(json, index, record, metric));
     }
   }
 }

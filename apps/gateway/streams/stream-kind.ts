@@ -39,15 +39,16 @@ export const metricStream: StreamKind = {
   isMerged: true,
   each: ({ value }, from, filter, add) => {
     const { sourceId, series } = value as PointBatch;
+    const names = namesOf(sourceId, 'metric');
     let index = 0;
     for (const { metric, tags, timestampMs, value: values } of series) {
       const first = index;
       index += values.length;
       if (index <= from || !filter.has(metric)) continue;
-      const head = `{${namesOf(sourceId, 'metric', metric)},"value":`;
+      const head = `{${names}${JSON.stringify(metric)},"value":`;
       const tail = `${tagsField(tags)}}`;
       for (let at = Math.max(0, from - first); at < values.length; at++)
-        add(`${head}${JSON.stringify(values[at])},"timestamp":${timestampMs[at]}${tail}`, first + at, metric);
+        add(`${head}${values[at]},"timestamp":${timestampMs[at]}${tail}`, first + at, metric);
     }
     return index;
   },
@@ -60,18 +61,19 @@ export const logStream: StreamKind = {
   isMerged: false,
   each: ({ value: batch }, from, filter, add) => {
     const { sourceId, events: all } = batch as EventBatch;
+    const names = namesOf(sourceId, 'event');
     for (let at = from; at < all.length; at++) {
       const { metric, value, isJson, timestampMs, tags } = all[at]!;
       if (!filter.has(metric)) continue;
       const json = isJson ? value : JSON.stringify(value);
-      add(`{"type":"event",${namesOf(sourceId, 'event', metric)},"value":${json},"timestamp":${timestampMs}${tagsField(tags)}`, at, metric);
+      add(`{"type":"event",${names}${JSON.stringify(metric)},"value":${json},"timestamp":${timestampMs}${tagsField(tags)}`, at, metric);
     }
     return all.length;
   },
   message: ([event]) => event!,
 };
 
-const namesOf = (sourceId: string, of: string, metric: string): string =>
-  `"source_id":${JSON.stringify(sourceId)},"class":"${of}","metric":${JSON.stringify(metric)}`;
+/** What stands before the metric. */
+const namesOf = (sourceId: string, of: string): string => `"source_id":${JSON.stringify(sourceId)},"class":"${of}","metric":`;
 
 const tagsField = (tags: Tags): string => (tags === noTags ? '' : `,"tags":${JSON.stringify(tagsOf(tags))}`);
