@@ -18,7 +18,8 @@ const targetOf = ({ url, key }: Target): Target => ({ url, key });
 /** Milliseconds from sending points until their viewer has them. */
 async function streamDelays(to: Target, at = to): Promise<readonly number[]> {
   const [ingress, gateway] = [targetOf(to), targetOf(at)];
-  const order: StreamOrder = { ingress, gateway, sources, viewersOfEach: 1, posts: perSecond * seconds, pointsOfEach: 20, perSecond };
+  const posts = { posts: perSecond * seconds, sourcesOfPost: 1, pointsOfEach: 20, perSecond };
+  const order: StreamOrder = { ingress, gateway, sources, viewersOfEach: 1, ...posts };
   return ((await (await ready('./stream-load.js', order))()) as StreamReport).delays;
 }
 

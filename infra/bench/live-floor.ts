@@ -18,8 +18,7 @@ const devices = new Map<string, WebSocket>();
 let commands = 0;
 
 interface Points {
-  readonly source_id: string;
-  readonly points: readonly object[];
+  readonly points: readonly { readonly source_id: string }[];
 }
 
 interface Outcome {
@@ -42,13 +41,11 @@ function reply(answer: ServerResponse, body: object): void {
 }
 
 function takePoints(body: Buffer, answer: ServerResponse): void {
-  const { source_id, points } = JSON.parse(body.toString()) as Points;
+  const { points } = JSON.parse(body.toString()) as Points;
   file.append(body, () => {
     reply(answer, { success: true });
-    forward(`${source_id}/metrics`, () => ({
-      type: 'telemetry',
-      points: points.map((point) => ({ source_id, class: 'metric', ...point })),
-    }));
+    for (const [source, its] of Map.groupBy(points, ({ source_id }) => source_id))
+      forward(`${source}/metrics`, () => ({ type: 'telemetry', points: its.map((point) => ({ class: 'metric', ...point })) }));
   });
 }
 
@@ -74,7 +71,7 @@ function begin(url: string, socket: WebSocket, first: string): void {
   const pings = setInterval(() => socket.ping(), pingMs);
   socket.on('close', () => clearInterval(pings));
   if (url === '/ws/device') {
-    const { source_id } = JSON.parse(first) as Points;
+    const { source_id } = JSON.parse(first) as { readonly source_id: string };
     devices.set(source_id, socket);
     socket.on('message', (data: RawData) => takeFrame(source_id, data as Buffer));
     socket.send(JSON.stringify({ type: 'authenticated', source_id, server_time_ms: Date.now(), acks: true }));

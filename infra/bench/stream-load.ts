@@ -6,7 +6,7 @@ import { work } from './processes.js';
 import type { Target } from './server-process.js';
 import { metricName, sourceName } from './shapes.js';
 
-/** Posts points of some sources at a fixed rate, one source after the other, while each of them is watched. */
+/** Posts points of some sources at a fixed rate, so many sources after the other in each body, while each of them is watched. */
 export interface StreamOrder {
   /** Where points are posted. */
   readonly ingress: Target;
@@ -16,6 +16,7 @@ export interface StreamOrder {
   /** 0 for posts that nobody watches. */
   readonly viewersOfEach: number;
   readonly posts: number;
+  readonly sourcesOfPost: number;
   readonly pointsOfEach: number;
   readonly perSecond: number;
 }
@@ -30,7 +31,7 @@ interface Message {
 }
 
 await work(async (order: StreamOrder) => {
-  const { ingress, gateway, sources, viewersOfEach, posts, pointsOfEach, perSecond } = order;
+  const { ingress, gateway, sources, viewersOfEach, posts, sourcesOfPost, pointsOfEach, perSecond } = order;
   const agent = new Agent({ keepAlive: true, maxSockets: 256 });
   const sentMs: number[] = [];
   let delays: number[] = [];
@@ -57,8 +58,11 @@ await work(async (order: StreamOrder) => {
       if (dueMs > 0) await pause(dueMs);
       sentMs[value] = performance.now();
       const timestamp = Date.now();
-      const body = Array.from({ length: pointsOfEach }, (_, metric) => ({ metric: metricName(metric), value, timestamp }));
-      sent.push(post(ingress, agent, '/ingest', JSON.stringify({ source_id: sourceName(value % sources), points: body })));
+      const body = Array.from({ length: sourcesOfPost * pointsOfEach }, (_, at) => {
+        const source = value * sourcesOfPost + Math.floor(at / pointsOfEach);
+        return { source_id: sourceName(source % sources), metric: metricName(at % pointsOfEach), value, timestamp };
+      });
+      sent.push(post(ingress, agent, '/ingest', JSON.stringify({ points: body })));
     }
     await Promise.all(sent);
   };
@@ -73,16 +77,17 @@ await work(async (order: StreamOrder) => {
   // Once every viewer has had a frame, all of them are watching.
   const watching = new Set<number>();
   for (const [at, socket] of sockets.entries()) socket.once('message', () => watching.add(at));
-  for (let from = 0; watching.size < sockets.length; from += sources) {
-    if (from > 50 * sources) throw new Error('not every viewer of the bench gets frames: the run is void');
-    await send(from, from + sources);
+  const round = Math.ceil(sources / sourcesOfPost);
+  for (let from = 0; watching.size < sockets.length; from += round) {
+    if (from > 50 * round) throw new Error('not every viewer of the bench gets frames: the run is void');
+    await send(from, from + round);
     await pause(100);
   }
 
   return async (): Promise<StreamReport> => {
     [delays, frames, points] = [[], 0, 0];
     await send(0, posts);
-    const posted = viewersOfEach > 0 ? posts * pointsOfEach : 0;
+    const posted = viewersOfEach > 0 ? posts * sourcesOfPost * pointsOfEach : 0;
     await quiet(posted);
     if (points !== posted) throw new Error(`${posted} points were posted and ${points} streamed: the run is void`);
     await closeAll(sockets);
