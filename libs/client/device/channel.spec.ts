@@ -108,6 +108,30 @@ describe('a device with the real-time channel', () => {
     expect([0, 1, 2].map((kind) => found.filter((value) => value === kind).length)).toEqual([count / 3, count / 3, count / 3]);
   });
 
+  it('stores everything once over a network that takes 200 ms each way and loses answers', async () => {
+    const far = await Link.to(() => Number(new URL(server.url).port), { delayMs: 200 });
+    const device = deviceOf('far', { url: `http://127.0.0.1:${far.port}` });
+    const beganMs = performance.now();
+    await device.connect();
+    // There and back for the upgrade, and for the login.
+    expect(performance.now() - beganMs).toBeGreaterThan(790);
+    const handOver = (): void => {
+      for (let at = 0; at < 1000; at++) device.event('tick', at % 3);
+    };
+    handOver();
+    await device.flush();
+    far.holdAnswers();
+    handOver();
+    await stored('far', 2000);
+    expect(device.stats.stored).toBe(1000);
+    far.cut();
+    await device.flush();
+    expect(device.stats).toMatchObject({ handedOver: 2000, stored: 2000 });
+    await stored('far', 2000);
+    await device.close();
+    far.close();
+  });
+
   it('connects again by itself', async () => {
     const device = deviceOf('again');
     device.command('ping', () => 'pong');
