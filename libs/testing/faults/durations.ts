@@ -13,6 +13,9 @@ const table = {
   oneOfThreeDownMs: [5_000, 60_000],
   twoOfThreeDownMs: [12_000, 60_000],
   idle: [2_000, 10_000],
+  deviceAwayMs: [10_000, 600_000],
+  /** Of each device, while the server is away. */
+  devicePoints: [50_000, 1_000_000],
   /** Devices that ten monitors each watch. */
   watched: [25, 100],
 } satisfies Record<string, readonly [short: number, long: number]>;
