@@ -41,6 +41,12 @@ describe('a run ends with one total, and by name with what did not run', () => {
       false,
       'not run: a › two (needs Chromium)\n',
     ],
+    [
+      'passes where nothing may be mounted',
+      [row('a › one', 'passed'), row('a › two: three (needs mount)', 'pending')],
+      false,
+      'not run: a › two: three (needs mount)\n',
+    ],
   ])('where servers must be there it %s', (_, rows, fails, lines) => {
     const results = { numPassedTests: 1, numFailedTests: 0, testResults: [file(rows)] };
     expect(closing(results, true)).toEqual({ text: `\n${lines}1 passed, 0 failed\n`, fails });

@@ -20,8 +20,8 @@ interface Results {
 const nameOf = ({ ancestorTitles, title }: Row): string => [...ancestorTitles, title].join(' › ');
 const neverRan = new Set(['pending', 'skipped', 'todo', 'disabled']);
 
-/** Marks rows that are named as well where they did not run, and fail no run: nobody has to install a browser. */
-const optional = '(needs Chromium)';
+/** Ends the names of rows that fail no run where they do not run: nobody has to install a browser, or to be allowed to mount a file system. */
+const optional = /\(needs (Chromium|mount)\)$/;
 
 /** The names of what did not run: a suite where none of its rows did, else the rows. */
 export function notRun(rows: readonly Row[]): readonly string[] {
@@ -39,7 +39,7 @@ export function notRun(rows: readonly Row[]): readonly string[] {
 export function closing({ numPassedTests, numFailedTests, testResults }: Results, needsAll: boolean): { text: string; fails: boolean } {
   const left = testResults.flatMap((file) => notRun(file.testResults));
   const broken = testResults.filter(({ testExecError }) => testExecError !== undefined && testExecError !== null);
-  const fails = needsAll && left.some((name) => !name.endsWith(optional));
+  const fails = needsAll && left.some((name) => !optional.test(name));
   const lines = [
     ...left.map((name) => `not run: ${name}`),
     ...broken.map(({ testFilePath }) => `could not be run: ${testFilePath}`),

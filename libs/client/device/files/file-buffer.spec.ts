@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -6,6 +6,7 @@ import { Random } from '#testing';
 import type { BufferListener } from '../buffer.js';
 import { batchOf, bufferContract, numberOf } from '../test-buffer.js';
 import { FileBuffer } from './file-buffer.js';
+import { headBytes } from './records.js';
 
 const mib = 1024 * 1024;
 
@@ -111,6 +112,9 @@ describe('a folder that somebody has', () => {
   });
 });
 
+// Elsewhere there is no file that is always full.
+const onLinux = process.platform === 'linux' ? it : it.skip;
+
 describe('a disk that fails', () => {
   it('does not stop the buffer, which writes again as soon as that works', async () => {
     const folder = folderOf();
@@ -132,6 +136,19 @@ describe('a disk that fails', () => {
     const again = openIn(folder);
     expect(await restOf(again)).toEqual(upTo(100, 10));
     await again.close();
+  });
+
+  onLinux('takes no more room for each time that it tries', async () => {
+    const folder = folderOf();
+    const buffer = openIn(folder, mib);
+    await symlink('/dev/full', join(folder, '0000000000000000.points'));
+    buffer.add(batchOf(0, 1, 1000));
+    const room = mib - 1000 - 2 * headBytes;
+    expect([buffer.hasRoom(room), buffer.hasRoom(room + 1)]).toEqual([true, false]);
+    for (let tries = 0; tries < 10; tries++) await buffer.saved();
+    expect(lost.errors[0]).toMatchObject({ message: expect.stringContaining('ENOSPC') });
+    expect(buffer.hasRoom(room)).toBe(true);
+    await buffer.close();
   });
 
   it('never takes more memory than there may be', async () => {

@@ -389,20 +389,17 @@ export class FileBuffer implements Buffer {
     const handle = await this.#handleOf(segment);
     const batches = segment.unwritten.slice();
     const settled = this.#settled;
-    const records = batches.map(({ place, points, text }) => batchRecord(place, points, text));
-    // Each segment begins with it, so that the last one tells where to go on.
-    if (settled > this.#settledOnDisk || segment.writtenBytes === 0) {
-      const said = settledRecord(batches[0]?.place ?? this.#nextPlace, settled);
-      records.unshift(said);
-      this.#grow(segment, said.length);
-    }
-    const bytes = concat(records);
+    // Each segment begins with what is settled, so that the last one tells where to go on.
+    const isTold = settled > this.#settledOnDisk || segment.writtenBytes === 0;
+    const told = isTold ? [settledRecord(batches[0]?.place ?? this.#nextPlace, settled)] : [];
+    const bytes = concat([...told, ...batches.map(({ place, points, text }) => batchRecord(place, points, text))]);
     for (let done = 0; done < bytes.length;)
       done += (await handle.write(bytes, done, bytes.length - done, segment.writtenBytes + done)).bytesWritten;
     segment.writtenBytes += bytes.length;
     this.#isDirty = true;
     this.#settledOnDisk = Math.max(this.#settledOnDisk, settled);
     if (segment.isGone) return void unlink(segment.path).catch(() => undefined);
+    for (const { length } of told) this.#grow(segment, length);
     segment.unwritten.splice(0, batches.length);
     for (const batch of batches) this.#unwrittenBytes -= batch.bytes;
     this.#syncing ??= timer(syncMs, () => void this.#sync());

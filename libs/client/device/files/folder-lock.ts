@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { HeadwaterError } from '../../error.js';
@@ -38,7 +38,10 @@ export class FolderLock {
       try {
         return writeFileSync(this.#path, JSON.stringify(mine), { flag: 'wx' });
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        const { code } = error as NodeJS.ErrnoException;
+        // A full disk may take the file and not the name: then the lock counts for as long as it is touched.
+        if (code === 'ENOSPC' && existsSync(this.#path)) return;
+        if (code !== 'EEXIST') throw error;
       }
       const text = attempt(() => readFileSync(this.#path, 'utf8'));
       if (text !== undefined && this.#isHeld(text, mine)) throw inUse(folder, text);
