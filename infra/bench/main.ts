@@ -1,6 +1,7 @@
 import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
 import { channelFigure } from './channel-figure.js';
+import { clientFigure } from './client-figure.js';
 import { deliveryFigure } from './delivery-figure.js';
 import { fanOutFigure } from './fan-out-figure.js';
 import { hostileFigure } from './hostile-figure.js';
@@ -20,6 +21,7 @@ const figures: readonly Figure[] = [
   hostileFigure,
   ...latencyFigures,
   channelFigure,
+  clientFigure,
   fanOutFigure,
   idleFigure,
   ...monitorFigures,
