@@ -83,22 +83,21 @@ export class Batch {
   #make(filter: Filter): readonly Frame[] {
     const { kind, mark } = this;
     const frames: Frame[] = [];
-    let [entries, length]: [string[], number] = [[], 0];
+    let entries = '';
     let [offset, index, timeMs] = [0, 0, 0];
     const finish = (): void => {
       const place = { offset, index };
       const appendedMs = timeMs;
       frames.push(new Frame(kind.message(entries), () => mark(place, appendedMs)));
-      [entries, length] = [[], 0];
+      entries = '';
     };
     this.#each(filter, (json, at, record) => {
-      if (entries.length > 0 && (!kind.isMerged || length + json.length > maxLength)) finish();
-      entries.push(json);
-      length += json.length;
+      if (entries !== '' && (!kind.isMerged || entries.length + json.length > maxLength)) finish();
+      entries = entries === '' ? json : `${entries},${json}`;
       ({ offset, appendedMs: timeMs } = record);
       index = at + 1;
     });
-    if (entries.length > 0) finish();
+    if (entries !== '') finish();
     return frames;
   }
 

@@ -29,6 +29,8 @@ class Channel implements Ticking {
   flushedMs = -Infinity;
   /** By what they want, so that those come together who want the same. */
   readonly #readers = new Map<string, Set<StreamReader>>();
+  /** The same in their order, until it changes. */
+  #inOrder: readonly StreamReader[] | undefined;
   #records: StreamRecord[] = [];
   #bytes = 0;
   /** What is handed over, in this order. */
@@ -57,6 +59,7 @@ class Channel implements Ticking {
   /** The reader gets what comes from now on. */
   add(reader: StreamReader): void {
     this.#seal();
+    this.#inOrder = undefined;
     const { key } = reader.filter;
     const readers = this.#readers.get(key);
     if (readers) readers.add(reader);
@@ -64,6 +67,7 @@ class Channel implements Ticking {
   }
 
   delete(reader: StreamReader): void {
+    this.#inOrder = undefined;
     const { key } = reader.filter;
     const readers = this.#readers.get(key);
     readers?.delete(reader);
@@ -92,7 +96,7 @@ class Channel implements Ticking {
   }
 
   #all(): readonly StreamReader[] {
-    return [...this.#readers.values()].flatMap((readers) => [...readers]);
+    return (this.#inOrder ??= [...this.#readers.values()].flatMap((readers) => [...readers]));
   }
 
   *#deliver(): Generator<void> {

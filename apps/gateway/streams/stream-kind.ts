@@ -29,8 +29,8 @@ export interface StreamKind {
   readonly isMerged: boolean;
   /** Adds each entry of a record that the filter wants, from an index on. Returns how many entries the record has. */
   each(record: StreamRecord, from: number, filter: Filter, add: Add): number;
-  /** A message without its closing brace. */
-  message(entries: readonly string[]): string;
+  /** A message without its closing brace. @param entries with commas between them. */
+  message(entries: string): string;
 }
 
 export const metricStream: StreamKind = {
@@ -52,7 +52,7 @@ export const metricStream: StreamKind = {
     }
     return index;
   },
-  message: (entries) => `{"type":"telemetry","points":[${entries.join(',')}]`,
+  message: (entries) => `{"type":"telemetry","points":[${entries}]`,
 };
 
 export const logStream: StreamKind = {
@@ -70,7 +70,7 @@ export const logStream: StreamKind = {
     }
     return all.length;
   },
-  message: ([event]) => event!,
+  message: (event) => event,
 };
 
 /** What stands before the metric. */

@@ -71,7 +71,7 @@ export class StreamReader {
   /** Sends the newest values that wait, where the reader has taken enough. */
   catchUp(): void {
     if (this.#isClosed || !this.isWaiting || this.outlet.unsentBytes > mergingBytes) return;
-    this.outlet.message(`${this.kind.message([...this.#waiting.values()])}}`);
+    this.outlet.message(`${this.kind.message([...this.#waiting.values()].join(','))}}`);
     this.#waiting.clear();
     this.#waitingLength = 0;
   }
