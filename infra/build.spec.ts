@@ -9,6 +9,7 @@ function project() {
   const folder = mkdtempSync(join(tmpdir(), 'headwater-build-'));
   const write = (path: string, text: string): void => writeFileSync(join(folder, path), text);
   for (const name of ['apps', 'libs', 'infra', 'node_modules']) mkdirSync(join(folder, name));
+  mkdirSync(join(folder, 'libs/client/dist'), { recursive: true });
   copyFileSync('infra/build.js', join(folder, 'infra/build.js'));
   const compilerOptions = { outDir: 'dist', rootDir: '.', types: [], lib: ['es2024'], skipLibCheck: true };
   write('tsconfig.json', JSON.stringify({ compilerOptions, include: ['apps/**/*.ts'] }));
@@ -38,6 +39,7 @@ describe('a start', () => {
     const { build, built, touch, write } = project();
     expect([build(), build()]).toEqual([compiled, asItIs]);
     touch('apps/main.ts');
+    write('libs/client/dist/index.d.ts', 'export {};\n');
     expect(build()).toEqual(asItIs);
     write('apps/main.ts', 'export const a: number = 2;\n');
     // Older than what was built from the file before, as after unpacking a release over another one.
