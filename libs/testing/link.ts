@@ -29,6 +29,11 @@ export class Link {
     return link;
   }
 
+  /** How many connections are open now. */
+  get open(): number {
+    return this.#connections.size;
+  }
+
   /** Answers on the connections that are open now do not arrive any more; what is sent does. */
   holdAnswers(): void {
     for (const { far } of this.#connections) far?.unpipe().resume();

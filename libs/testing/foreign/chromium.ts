@@ -13,13 +13,20 @@ export const chromium = [process.env['CHROMIUM'], 'chromium', 'chromium-browser'
 interface Reply {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly entry?: { readonly text: string }; readonly request?: { readonly url: string } };
+  readonly params?: {
+    readonly entry?: { readonly text: string };
+    readonly request?: { readonly url: string };
+    readonly exceptionDetails?: Thrown;
+  };
   readonly result?: unknown;
   readonly error?: { readonly message: string };
 }
+interface Thrown {
+  readonly exception?: { readonly description?: string };
+}
 interface Evaluated {
   readonly result: { readonly value?: unknown };
-  readonly exceptionDetails?: { readonly exception?: { readonly description?: string } };
+  readonly exceptionDetails?: Thrown;
 }
 
 /** How a page is looked at. */
@@ -31,7 +38,7 @@ export interface Look {
 
 /** A page in a browser without a window, driven over the DevTools protocol. */
 export class Page {
-  /** What the browser has complained of, such as something that a policy of the page forbids. */
+  /** What the browser has complained of, such as something that a policy of the page forbids, and what scripts of the page have thrown. */
   readonly complaints: string[] = [];
   /** Addresses that it has asked for. */
   readonly requests: string[] = [];
@@ -68,7 +75,7 @@ export class Page {
       const { targetId } = (await blank.#call('Target.createTarget', { url: 'about:blank' })) as { targetId: string };
       const { sessionId } = (await blank.#call('Target.attachToTarget', { targetId, flatten: true })) as { sessionId: string };
       const page = new Page(browser, folder, socket, sessionId);
-      for (const domain of ['Page', 'Log', 'Network']) await page.#call(`${domain}.enable`);
+      for (const domain of ['Page', 'Log', 'Network', 'Runtime']) await page.#call(`${domain}.enable`);
       page.#listen();
       await page.go(url);
       return page;
@@ -137,6 +144,8 @@ export class Page {
     this.socket.on('message', (data: Buffer) => {
       const { method, params } = JSON.parse(data.toString()) as Reply;
       if (method === 'Log.entryAdded') this.complaints.push(params!.entry!.text);
+      if (method === 'Runtime.exceptionThrown')
+        this.complaints.push(params!.exceptionDetails!.exception?.description ?? 'a script has thrown');
       if (method === 'Network.requestWillBeSent') this.requests.push(params!.request!.url);
     });
   }
