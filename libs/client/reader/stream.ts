@@ -54,6 +54,8 @@ async function* connection(access: Access, path: string, cursor: string | undefi
     const headers = { accept: 'text/event-stream', ...(cursor !== undefined && { 'last-event-id': cursor }) };
     const { body } = await heard(access.open(path, headers, ours.signal));
     const reader = body!.getReader();
+    // Deno forgets the signal of a request that is answered, once it has collected its garbage.
+    onAbort(ours.signal, () => void reader.cancel().catch(() => undefined));
     for await (const { id, name, data } of eventsOf(() => heard(reader.read()))) {
       if (name === 'close') throw closed(data);
       if (data !== undefined) yield { ...(JSON.parse(data) as StreamMessage), ...(id !== undefined && { cursor: id }) };
