@@ -6,9 +6,16 @@ import { freePorts } from '../../infra/servers/index.js';
 /** What becomes of new connections: they reach the server, are taken and never answered, or are refused. */
 export type Way = 'open' | 'silent' | 'refusing';
 
+interface Connection {
+  readonly near: Socket;
+  /** Undefined where nobody answers. */
+  readonly far: Socket | undefined;
+  isSilent: boolean;
+}
+
 /** A way to a server that a test may disturb. */
 export class Link {
-  readonly #connections = new Set<{ readonly near: Socket; readonly far: Socket | undefined }>();
+  readonly #connections = new Set<Connection>();
   #way: Way = 'open';
   /** The most connections that were open at once. */
   mostConnections = 0;
@@ -36,7 +43,19 @@ export class Link {
 
   /** Answers on the connections that are open now do not arrive any more; what is sent does. */
   holdAnswers(): void {
-    for (const { far } of this.#connections) far?.unpipe().resume();
+    for (const connection of this.#connections) {
+      connection.isSilent = true;
+      connection.far?.unpipe().resume();
+    }
+  }
+
+  /** Answers on the connections that are open now arrive no earlier than the function that is returned is called. */
+  delayAnswers(): () => void {
+    const delayed = [...this.#connections].filter(({ isSilent }) => !isSilent);
+    for (const { far } of delayed) far?.unpipe();
+    return () => {
+      for (const { near, far, isSilent } of delayed) if (far && !isSilent && !near.destroyed) this.#pipe(far, near);
+    };
   }
 
   /** Ends the connections that are open now. */
@@ -63,7 +82,7 @@ export class Link {
   }
 
   #join(near: Socket, far: Socket | undefined): void {
-    const connection = { near, far };
+    const connection = { near, far, isSilent: false };
     this.#connections.add(connection);
     this.mostConnections = Math.max(this.mostConnections, this.#connections.size);
     if (far)
