@@ -78,7 +78,7 @@ describe('the package of the client library', () => {
 
   it('has of each module the code, its types, and a map that holds its source, and nothing of tests', () => {
     const built = modules.flatMap((module) => ['.js', '.d.ts', '.js.map'].map((ending) => `dist/${module}${ending}`));
-    expect([...packed.files.keys()].sort()).toEqual(['README.md', 'package.json', ...built].sort());
+    expect([...packed.files.keys()].sort()).toEqual(['LICENSE', 'README.md', 'package.json', ...built].sort());
     for (const module of modules) {
       const { sourcesContent } = JSON.parse(packed.files.get(`dist/${module}.js.map`)!) as { sourcesContent: string[] };
       expect(sourcesContent).toEqual([readFileSync(`libs/client/${module}.ts`, 'utf8')]);

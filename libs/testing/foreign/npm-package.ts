@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
  * @returns the folder `node_modules`
  */
 export async function installed(name: string, version: string): Promise<string> {
-  const folder = resolve('node_modules/.cache/headwater', `${name.replace('/', '-')}-${version}`);
+  const folder = resolve('node_modules/.cache/headwater', `${name.replace('@', '').replace('/', '-')}-${version}`);
   if (!existsSync(folder)) {
     const part = `${folder}.${process.pid}`;
     await npm(['install', '--ignore-scripts', '--prefix', part, `${name}@${version}`]);

@@ -1,6 +1,6 @@
 import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { npm } from './runtimes.js';
+import { npm } from './npm-package.js';
 
 /** The client library as people get it. */
 export interface PackedClient {

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
-import { existsSync, renameSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { platformPackages } from '../../../apps/launch/own-node.js';
+import { installed } from './npm-package.js';
 
 /** What runs JavaScript outside of a browser. */
 export interface Runtime {
@@ -63,17 +61,5 @@ export const isHere = ({ packages }: Runtime): boolean => platform in packages;
 /** How to run a file on it: a program with its first arguments. The runtime is installed at the first call for this version of it. */
 export async function commandOf({ packages, version, path, options }: Runtime): Promise<readonly string[]> {
   const name = packages[platform]!;
-  const folder = resolve('node_modules/.cache/headwater', `${name.replace('@', '').replace('/', '-')}-${version}`);
-  if (!existsSync(folder)) {
-    const part = `${folder}.${process.pid}`;
-    await npm(['install', '--ignore-scripts', '--prefix', part, `${name}@${version}`]);
-    renameSync(part, folder);
-  }
-  return [join(folder, 'node_modules', name, path), ...options];
-}
-
-/** Runs npm, which says nothing unless something is wrong. */
-export async function npm(args: readonly string[], cwd?: string): Promise<void> {
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await promisify(execFile)('npm', [...args, ...quiet], { cwd, shell: process.platform === 'win32' });
+  return [join(await installed(name, version), name, path), ...options];
 }
