@@ -39,6 +39,8 @@ export interface DeviceState {
 }
 
 const main = fileURLToPath(new URL('device-main.js', import.meta.url));
+/** A small heap: whatever grew with the points that wait would break the process. Of a larger one V8 fills up to 100 MB before it collects. */
+const flags = ['--no-warnings', '--max-semi-space-size=2', '--max-old-space-size=32'];
 
 /** A device in a process of its own, which ends with this one. */
 export class DeviceProcess {
@@ -50,7 +52,7 @@ export class DeviceProcess {
 
   /** @param around a command that runs the command which follows it. */
   constructor(order: DeviceOrder, around: readonly string[] = []) {
-    const words = [...around, process.execPath, '--no-warnings', main, JSON.stringify(order)];
+    const words = [...around, process.execPath, ...flags, main, JSON.stringify(order)];
     const child = spawn(words[0]!, words.slice(1), { stdio: 'pipe' });
     child.stdin.on('error', () => undefined);
     createInterface(child.stdout).on('line', (line) => {

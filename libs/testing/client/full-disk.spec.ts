@@ -88,7 +88,7 @@ describe('a device whose disk is full', () => {
         metric: 'm',
         tags: { long: 'x'.repeat(200) },
         points: 60_000,
-        overMs: 3000,
+        overMs: 1500,
         startMs: Date.now() - 120_000,
       };
       const device = new DeviceProcess(order, around(disk));

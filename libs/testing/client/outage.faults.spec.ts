@@ -13,7 +13,7 @@ import { allOf, storedPoints } from './stored-points.js';
 
 const { deviceAwayMs: awayMs, devicePoints: points } = durations;
 /** How much more memory than before the outage a device has at most, during it and afterwards. */
-const maxMoreMb = 48;
+const maxMoreMb = 32;
 const maxConnectionsOfEach = 4;
 const settleMs = 180_000;
 
