@@ -4,7 +4,7 @@ import { monotonicMs, timer } from '../waiting.js';
 export interface CommandContext {
   readonly id: string;
   /** Tells how far the command is: a share from 0 to 1, or any JSON. */
-  progress(how: unknown): void;
+  readonly progress: (how: unknown) => void;
   /** Aborted when the command is too late or the device is closed. Whatever the handler does after that is not reported. */
   readonly signal: AbortSignal;
   /** When the command is too late. */
