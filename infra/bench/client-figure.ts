@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import type { ClientOrder, ClientReport } from './client-load.js';
 import { counted } from './ingest-figures.js';
 import { ready } from './processes.js';
@@ -34,6 +35,14 @@ async function report({ url, key }: ServerProcess, startMs: number, firstSource:
   return told;
 }
 
+/** What a page loads that imports these names. */
+function bundled(names: string): string {
+  const client = new URL('../../libs/client/', import.meta.url).pathname;
+  const said = execFileSync(process.execPath, [`${client}test-bundle.js`, `${client}browser.js`, names], { encoding: 'utf8' });
+  const { kilobytes, zippedKilobytes } = JSON.parse(said) as { readonly kilobytes: number; readonly zippedKilobytes: number };
+  return `${kilobytes.toFixed(1)} KB, compressed ${zippedKilobytes.toFixed(1)} KB`;
+}
+
 async function run({ pairs }: Asked): Promise<void> {
   const server = await ServerProcess.embedded();
   const startMs = dayStartMs(Date.now());
@@ -64,6 +73,8 @@ async function run({ pairs }: Asked): Promise<void> {
     `client: a point costs the process that sends it; ${points} points of ${shape.metrics} metrics, ${pairs} rounds`,
     Object.fromEntries(Object.keys(sides).map((side, at) => [side, row(at)])),
   );
+  const imports = { Device: '{ Device }', Headwater: '{ Headwater }', both: '*' };
+  print('client: what a page loads, minified', Object.fromEntries(Object.entries(imports).map(([name, of]) => [name, bundled(of)])));
 }
 
 /** The client library beside a bare `fetch` of the same points. */

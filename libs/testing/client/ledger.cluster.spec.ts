@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { roles } from '#runtime';
 import { ClusterDeployment } from '../cluster-deployment.js';
+import { clientStory } from '../foreign/client-story.js';
+import { packClient } from '../foreign/packed-client.js';
+import { clientInProcess, teach } from '../foreign/told-client.js';
 import { Link } from '../link.js';
 import { describeOnServers } from '../servers.js';
+import type { RoleProcess } from '../../../infra/cluster/role-process.js';
 import { tryDevice } from './device-trial.js';
 
 describeOnServers('a device on a cluster with two gateways', () => {
@@ -35,5 +39,22 @@ describeOnServers('a device on a cluster with two gateways', () => {
     const ground = { link, key: cluster.keys.own, url: () => cluster.urls.api, folder: join(dir, `seed-${seed}`), crash };
     expect(await tryDevice(seed, ground)).toBeGreaterThan(1000);
     expect(kills).toBe(1);
+  });
+
+  it('and readers in a process of its own have everything once, although a gateway is killed', async () => {
+    const { folder } = await packClient(dir);
+    await teach(folder);
+    const client = clientInProcess([process.execPath], folder, process.env);
+    const [gateway] = cluster.processes('gateway') as [RoleProcess];
+    const crash = async (): Promise<void> => {
+      await gateway.stop('SIGKILL');
+      gateway.start();
+      await gateway.ready();
+    };
+    try {
+      await clientStory('told', client, { link, key: cluster.keys.own, crash, settle: () => cluster.settle() });
+    } finally {
+      await client.end();
+    }
   });
 });

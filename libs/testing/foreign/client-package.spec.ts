@@ -10,14 +10,12 @@ import { Headwater } from '#client';
 import { itIf } from '../api/stage.js';
 import { importsOf } from '../arrows.js';
 import { EmbeddedDeployment } from '../embedded-deployment.js';
-import { eventually } from '../eventually.js';
 import { Link } from '../link.js';
-import { Random } from '../random.js';
-import { until } from '../until.js';
 import { chromium } from './chromium.js';
+import { clientStory, serverOf, upTo, type ClientGround } from './client-story.js';
 import { codeUnder, packClient, type PackedClient } from './packed-client.js';
 import { commandOf, isHere, runtimes } from './runtimes.js';
-import { clientInPage, clientInProcess, teach, type ClientProcess, type ToldClient } from './told-client.js';
+import { clientInPage, clientInProcess, teach, type ClientProcess } from './told-client.js';
 
 interface Manifest {
   readonly exports: { readonly '.': Readonly<Record<string, string>> };
@@ -68,8 +66,6 @@ function started(command: readonly string[]): ClientProcess {
   processes.push(client);
   return client;
 }
-
-const count = (numbers: number): number[] => Array.from({ length: numbers }, (_, number) => number);
 
 describe('the package of the client library', () => {
   const modules = globSync('**/*.ts', { cwd: 'libs/client' })
@@ -150,77 +146,12 @@ describe('the lines of the README of the client library, on', () => {
     );
 });
 
-const server = (): object => ({ url: `http://127.0.0.1:${link.port}`, apiKey: deployment.keys.own, beginMs: Date.now() - 60_000 });
-
-/** Has numbers handed over while connections end, fall silent and are slow, and while the server is killed. How many. */
-async function storm(client: ToldClient): Promise<number> {
-  const random = new Random(1);
-  let numbers = 0;
-  for (let turn = 0; turn < 60; turn++) {
-    const some = random.whole(1, 30);
-    await client.tell('handOver', some);
-    numbers += some;
-    const fate = random.whole(0, 9);
-    if (turn === 20) await client.tell('handOverBad');
-    if (turn === 40) await deployment.crash();
-    else if (fate === 0) link.cut();
-    else if (fate === 1) link.holdAnswers();
-    const goOn = fate === 2 ? link.delayAnswers() : undefined;
-    await pause(random.whole(0, 40));
-    goOn?.();
-  }
-  link.cut();
-  return numbers;
-}
-
-interface Streamed {
-  readonly numbers: readonly number[];
-  /** Gaps, and why the stream has ended. */
-  readonly others: readonly string[];
-  readonly retries: number;
-}
-
-/** The same on every runtime. */
-async function story(id: string, client: ToldClient): Promise<void> {
-  const [connected, plain] = [`${id}-connected`, `${id}-plain`];
-  await client.tell('begin', server());
-  await client.tell('open', { sourceId: connected, connects: true });
-  await client.tell('open', { sourceId: plain });
-  await client.tell('stream', connected);
-
-  const turned = client.tell('turn', { sourceId: connected, by: 90 });
-  await until('it is known that the device has the command', async () => (await client.tell('acknowledged')) === 1);
-  link.cut();
-  await client.tell('endTurn');
-  expect(await turned).toEqual({ id: expect.any(String), result: { by: 90 } });
-
-  const numbers = await storm(client);
-  await client.tell('flush');
-  const ended = { handedOver: 3 * numbers + 1, stored: 3 * numbers, bad: 1, dropped: 0, buffered: { points: 0, bytes: 0 } };
-  expect(await client.tell('stats')).toEqual([ended, ended]);
-  const bad = { name: 'bad', value: expect.any(Number), code: 'invalid_points' };
-  const refused = (await client.tell('refused')) as { readonly sourceId: string }[];
-  expect(refused.sort((one, other) => one.sourceId.localeCompare(other.sourceId))).toEqual([
-    { sourceId: connected, ...bad },
-    { sourceId: plain, ...bad },
-  ]);
-  expect(await client.tell('turns')).toBe(1);
-
-  await deployment.settle();
-  const all = count(numbers);
-  const stored = { numbers: all, misplaced: [], latest: numbers - 1, ticks: 2 * numbers };
-  const outcomes = [{ event: 'ack' }, { event: 'result', result: { by: 90 } }];
-  expect(await client.tell('read', connected)).toEqual({ ...stored, outcomes });
-  expect(await client.tell('read', plain)).toEqual({ ...stored, outcomes: [] });
-  // What a device has sent again is accepted again, so that it comes again.
-  await eventually(async () => {
-    const { numbers: streamed, others: rest, retries } = (await client.tell('streamed')) as Streamed;
-    expect([...new Set(streamed)].sort((one, other) => one - other)).toEqual(all);
-    expect(rest).toEqual([]);
-    expect(retries).toBeGreaterThan(0);
-  });
-  await client.tell('close');
-}
+const ground = (): ClientGround => ({
+  link,
+  key: deployment.keys.own,
+  crash: () => deployment.crash(),
+  settle: () => deployment.settle(),
+});
 
 describe('cut connections, silence, delays and a crash of the server leave every point stored once', () => {
   for (const { name, isThere, command } of commands)
@@ -228,7 +159,7 @@ describe('cut connections, silence, delays and a crash of the server leave every
       `on ${name}`,
       async () => {
         const client = started(await command());
-        await story(name.replaceAll(' ', '-'), client);
+        await clientStory(name.replaceAll(' ', '-'), client, ground());
         await client.end();
       },
       rowMs,
@@ -239,7 +170,7 @@ describe('cut connections, silence, delays and a crash of the server leave every
     async () => {
       const client = await clientInPage(`http://127.0.0.1:${link.port}/errors/invalid_key`, script);
       try {
-        await story('page', client);
+        await clientStory('page', client, ground());
       } finally {
         await client.end();
       }
@@ -255,7 +186,7 @@ describe('kill -9 leaves what was handed over more than a second before', () => 
       async () => {
         const sourceId = `${name.replaceAll(' ', '-')}-killed`;
         const folder = join(dir, sourceId);
-        const where = server();
+        const where = serverOf(ground());
         const open = async (first: number): Promise<ClientProcess> => {
           const client = started(await command());
           await client.tell('begin', { ...where, first });
@@ -285,7 +216,7 @@ describe('kill -9 leaves what was handed over more than a second before', () => 
         await deployment.settle();
         const { numbers, ticks } = (await again.tell('read', sourceId)) as { numbers: number[]; ticks: number };
         const found = new Set(numbers);
-        const all = count(first + 50);
+        const all = upTo(first + 50);
         expect(numbers).toEqual(all.filter((number) => found.has(number)));
         expect(all.filter((number) => (number <= safe || number >= first) && !found.has(number))).toEqual([]);
         // The last number of the first run may have lost its events.
