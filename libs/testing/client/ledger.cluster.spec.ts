@@ -46,7 +46,9 @@ describeOnServers('a device on a cluster with two gateways', () => {
     await teach(folder);
     const client = clientInProcess([process.execPath], folder, process.env);
     const [gateway] = cluster.processes('gateway') as [RoleProcess];
+    let kills = 0;
     const crash = async (): Promise<void> => {
+      kills++;
       await gateway.stop('SIGKILL');
       gateway.start();
       await gateway.ready();
@@ -56,5 +58,6 @@ describeOnServers('a device on a cluster with two gateways', () => {
     } finally {
       await client.end();
     }
+    expect(kills).toBe(1);
   });
 });
