@@ -7,7 +7,7 @@ import { bodyOf, pointsOf, sourceName, type Shape } from './shapes.js';
 
 /** What a process of the figure is told. */
 export interface ClientOrder extends Target {
-  /** One source, whose points are handed over one by one, or sent as bodies that were made before. */
+  /** The points of one source: the library is handed them one by one, and `fetch` sends them as bodies that were made before. */
   readonly shape: Shape;
   /** The first so many of the bodies are not measured. */
   readonly warmBodies: number;

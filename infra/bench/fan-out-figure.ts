@@ -8,7 +8,7 @@ type Watching = Pick<StreamOrder, 'sources' | 'viewersOfEach' | 'posts' | 'sourc
 
 /**
  * Sources are posted to less often than the server's ticks come, so that it has nothing to merge and both sides send as many frames. Where a source has
- * few viewers, bodies are of many sources: the cost of frames must not be lost beside that of requests.
+ * one viewer, each body has points of many sources: otherwise requests would cost much more than frames, and hide what frames cost.
  */
 const watching: readonly Watching[] = [
   { viewersOfEach: 1, sources: 1_000, posts: 400, sourcesOfPost: 50, perSecond: 40 },

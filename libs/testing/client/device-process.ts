@@ -15,9 +15,9 @@ export interface DeviceOrder extends Pick<DeviceOptions, 'sourceId' | 'url' | 'a
   /** Of each point. */
   readonly tags?: Tags;
   readonly points: number;
-  /** So many of the points are handed over at once, and stored before the others. */
+  /** How many of the points are handed over at once, and are stored before the others are handed over. */
   readonly warmUp?: number;
-  /** How long it takes to hand over the others. */
+  /** The time over which the points behind `warmUp` are handed over, milliseconds. */
   readonly overMs: number;
   /** The stamp of the first point; there is one point a millisecond. */
   readonly startMs: number;
@@ -73,7 +73,7 @@ export class DeviceProcess {
     return this.#state;
   }
 
-  /** Resolves when it is so far. */
+  /** Resolves when the device has reached this phase. Rejects when its process ends first. */
   async reaches(phase: Phase, withinMs?: number): Promise<void> {
     await eventually(() => {
       if (!this.#hasEnded && phases.indexOf(this.state.phase) < phases.indexOf(phase))

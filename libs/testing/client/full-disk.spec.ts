@@ -13,9 +13,9 @@ import { DeviceProcess, type DeviceOrder } from './device-process.js';
 import { allOf, storedPoints } from './stored-points.js';
 
 const mib = 1024 * 1024;
-/** What waits in memory while the disk cannot be written, with the file that is being written. */
+/** At most so many bytes of points are in memory and not in the folder, while the disk cannot be written. */
 const maxInMemory = 9 * mib;
-/** What is being sent may have been dropped from the disk. */
+/** Points of at most so many bytes are being sent, and need not be in the folder any more. */
 const maxOnItsWay = mib;
 
 let dir: string;

@@ -9,7 +9,7 @@ export interface StoredPoints {
   readonly wrong: readonly string[];
 }
 
-/** So many milliseconds have at most a few thousand events, and an answer holds 10,000. */
+/** Events are read in windows of this length: one has a few thousand of them, and an answer holds at most 10,000. */
 const windowMs = 20_000;
 const most = 10;
 

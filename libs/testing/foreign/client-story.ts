@@ -90,7 +90,7 @@ export async function clientStory(id: string, client: ToldClient, ground: Client
   const outcomes = [{ event: 'ack' }, { event: 'result', result: { by: 90 } }];
   expect(await client.tell('read', connected)).toEqual({ ...stored, outcomes });
   expect(await client.tell('read', plain)).toEqual({ ...stored, outcomes: [] });
-  // What a device has sent again is accepted again, so that it comes again.
+  // A point that the device has sent again stands in the log twice, so the stream may bring it twice.
   await eventually(async () => {
     const { numbers: streamed, others: rest, retries } = (await client.tell('streamed')) as Streamed;
     expect([...new Set(streamed)].sort((one, other) => one - other)).toEqual(all);

@@ -159,7 +159,7 @@ describe('chart', () => {
 
   const now = (value: number): Promise<void> => post('boiler', [{ metric: 'heat', value, timestamp: Date.now() }]);
 
-  /** Where the line goes, once there is nothing else to see: percent from the upper left corner. */
+  /** The corners of the line, once the page shows this newest value and so many corners: percent from the upper left corner. */
   const sees = (newest: number, length: number): Promise<readonly (readonly [x: number, y: number])[]> =>
     eventually(async () => {
       const seen = (await page.run(look, null)) as Seen;

@@ -5,7 +5,7 @@ import { installed } from './npm-package.js';
 /** What runs JavaScript outside of a browser. */
 export interface Runtime {
   readonly name: string;
-  /** Packages of npm that hold it, by platform. They need no install script. */
+  /** The npm package with the runtime, by platform. None has an install script. */
   readonly packages: Readonly<Record<string, string>>;
   readonly version: string;
   /** Where the program stands in the package. */

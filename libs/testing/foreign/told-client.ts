@@ -34,7 +34,7 @@ const endMs = 10_000;
 export async function teach(folder: string): Promise<string> {
   for (const file of [verbs, main]) cpSync(join('libs/testing/foreign', file), join(folder, file));
   const options = ['--platform', 'browser', '--format', 'iife', '--name', 'client', '--file', 'page.js'];
-  // The bundler does not run within a test.
+  // In a process of its own, because the bundler does not work within jest.
   await promisify(execFile)(process.execPath, [resolve('node_modules/rolldown/bin/cli.mjs'), verbs, ...options], { cwd: folder });
   return readFileSync(join(folder, 'page.js'), 'utf8');
 }

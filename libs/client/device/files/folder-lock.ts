@@ -39,7 +39,7 @@ export class FolderLock {
         return writeFileSync(this.#path, JSON.stringify(mine), { flag: 'wx' });
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        // A full disk may take the file and not the name: then the lock counts for as long as it is touched.
+        // On a full disk the lock file may be created without its content. It still locks the folder while its time of change is kept fresh.
         if (code === 'ENOSPC' && existsSync(this.#path)) return;
         if (code !== 'EEXIST') throw error;
       }
