@@ -116,19 +116,19 @@ it('verify repairs no data folder', async () => {
 });
 
 it('verify warns when nobody can vouch for the end of the log', async () => {
-  writeFileSync(join(data, 'log.head'), 'rubbish');
+  writeFileSync(join(data, 'log', 'head'), 'rubbish');
   const { code, stderr } = await run(['verify', '--data', data]);
-  expect([code, stderr]).toEqual([0, expect.stringContaining('log.head is missing or damaged: ')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('log/head is missing or damaged: ')]);
 });
 
 it('a damaged log is said to be so', async () => {
-  const log = join(data, 'log.db');
+  const log = join(data, 'log', '0000000000000000.journal');
   const bytes = readFileSync(log);
   bytes.fill(0x5a, 0, 4096);
   writeFileSync(log, bytes);
   const { code, stdout, stderr } = await run(['rebuild', '--data', data]);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^headwater: log\.db .*\. Restore the data folder from a copy\.\n$/);
+  expect(stderr).toMatch(/^headwater: The log is damaged: .*\. Restore the data folder from a copy\.\n$/);
 });
 
 it.each(['verify', 'rebuild', 'topics', 'replay --group sources --from beginning'])('%s makes no data folder', async (command) => {

@@ -260,8 +260,9 @@ export class TableState<V> {
   #take({ key, value, headers }: StreamRecord): void {
     this.#put(key, value as V | null);
     const text = headers[heldHeader];
+    // An older record of the key may be in the log still: what is held is sent in the order of the newest ones.
+    this.#held.delete(key);
     if (value !== null && text !== undefined) this.#held.set(key, unheld(text));
-    else this.#held.delete(key);
   }
 
   /** As a view does: the topic says what becomes of the key. */

@@ -159,11 +159,11 @@ it('warns of a folder whose log nobody can vouch for and whose store is missing,
   await listening(first);
   first.child.kill('SIGTERM');
   await first.ended;
-  writeFileSync(join(env.HEADWATER_DATA, 'log.head'), 'rubbish');
+  writeFileSync(join(env.HEADWATER_DATA, 'log', 'head'), 'rubbish');
   rmSync(join(env.HEADWATER_DATA, 'store.db'));
   const second = launch(env);
   await listening(second);
-  expect(second.stderr()).toMatch(/"level":"warn".*log\.head is missing or damaged: /);
+  expect(second.stderr()).toMatch(/"level":"warn".*log\/head is missing or damaged: /);
   expect(second.stderr()).toMatch(/"level":"warn".*store\.db is missing or empty: it is made again from the log/);
 });
 
@@ -206,7 +206,7 @@ describe('what keeps a server from starting is said in one sentence', () => {
   });
 
   it.each([
-    ['log.db', 'log.db is damaged: opening failed: file is not a database.', 'log_corrupt'],
+    ['log/0000000000000000.journal', 'The log is damaged: 0000000000000000.journal does not begin as a journal does.', 'log_corrupt'],
     ['store.db', 'The store is damaged: have the operator rebuild it from the log.', 'store_corrupt'],
   ] as const)('a %s that is not one', async (file, what, code) => {
     const data = mkdtempSync(join(dir, 'damaged-'));

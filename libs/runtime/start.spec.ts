@@ -107,7 +107,7 @@ describe('an embedded server', () => {
     const ready = await fetch(`${server.url}/health/ready`);
     expect([ready.status, await ready.json()]).toMatchObject([
       503,
-      { reasons: [expect.stringContaining('log.db was deleted or replaced')] },
+      { reasons: [expect.stringContaining('.journal was deleted or replaced')] },
     ]);
     expect(await figures()).toContain(up(0));
     expect(await figures()).toContain('headwater_ready 0\n');

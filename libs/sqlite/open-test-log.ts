@@ -6,11 +6,11 @@ import { topics } from '#topics';
 import { openDataFolder } from './data-folder.js';
 import { openLog } from './storage.js';
 import { SqliteGroups } from './log/groups.js';
-import type { SqliteLog } from './log/sqlite-log.js';
+import type { FileLog } from './log/file-log.js';
 
 export interface TestLog {
   readonly dir: string;
-  readonly log: SqliteLog;
+  readonly log: FileLog;
   readonly views: LogViews;
   readonly groups: SqliteGroups;
   reopen(): Promise<TestLog>;
@@ -19,9 +19,9 @@ export interface TestLog {
 }
 
 /** The log of a data folder without the stores beside it, for tests. */
-export async function openTestLog(dir?: string): Promise<TestLog> {
+export async function openTestLog(dir?: string, maxBytes?: number): Promise<TestLog> {
   const folder = openDataFolder(dir ?? (await mkdtemp(join(tmpdir(), 'headwater-log-'))));
-  const log = await openLog(folder);
+  const log = await openLog(folder, maxBytes);
   const close = (): Promise<void> => log.close().finally(() => folder.release());
   const crash = (): Promise<void> => log.crash().finally(() => folder.release());
   return {
@@ -29,8 +29,8 @@ export async function openTestLog(dir?: string): Promise<TestLog> {
     log,
     views: new LogViews(log, topics),
     groups: new SqliteGroups(log, topics),
-    reopen: () => close().then(() => openTestLog(folder.path)),
-    crash: () => crash().then(() => openTestLog(folder.path)),
+    reopen: () => close().then(() => openTestLog(folder.path, maxBytes)),
+    crash: () => crash().then(() => openTestLog(folder.path, maxBytes)),
     close,
   };
 }

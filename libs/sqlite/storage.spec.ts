@@ -34,10 +34,10 @@ describe('a storage', () => {
     await storage.log.append([entry(sources, source)]);
     expect(healthOf(storage)).toBeUndefined();
     await rename(dir, `${dir}.moved`);
-    for (const make of [async () => undefined, () => mkdir(dir), () => writeFile(join(dir, 'log.db'), '')]) {
+    for (const make of [async () => undefined, () => mkdir(dir), () => mkdir(join(dir, 'log'))]) {
       await make();
       await expect(storage.log.append([entry(sources, source)])).rejects.toMatchObject({ code: 'log_unavailable' });
-      expect(healthOf(storage)).toMatch(/^The log cannot be written: .*log\.db was deleted or replaced/);
+      expect(healthOf(storage)).toMatch(/^The log cannot be written: .*\.journal was deleted or replaced/);
     }
     await until('the folder is missed', () => healthOf(storage)!.startsWith('The data folder was deleted or replaced'));
     await storage.crash();
@@ -67,9 +67,10 @@ describe('a storage', () => {
       const storage = await openStorage(dir);
       await storage.log.append([entry(sources, source)]);
       const rights = (path: string): string => (statSync(path).mode & 0o777).toString(8);
-      const files = readdirSync(dir).map((name) => [name, rights(join(dir, name))]);
-      expect(Object.fromEntries(files)).toMatchObject({ 'log.db-wal': '600', 'store.db-wal': '600', 'log.head': '600', lock: '600' });
-      expect([rights(dir), ...new Set(files.map(([, right]) => right))]).toEqual(['700', '600']);
+      const inside = readdirSync(join(dir, 'log')).map((name) => join('log', name));
+      const files = [...readdirSync(dir), ...inside].map((name) => [name, rights(join(dir, name))]);
+      expect(Object.fromEntries(files)).toMatchObject({ 'log/head': '600', 'store.db-wal': '600', lock: '600', log: '700' });
+      expect([rights(dir), new Set(files.map(([, right]) => right))]).toEqual(['700', new Set(['600', '700'])]);
       await storage.close();
     } finally {
       process.umask(umask);

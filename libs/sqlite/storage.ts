@@ -7,10 +7,12 @@ import { causes, type Dependency, type Metric } from '#model';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { Disk } from './disk.js';
-import { logFileName } from './log/fault.js';
+import { logFolderName } from './log/fault.js';
+import { hasLog } from './log/log-folder.js';
+import { convertOldLog, removeOldLog } from './log/old-log.js';
 import { SqliteGroups } from './log/groups.js';
 import { PositionedLetters } from './log/letter-places.js';
-import { SqliteLog } from './log/sqlite-log.js';
+import { FileLog } from './log/file-log.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { storeFileName } from './store-file.js';
@@ -39,7 +41,7 @@ export interface Storage {
 }
 
 /** A storage whose log can also be read from the beginning. */
-export type OpenedStorage = Storage & { readonly log: SqliteLog };
+export type OpenedStorage = Storage & { readonly log: FileLog };
 
 /**
  * Opens a data folder, made if need be; one storage has it at a time. A store that is missing or of another version begins empty: the
@@ -60,7 +62,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
     keepPositions(log, stores);
     const views = new LogViews(log, topics);
     const places = new PositionedLetters(log);
-    const disk = new Disk(join(folder.path, logFileName));
+    const disk = new Disk(join(folder.path, logFolderName));
     opened.defer(() => disk.stop());
     return {
       log,
@@ -78,7 +80,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
       dependencies: [
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
-        { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning(), isSpare: true },
+        { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning() ?? log.untidy, isSpare: true },
       ],
       metrics: [...disk.metrics, waitingLetters(places, topics)],
       close: () => opened.disposeAsync(),
@@ -97,7 +99,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
 const staleMs = 10_000;
 
 /** Why nothing can be written or read now, as a sentence for the operator; undefined while it can. */
-function whyNot(log: SqliteLog, stores: Stores, disk: Disk): string | undefined {
+function whyNot(log: FileLog, stores: Stores, disk: Disk): string | undefined {
   const ended = log.ended ?? stores.ended();
   if (ended !== undefined) return `A thread of the storage has ended: ${ended}. Restart the server.`;
   if (disk.isGone)
@@ -107,22 +109,26 @@ function whyNot(log: SqliteLog, stores: Stores, disk: Disk): string | undefined 
   return `The log cannot be written: ${causes(failure.cause)}.`;
 }
 
-export async function openLog(folder: DataFolder): Promise<SqliteLog> {
-  const file = join(folder.path, logFileName);
+/** @param maxBytes of a journal; see `FileLog.open`. */
+export async function openLog(folder: DataFolder, maxBytes?: number): Promise<FileLog> {
+  await convertOldLog(folder.path);
+  const log = join(folder.path, logFolderName);
   const schemas = join(folder.path, schemaFileName);
-  if (existsSync(file) && !existsSync(schemas)) throw new DataFolderError(lostSchemas(folder.path));
+  if (hasLog(log) && !existsSync(schemas)) throw new DataFolderError(lostSchemas(folder.path));
   keepPartitionCounts(folder.path, topics);
   const registry = new SchemaFile(schemas);
   const codec = await registry.atOnce(() => AvroCodec.open(registry, topics));
-  return SqliteLog.open(file, codec, topics);
+  const opened = await FileLog.open(log, codec, topics, maxBytes);
+  removeOldLog(folder.path, opened.epochs);
+  return opened;
 }
 
 const lostSchemas = (folder: string): string =>
-  `The data folder ${folder} has ${logFileName} and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
+  `The data folder ${folder} has a log and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
   'a copy of the folder. Where there is none, a new folder of the version that made this one has the same file.';
 
 /** Has the positions of projectors kept in the store: they change in the same file as what the projectors write, so that both are lost or neither. */
-export function keepPositions(log: SqliteLog, { positions }: Stores): void {
+export function keepPositions(log: FileLog, { positions }: Stores): void {
   const projectors = groups.filter(({ kind }) => kind === 'projector');
   log.keepWith(
     positions,

@@ -79,16 +79,16 @@ describe('a data folder of which a part was restored', () => {
   };
   /** Puts the log of one folder into another. */
   const restoreLog = async (from: string, to: string): Promise<void> => {
-    for (const name of ['log.db', 'log.db-wal', 'log.db-shm', 'log.head']) await rm(join(to, name), { force: true });
-    await cp(join(from, 'log.db'), join(to, 'log.db'));
-    await cp(join(from, 'log.db-wal'), join(to, 'log.db-wal')).catch(() => undefined);
+    await rm(join(to, 'log'), { recursive: true });
+    await cp(join(from, 'log'), join(to, 'log'), { recursive: true });
   };
   const removeStore = async (dir: string): Promise<void> => {
     for (const name of storeFiles) await rm(join(dir, name), { force: true });
   };
 
-  const ahead = /store\.db has records that log\.db does not have.*restore both.*headwater rebuild --data .*move store\.db, store\.db-wal/;
-  const foreign = /store\.db was made from another log than log\.db.*headwater rebuild --data /;
+  const ahead =
+    /store\.db has records that the log in log\/ does not have.*restore both.*headwater rebuild --data .*move store\.db, store\.db-wal/;
+  const foreign = /store\.db was made from another log than the one in log\/.*headwater rebuild --data /;
 
   it('is refused when the log is older than the store, until the store is made again', async () => {
     const dir = newDir();
@@ -160,7 +160,7 @@ describe('a data folder of which a part was restored', () => {
   it('is refused with a store and an empty log, whatever version wrote the store', async () => {
     const dir = newDir();
     await live(dir, 1);
-    for (const name of ['log.db', 'log.head']) await rm(join(dir, name));
+    await rm(join(dir, 'log'), { recursive: true });
     await expect(openStorage(dir)).rejects.toThrow(foreign);
     const store = new DatabaseSync(join(dir, 'store.db'));
     store.exec('PRAGMA user_version = 0; DROP TABLE origin');
@@ -263,7 +263,7 @@ describe('a data folder of which a part was restored', () => {
     const dir = newDir();
     await live(dir, 1);
     await rm(join(dir, 'schemas.json'));
-    await expect(openStorage(dir)).rejects.toThrow('has log.db and no schemas.json');
-    await expect(openStorage(dir)).rejects.toThrow('has log.db and no schemas.json');
+    await expect(openStorage(dir)).rejects.toThrow('has a log and no schemas.json');
+    await expect(openStorage(dir)).rejects.toThrow('has a log and no schemas.json');
   });
 });

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { checkRow, columnsChecksum } from './checksum.js';
 import { DataFolderError } from './data-folder.js';
 import type { Epoch } from './log/epochs.js';
-import type { Opened } from './log/log-file.js';
+import type { FileLog } from './log/file-log.js';
 import { storeFailure } from './store-failure.js';
 import { formatOf, openStoreForWriting, removeStore, storeFileName, storeFormat } from './store-file.js';
 
@@ -58,7 +58,7 @@ export class StoreOrigin {
  * @throws DataFolderError when the store has records that the log lacks: new records at their offsets would be dropped as known.
  * @throws TelemetryError `store_corrupt` and `store_unavailable`.
  */
-export function fitStore(folder: string, { epochs, head }: Pick<Opened, 'epochs' | 'head'>): string | undefined {
+export function fitStore(folder: string, { epochs, head }: Pick<FileLog, 'epochs' | 'head'>): string | undefined {
   const file = join(folder, storeFileName);
   const found = statSync(file, { throwIfNoEntry: false })?.size ? look(file, epochs) : undefined;
   if (found?.relation === 'foreign' || found?.relation === 'ahead' || (found?.relation === 'unknown' && head === 0)) {
@@ -83,11 +83,11 @@ function look(file: string, epochs: readonly Epoch[]): { readonly relation: Rela
 function refusal(folder: string, relation: Relation): string {
   const what =
     relation === 'foreign'
-      ? `In the data folder ${folder}, ${storeFileName} was made from another log than log.db: put the two files of one folder together`
-      : `In the data folder ${folder}, ${storeFileName} has records that log.db does not have, because log.db was restored from an older copy or has lost its end: ` +
+      ? `In the data folder ${folder}, ${storeFileName} was made from another log than the one in log/: put the two of one folder together`
+      : `In the data folder ${folder}, ${storeFileName} has records that the log in log/ does not have, because log/ was restored from an older copy or has lost its end: ` +
         'restore both from the same copy';
   return (
-    `${what}. If log.db is the right one, run \`headwater rebuild --data ${folder}\`, or move ${storeFileName}, ${storeFileName}-wal and ` +
+    `${what}. If log/ is the right one, run \`headwater rebuild --data ${folder}\`, or move ${storeFileName}, ${storeFileName}-wal and ` +
     `${storeFileName}-shm away: either way the store is made again from the log.`
   );
 }

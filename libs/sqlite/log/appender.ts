@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import { isDeadLetters, type StreamRecord } from '#log';
+import type { StreamRecord } from '#log';
 import { TelemetryError } from '#model';
-import { writeFrame, type EncodedEntry } from './frame.js';
-import type { LetterOffset } from './letters.js';
-import type { Commit } from './log-file.js';
+import type { EncodedEntry } from './frame.js';
+import type { Append } from './journal.js';
+import type { Change } from './log-state.js';
 import { LogRecord } from './log-record.js';
 import type { GroupPosition } from './positions.js';
 
 const bytesOf = (entries: readonly EncodedEntry[]): number => entries.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** Entries that are written together, and the positions that are saved with them. */
-interface Append {
+/** Entries that are written together, and what changes with them. */
+interface Waiting {
   readonly entries: readonly EncodedEntry[];
-  readonly positions: readonly GroupPosition[];
+  readonly change: Change;
   readonly bytes: number;
   resolve(): void;
   reject(error: Error): void;
@@ -26,8 +26,8 @@ export interface Written {
 }
 
 interface AppenderOptions {
-  /** Resolves when the commit is durable, with the offset of its first record. */
-  readonly commit: (commit: Commit) => Promise<number>;
+  /** Resolves when all of it is durable, with the offset of the first record. */
+  readonly append: (append: Append) => Promise<number>;
   /** Called when a commit is durable, before its appends resolve. */
   readonly written: (written: Written) => void;
   /** Positions that are worth writing with a commit, though not by themselves. */
@@ -48,7 +48,7 @@ const maxWaitingBytes = 64 << 20;
  * record waits for nothing.
  */
 export class Appender {
-  #waiting: Append[] = [];
+  #waiting: Waiting[] = [];
   #bytes = 0;
   #writing: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
@@ -62,7 +62,7 @@ export class Appender {
   }
 
   /** Resolves once everything is durable. Rejects `overloaded` when too much waits, and `log_unavailable`. */
-  add(entries: readonly EncodedEntry[], positions: readonly GroupPosition[] = []): Promise<void> {
+  add(entries: readonly EncodedEntry[], change: Change = {}): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closed);
     const bytes = bytesOf(entries);
     if (this.#bytes > 0 && this.#bytes + bytes > maxWaitingBytes) {
@@ -70,7 +70,7 @@ export class Appender {
     }
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, positions, bytes, resolve, reject });
+      this.#waiting.push({ entries, change, bytes, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }
@@ -91,7 +91,7 @@ export class Appender {
     this.#writing = undefined;
   }
 
-  #nextAppends(): readonly Append[] {
+  #nextAppends(): readonly Waiting[] {
     let [n, bytes] = [0, 0];
     while (n < this.#waiting.length && bytes < maxCommitBytes) bytes += this.#waiting[n++]!.bytes;
     const appends = this.#waiting.slice(0, n);
@@ -99,23 +99,17 @@ export class Appender {
     return appends;
   }
 
-  async #write(appends: readonly Append[]): Promise<void> {
-    const entries = appends.flatMap((append) => append.entries);
-    const kept = entries.filter((it) => !it.isCompacted);
-    const ordered = [...kept, ...entries.filter((it) => it.isCompacted)];
+  async #write(appends: readonly Waiting[]): Promise<void> {
+    const [kept, compacted]: [EncodedEntry[], EncodedEntry[]] = [[], []];
+    for (const { entries } of appends) for (const one of entries) (one.isCompacted ? compacted : kept).push(one);
+    const positions = [...appends.flatMap(({ change }) => change.positions ?? []), ...this.options.drift()];
+    const rewound = appends.flatMap(({ change }) => change.rewound ?? []);
+    const ms = Date.now();
     try {
-      const commit: Commit = {
-        ms: Date.now(),
-        frames: framesOf(ordered),
-        kept: kept.length,
-        keptBytes: bytesOf(kept),
-        compacted: ordered.length - kept.length,
-        letters: lettersIn(kept),
-        positions: [...appends.flatMap((append) => append.positions), ...this.options.drift()],
-      };
-      const first = await this.options.commit(commit);
+      const first = await this.options.append({ ms, kept, compacted, positions, rewound });
       this.#failure = undefined;
-      this.options.written({ end: first + ordered.length, records: records(ordered, first, commit.ms) });
+      const ordered = compacted.length === 0 ? kept : [...kept, ...compacted];
+      this.options.written({ end: first + ordered.length, records: records(ordered, first, ms) });
       for (const append of appends) append.resolve();
     } catch (cause) {
       this.#failure = { cause, atMs: performance.now() };
@@ -124,24 +118,6 @@ export class Appender {
       for (const append of appends) this.#bytes -= append.bytes;
     }
   }
-}
-
-function framesOf(entries: readonly EncodedEntry[]): ArrayBuffer {
-  const frames = new ArrayBuffer(bytesOf(entries));
-  const into = Buffer.from(frames);
-  let at = 0;
-  for (const one of entries) at = writeFrame(into, at, one);
-  return frames;
-}
-
-/** Dead letters are appended without a look inside. */
-function lettersIn(entries: readonly EncodedEntry[]): LetterOffset[] {
-  const letters: LetterOffset[] = [];
-  for (let offset = 0; offset < entries.length; offset++) {
-    const { entry, topic } = entries[offset]!;
-    if (!entry && isDeadLetters(topic)) letters.push({ topic, offset });
-  }
-  return letters;
 }
 
 function records(entries: readonly EncodedEntry[], first: number, ms: number): StreamRecord[] | undefined {

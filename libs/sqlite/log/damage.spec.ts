@@ -1,17 +1,20 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, tombstone, type Entry } from '#log';
 import { TelemetryError } from '#model';
-import { LogConsumer, Random } from '#testing';
+import { LogConsumer, Random, until } from '#testing';
 import { events, sources, topics } from '#topics';
-import { openStorage } from '../storage.js';
-import { logFileName } from './fault.js';
+import { openTestLog } from '../open-test-log.js';
+import { logFolderName } from './fault.js';
 import { readFrame } from './frame.js';
-import { LogFile } from './log-file.js';
+import { filesIn } from './log-folder.js';
+import { LogState } from './log-state.js';
+import { Segments } from './segments.js';
+import { Witness, witnessFileName } from './witness.js';
 
 /** `npm run jest -- damage` with HEADWATER_SEEDS=2000 is the long form. */
 const seeds = Number(process.env['HEADWATER_SEEDS'] ?? 400);
@@ -43,31 +46,35 @@ interface Contents {
 }
 
 function contentsOf(dir: string): Contents {
-  const file = new LogFile(join(dir, logFileName), 0);
-  try {
-    const read = (request: { kept: readonly string[]; compacted: readonly string[] }): string[] => {
-      const found: string[] = [];
-      for (let from = 0; from < file.head;) {
-        const { frames, next } = file.read({ from, ...request });
-        for (const { offset, ms, frame } of frames) {
-          const { key, value } = readFrame(Buffer.from(frame), 0);
-          found.push(`${offset} ${ms} ${key} ${value && Buffer.from(value).toString('base64')}`);
-        }
-        from = next;
+  const folder = join(dir, logFolderName);
+  const segments = new Segments(folder);
+  const { head, state: change } = segments.recover(new Witness(join(folder, witnessFileName)).head());
+  const read = (request: { kept: readonly string[]; compacted: readonly string[] }): (readonly [key: string, record: string])[] => {
+    const found: [string, string][] = [];
+    for (let from = 0; from < head;) {
+      const { frames, next } = segments.read({ from, to: head, ...request });
+      for (const { offset, ms, frame } of frames) {
+        const { topic, key, value } = readFrame(Buffer.from(frame), 0);
+        found.push([`${topic} ${key}`, `${offset} ${ms} ${key} ${value && Buffer.from(value).toString('base64')}`]);
       }
-      return found;
-    };
-    const position = Math.max(0, ...file.positions('g').map(({ next }) => next));
-    return { kept: read({ kept, compacted: [] }), compacted: read({ kept: [], compacted }), position };
-  } finally {
-    file.close();
-  }
+      from = next;
+    }
+    return found;
+  };
+  const state = new LogState();
+  state.apply(change);
+  return {
+    kept: read({ kept, compacted: [] }).map(([, record]) => record),
+    // An older record of a key may still be there, or not: the newest counts.
+    compacted: [...new Map(read({ kept: [], compacted })).values()],
+    position: Math.max(0, ...state.positions('g').map(({ next }) => next)),
+  };
 }
 
 /** Fills a log and copies its files while it lives, and again when it is closed. Another process copies: it must not touch our locks. */
 async function makeLogs(): Promise<void> {
   const [origin, live, closed] = ['origin', 'live', 'closed'].map((name) => join(work, name)) as [string, string, string];
-  const storage = await openStorage(origin);
+  const storage = await openTestLog(origin, 20_000);
   const random = new Random(11);
   const consumer = await LogConsumer.join(storage.log, { group: 'g', topics: [events] });
   const text = (bytes: number): string => Buffer.from(Array.from({ length: bytes }, () => random.whole(33, 126))).toString();
@@ -75,6 +82,8 @@ async function makeLogs(): Promise<void> {
     await storage.log.append([said(n, text(random.pick([5, 50, 700, 3000]))), seen(n)]);
     if (n === 100) await consumer.commit();
   }
+  const kinds = (): string[] => filesIn(join(origin, logFolderName)).map(({ kind }) => kind);
+  await until('all but the newest journal are sealed', () => kinds().filter((kind) => kind === 'journal').length === 1);
   await promisify(execFile)('cp', ['-r', origin, live]);
   await storage.close();
   await promisify(execFile)('cp', ['-r', origin, closed]);
@@ -103,8 +112,7 @@ function verdict(dir: string, expected: Contents): string | undefined {
     }
     return undefined;
   } catch (error) {
-    const named =
-      error instanceof TelemetryError && error.code === 'log_corrupt' && error.message.startsWith(`${logFileName} is damaged: `);
+    const named = error instanceof TelemetryError && error.code === 'log_corrupt' && error.message.startsWith('The log is damaged: ');
     return named ? undefined : `threw ${String(error)}`;
   }
 }
@@ -124,7 +132,6 @@ describe.each(['live', 'closed'] as const)('a damaged copy of a log that was %s'
     expect(expected.position).toBeGreaterThan(0);
   });
 
-  const files = ['log.db', 'log.db', 'log.db', ...(state === 'live' ? ['log.db-wal', 'log.db-wal', 'log.db-shm'] : []), 'log.head'];
   it.each(Array.from({ length: Math.ceil(seeds / 2 / seedsATest) }, (_, n) => n * seedsATest))(
     'holds every acknowledged record or says where it is damaged, seeds from %i',
     (first) => {
@@ -133,7 +140,7 @@ describe.each(['live', 'closed'] as const)('a damaged copy of a log that was %s'
         const random = new Random(seed);
         const dir = join(work, `${state}-${seed}`);
         cpSync(join(work, state), dir, { recursive: true });
-        const name = random.pick(files);
+        const name = join(logFolderName, random.pick(readdirSync(join(dir, logFolderName))));
         const what = damage(join(dir, name), random);
         const flaw = verdict(dir, expected);
         if (flaw) wrong.push(`seed ${seed}: ${name}, ${what}: ${flaw}`);

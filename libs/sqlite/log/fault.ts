@@ -1,26 +1,20 @@
 import { TelemetryError } from '#model';
 
-/** The name of the log's file. */
-export const logFileName = 'log.db';
+/** The folder, in the data folder, that has the log's files. */
+export const logFolderName = 'log';
 
-/** Primary result codes of SQLite for damage. The statements are fixed, so SQLITE_ERROR (1) means that the tables have changed under them. */
-const damageCodes: readonly number[] = [1, 11, 26];
-
-/** SQLite's primary result code for a disk without room. */
-const fullCode = 13;
-
-/** The error for damage at a place in the log; never for what a retry may mend. */
+/** The error for damage at a place in the log, which names its file; never for what a retry may mend. */
 export function damaged(place: string, cause?: unknown): TelemetryError {
-  return new TelemetryError('log_corrupt', `${logFileName} is damaged: ${place}`, { cause });
+  return new TelemetryError('log_corrupt', `The log is damaged: ${place}`, { cause });
 }
 
-/** The error to throw in place of one of SQLite or of the disk. `doing` says what failed, and where. */
-function logFault(cause: unknown, doing: string): TelemetryError {
+const full: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** The error to throw in place of one of the disk. `doing` says what failed, and where. */
+export function logFault(cause: unknown, doing: string): TelemetryError {
   if (cause instanceof TelemetryError) return cause;
-  const { errcode = 0, code, message } = cause as Error & { errcode?: number; code?: string };
-  // No number that was written is too large for node:sqlite: one that is has been damaged.
-  if (damageCodes.includes(errcode & 0xff) || code === 'ERR_OUT_OF_RANGE') return damaged(`${doing} failed: ${message}`, cause);
-  const why = (errcode & 0xff) === fullCode ? `the disk is full (ENOSPC): ${message}` : message;
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const why = full.includes(code) ? `the disk is full (${code}): ${message}` : message;
   return new TelemetryError('log_unavailable', `${doing} failed: ${why}`, { cause, retryAfterS: 1 });
 }
 

@@ -12,7 +12,8 @@ export interface Followed {
   readonly tail: Tail;
   /** Offset of the next record; what is before it is durable. */
   readonly head: number;
-  read(request: ChunkRequest): Promise<Chunk>;
+  /** Reads some records that are durable. */
+  read(request: Omit<ChunkRequest, 'to'>): Promise<Chunk>;
   /** Milliseconds since the log has ended; 0 while it lives. */
   ageMs(): number;
   /** Call it when a reading ends: memory then holds nothing for it. */
@@ -44,7 +45,7 @@ const pauseMs = { first: 100, max: 5_000 };
 /** Hands over the records of a log from an offset on: from the file while it is behind, from the tail in memory once it keeps up. */
 export class Follower {
   readonly #topics: ReadonlyMap<string, AnyTopic>;
-  readonly #names: Omit<ChunkRequest, 'from'>;
+  readonly #names: Omit<ChunkRequest, 'from' | 'to'>;
   readonly #stopping = new AbortController();
   /** Records that were read from the file and are not taken yet. */
   #chunk: RawRecord[] = [];

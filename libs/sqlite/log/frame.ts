@@ -85,21 +85,16 @@ export function frameKey(from: Buffer, at: number): string {
   return from.toString('utf8', keyAt, keyAt + from.readUInt16LE(at + 4));
 }
 
-/** What takes the place of a frame whose record goes: its topic and partition, without a key and a value. */
+/** Whether the record says that its key is gone. */
+export const isTombstone = (frame: Buffer): boolean => frame.readUInt32LE(0) === tombstoneBytes;
+
+/** What takes the place of a frame whose record goes: its topic and partition, without a key, headers and a value. */
 export function blankFrame(frame: Buffer): Buffer {
-  const blank = emptied(frame, 0);
+  const blank = Buffer.from(frame.subarray(0, headBytes + frame.readUInt8(10)));
+  blank.writeUInt32LE(tombstoneBytes, 0);
   blank.writeUInt16LE(0, 4);
+  blank.writeUInt16LE(0, 8);
   return blank;
-}
-
-/** The tombstone of the record's key. */
-export const tombstoneFrame = (frame: Buffer): Buffer => emptied(frame, frame.readUInt16LE(4));
-
-function emptied(frame: Buffer, keyBytes: number): Buffer {
-  const empty = Buffer.from(frame.subarray(0, headBytes + frame.readUInt8(10) + keyBytes));
-  empty.writeUInt32LE(tombstoneBytes, 0);
-  empty.writeUInt16LE(0, 8);
-  return empty;
 }
 
 /** Reads a frame; its value is a view of `from`. */
@@ -120,6 +115,8 @@ export function readFrame(from: Buffer, at: number): Frame {
 /** Which records a reader wants, in offset order. */
 export interface ChunkRequest {
   readonly from: number;
+  /** The head: what is behind it may not be durable yet. */
+  readonly to: number;
   /** Names of topics that keep all records. */
   readonly kept: readonly string[];
   /** Names of compacted topics. */

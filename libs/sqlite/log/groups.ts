@@ -11,7 +11,7 @@ import {
 } from '#log';
 import { purgeGroup } from './letter-places.js';
 import { nextOffsets } from './positions.js';
-import type { SqliteLog } from './sqlite-log.js';
+import type { FileLog } from './file-log.js';
 
 /** What is counted of one topic of one group, by partition. */
 interface Counted {
@@ -24,7 +24,7 @@ interface Counted {
 /** The consumer groups of a data folder, seen from outside. */
 export class SqliteGroups implements Groups {
   constructor(
-    private readonly log: SqliteLog,
+    private readonly log: FileLog,
     private readonly topics: readonly AnyTopic[],
   ) {}
 

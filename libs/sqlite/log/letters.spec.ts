@@ -1,7 +1,6 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, expect, it } from '@jest/globals';
 import { deadLettersOf, entry, type DeadLetter } from '#log';
 import { events, points } from '#topics';
@@ -26,11 +25,6 @@ async function opened<T>(work: (storage: OpenedStorage) => Promise<T>): Promise<
   }
 }
 
-const change = (sql: string): void => {
-  using db = new DatabaseSync(join(dir, 'log.db'));
-  db.exec(sql);
-};
-
 const park = ({ log }: OpenedStorage, n: number): Promise<void> =>
   log.appendBytes(letters, `o/${n}`, Uint8Array.of(n), {
     topic: events.name,
@@ -49,7 +43,6 @@ const fill = async (storage: OpenedStorage): Promise<void> => {
 };
 
 const newest = async ({ deadLetters }: OpenedStorage): Promise<readonly DeadLetter[]> => (await deadLetters.newest(events, 10)).newest;
-const keys = async (storage: OpenedStorage): Promise<string[]> => (await newest(storage)).map(({ key }) => key);
 
 /** What `/metrics` says of the letters of the events' topic. A storage counts once in 30 seconds. */
 const waiting = (): Promise<number> =>
@@ -74,29 +67,4 @@ it('letters wait until they are sent back or deleted, and each is counted once',
   expect(await waiting()).toBe(1);
   await opened(({ deadLetters }) => deadLetters.purge(events, { confirmed: true }));
   expect(await waiting()).toBe(0);
-});
-
-it('letters are read without the records between them', async () => {
-  await opened(fill);
-  change("UPDATE batch SET body = x'00' WHERE first = 1");
-  expect(await opened(keys)).toEqual(['o/1', 'o/2', 'o/3']);
-});
-
-it('letters that a version without the table has appended are found when the folder is opened', async () => {
-  await opened(fill);
-  change('DROP TABLE letter; DROP TABLE noted');
-  expect([await opened(keys), await waiting()]).toEqual([['o/1', 'o/2', 'o/3'], 3]);
-  await opened((storage) => park(storage, 4));
-  // An older version goes on with the folder of a newer one, and notes neither its epoch nor its letters.
-  change('DELETE FROM letter WHERE at = (SELECT max(start) FROM epoch); DELETE FROM noted WHERE epoch = (SELECT max(start) FROM epoch)');
-  expect([await opened(keys), await waiting()]).toEqual([['o/1', 'o/2', 'o/3', 'o/4'], 4]);
-});
-
-it('a letter that is not where it should be is told as damage', async () => {
-  await opened(fill);
-  change('UPDATE letter SET at = at + 1 WHERE at = 0');
-  await expect(opened(keys)).rejects.toMatchObject({
-    code: 'log_corrupt',
-    message: 'log.db is damaged: there is no dead letter at offset 1',
-  });
 });

@@ -1,25 +1,29 @@
 import { workerData } from 'node:worker_threads';
-import type { Start } from '#log';
 import { Transferred, serve } from '../worker.js';
 import { chunkOf, type ChunkRequest } from './frame.js';
-import { LogFile, type Commit } from './log-file.js';
+import { Segments } from './segments.js';
 
-let file: LogFile;
+/** Where the log is, and the head that it must have at least, when that is known. */
+export interface LogFolder {
+  readonly folder: string;
+  readonly least: number | undefined;
+}
 
-/** The only thread that has the log's file open. */
+let segments: Segments;
+
+/** Reads the log and tidies its files; its one writer is elsewhere. */
 serve({
-  open: () => {
-    file = new LogFile(workerData as string, Date.now());
-    return file.opened();
+  recover: () => {
+    const { folder, least } = workerData as LogFolder;
+    segments = new Segments(folder);
+    return segments.recover(least);
   },
-  commit: (commit: Commit) => file.commit(commit),
+  begun: (first: number) => segments.begun(first),
   read: (request: ChunkRequest) => {
-    const chunk = chunkOf(file.read(request));
+    const chunk = chunkOf(segments.read(request));
     return new Transferred(chunk, [chunk.bytes]);
   },
-  groupNames: () => file.groupNames(),
-  rewind: ({ group, to }: { readonly group: string; readonly to: Start }) => file.rewind(group, to),
-  countLetters: ({ topic, from }: { readonly topic: string; readonly from: number }) => file.countLetters(topic, from),
-  positions: (group: string) => file.positions(group),
-  close: () => file.close(),
+  count: ({ topic, from, to }: { readonly topic: string; readonly from: number; readonly to: number }) => segments.count(topic, from, to),
+  since: ({ ms, to }: { readonly ms: number; readonly to: number }) => segments.since(ms, to),
+  tidy: () => segments.tidy(Date.now()),
 });

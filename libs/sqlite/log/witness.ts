@@ -2,8 +2,8 @@ import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } f
 import { ownerOnly } from '../durable-file.js';
 import { rowChecksum } from '../checksum.js';
 
-/** The name of the file beside the log that a witness writes. */
-export const witnessFileName = 'log.head';
+/** The name of the file, beside those of the log, that a witness writes. */
+export const witnessFileName = 'head';
 
 const none = new Uint8Array();
 

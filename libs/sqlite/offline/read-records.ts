@@ -1,5 +1,5 @@
 import { readLog, type AnyTopic, type StreamRecord } from '#log';
-import type { SqliteLog } from '../log/sqlite-log.js';
+import type { FileLog } from '../log/file-log.js';
 
 /** How far a pass over the log has come, in offsets. */
 export interface PassProgress {
@@ -14,7 +14,7 @@ export interface PassProgress {
  * `take` rejects with.
  */
 export async function readRecords(
-  log: SqliteLog,
+  log: FileLog,
   topics: readonly AnyTopic[],
   take: (records: readonly StreamRecord[]) => Promise<void> | void,
   onTaken: (next: number) => void = () => {},

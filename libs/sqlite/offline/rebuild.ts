@@ -6,8 +6,9 @@ import type { Generation } from '#stores';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
 import { sync } from '../durable-file.js';
 import { everyPartition, type GroupPosition } from '../log/positions.js';
-import { logFileName } from '../log/fault.js';
-import type { SqliteLog } from '../log/sqlite-log.js';
+import { logFolderName } from '../log/fault.js';
+import { bytesOfLog } from '../log/log-folder.js';
+import type { FileLog } from '../log/file-log.js';
 import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
@@ -64,7 +65,7 @@ export async function rebuild(
 /** What the new store will take at least, about: as much as the old one, or half of the log where there is none. */
 function storeBytes(folder: string): number {
   const sizeOf = (name: string): number => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
-  return sizeOf(storeFileName) + sizeOf(`${storeFileName}-wal`) || sizeOf(logFileName) / 2;
+  return sizeOf(storeFileName) + sizeOf(`${storeFileName}-wal`) || bytesOfLog(join(folder, logFolderName)) / 2;
 }
 
 function freeBytesAt(folder: string): number {
@@ -82,7 +83,7 @@ function tooLittleRoom(folder: string, bytes: number, free: number): string {
 }
 
 async function fill(
-  log: SqliteLog,
+  log: FileLog,
   file: string,
   projectorsOf: ProjectorsOf,
   onProgress: (progress: PassProgress) => void,

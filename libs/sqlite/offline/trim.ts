@@ -1,10 +1,14 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { events, points, presence, sources, sourcesGroup } from '#topics';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
-import { logFileName } from '../log/fault.js';
-import { LogFile, type Trimming } from '../log/log-file.js';
+import { framesIn } from '../log/batch.js';
+import { logFolderName } from '../log/fault.js';
+import { blankFrame, frameKey } from '../log/frame.js';
+import { hasLog } from '../log/log-folder.js';
+import { convertOldLog, removeOldLog } from '../log/old-log.js';
+import { Segments } from '../log/segments.js';
+import { Witness, witnessFileName } from '../log/witness.js';
 import { removeStore, storeFileName } from '../store-file.js';
 
 export interface TrimOptions {
@@ -23,8 +27,8 @@ export interface Trimmed {
 }
 
 /**
- * Takes sources out of the log of a stopped server, for a folder with more of them than the server's memory holds: nothing but the log's file
- * is opened, a few rows at a time. Records that go leave empty ones in their places, so that no offset changes. The store is removed, and the
+ * Takes sources out of the log of a stopped server, for a folder with more of them than the server's memory holds: nothing but the log's files
+ * are opened, one at a time. Records that go leave empty ones in their places, so that no offset changes. The store is removed, and the
  * next start makes it again; the list of sources too. Whenever it is ended, calling it again does the rest.
  *
  * Rejects DataFolderError when there is no log or the folder is in use, and `log_corrupt`.
@@ -36,40 +40,40 @@ export async function trim(
 ): Promise<Trimmed> {
   const folder = openDataFolder(dir);
   try {
-    const file = join(folder.path, logFileName);
-    if (!existsSync(file)) throw new DataFolderError(`The data folder ${folder.path} has no ${logFileName}: there is nothing to trim.`);
-    const log = new LogFile(file, Date.now());
-    try {
-      // The store goes first: one that has records which its log lacks must never be opened.
-      if (confirmed) removeStore(join(folder.path, storeFileName));
-      const goes = (key: string): boolean => !keeps(key.slice(key.indexOf('/') + 1));
-      const trimming: Trimming = { kept: [points.name, events.name], goes, sinceMs: sinceMs ?? -Infinity, confirmed };
-      let [gone, kept] = [0, 0];
-      for (let next: number | undefined = -1; next !== undefined;) {
-        const step = log.trim(next, trimming);
-        gone += step.gone;
-        kept += step.kept;
-        next = step.next;
-        onProgress(next ?? log.head, log.head);
+    await convertOldLog(folder.path);
+    const logFolder = join(folder.path, logFolderName);
+    if (!hasLog(logFolder)) throw new DataFolderError(`The data folder ${folder.path} has no log: there is nothing to trim.`);
+    const segments = new Segments(logFolder);
+    const found = segments.recover(new Witness(join(logFolder, witnessFileName)).head());
+    removeOldLog(folder.path, found.state.epochs ?? []);
+    // The store goes first: one that has records which its log lacks must never be opened.
+    if (confirmed) removeStore(join(folder.path, storeFileName));
+    const goes = (key: string): boolean => !keeps(key.slice(key.indexOf('/') + 1));
+    const trimmed = { gone: 0, kept: 0 };
+    const frame = (topic: string, it: Buffer, ms: number): Buffer => {
+      const key = frameKey(it, 0);
+      // A record without a key has gone already.
+      if (key === '' || !trimmedTopics.includes(topic)) return it;
+      const isGone = ms >= (sinceMs ?? -Infinity) && goes(key);
+      trimmed[isGone ? 'gone' : 'kept']++;
+      return isGone ? blankFrame(it) : it;
+    };
+    if (confirmed) {
+      // The list of sources is made again from what the log still has.
+      const isDropped = (topic: string, key: string): boolean => listTopics.includes(topic) && goes(key);
+      const rewound = [{ group: sourcesGroup.name, to: 0 }];
+      for (const done of segments.rewrite(found, { frame, isDropped, rewound }, Date.now())) {
+        if (done !== undefined) onProgress(done, found.head);
         await turn();
       }
-      if (confirmed) finish(log, goes);
-      return { gone, kept };
-    } finally {
-      log.close();
+    } else {
+      for (const batch of segments.kept(found.head)) for (const it of framesIn(batch)) frame(it.topic, it.frame, batch.ms);
     }
+    return trimmed;
   } finally {
     folder.release();
   }
 }
 
-/** The list of sources is made again from what the log still has. */
-function finish(log: LogFile, goes: (key: string) => boolean): void {
-  for (let next: number | undefined = -1; next !== undefined;) next = log.dropKeys(next, [sources.name, presence.name], goes);
-  log.rewind(sourcesGroup.name, 'beginning');
-  try {
-    log.shrink();
-  } catch {
-    // Without free space for a second copy the file keeps its size, and later records use the space in it.
-  }
-}
+const trimmedTopics: readonly string[] = [points.name, events.name];
+const listTopics: readonly string[] = [sources.name, presence.name];

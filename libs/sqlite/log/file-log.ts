@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
   isDeadLetters,
@@ -13,29 +14,33 @@ import {
   type Start,
   type StreamRecord,
 } from '#log';
-import { forever, TelemetryError } from '#model';
+import { causes, forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, type WriteFailure, type Written } from './appender.js';
 import type { Followed, Reading } from './follower.js';
 import { encodedEntry, noHeaders, type Chunk, type ChunkRequest, type EncodedEntry } from './frame.js';
-import type { Opened } from './log-file.js';
+import { Journal } from './journal.js';
+import type { LogFolder } from './log.worker.js';
 import { LogFollowing } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 import { GroupSubscription } from './subscription.js';
+import type { Found } from './segments.js';
 import { Tail } from './tail.js';
+import { Witness, witnessFileName } from './witness.js';
 
 /** After encoding so many bytes an append lets the event loop turn; a small record counts as `recordBytes` more than it has. */
 const sliceBytes = 256 * 1024;
 const recordBytes = 256;
 
-/** The log in one SQLite file with a thread of its own. A group has one member here. */
-export class SqliteLog implements RecordLog, Followed {
+/** Every journal but the newest is sealed in the background. */
+const journalBytes = 64 << 20;
+
+/** The log in files of its own, with a thread that reads and seals them. A group has one member here. */
+export class FileLog implements RecordLog, Followed {
   readonly tail: Tail;
-  /** What the operator should know of the file, as a sentence. */
-  readonly warning: string | undefined;
   /** Oldest first; the last one began when the log was opened, at its head. */
   readonly epochs: readonly Epoch[];
   readonly #appender: Appender;
@@ -47,15 +52,19 @@ export class SqliteLog implements RecordLog, Followed {
   readonly #parked: ParkedLetters;
   #head: number;
 
+  #untidy: Error | undefined;
+
   private constructor(
     private readonly thread: WorkerThread,
+    private readonly journal: Journal,
     readonly codec: AvroCodec,
     private readonly topics: ReadonlyMap<string, AnyTopic>,
-    { head, epochs, warning }: Opened,
+    /** What the operator should know of the log, as a sentence. */
+    readonly warning: string | undefined,
   ) {
-    this.#head = head;
+    const { head, epochs } = journal;
     this.epochs = epochs;
-    this.warning = warning;
+    this.#head = head;
     this.tail = new Tail(head);
     this.#parked = new ParkedLetters(this, {
       topics: [...topics.values()],
@@ -64,21 +73,29 @@ export class SqliteLog implements RecordLog, Followed {
       lookEveryMs: 0,
     });
     this.#appender = new Appender({
-      commit: (commit) => thread.call('commit', commit, [commit.frames]),
+      append: (append) => journal.append(append),
       written: (written) => this.#written(written),
       drift: () => [...this.#groups].flatMap(([name, group]) => (this.#keepers.has(name) ? [] : group.drift())),
     });
     this.#keeper = {
-      of: (group) => thread.call('positions', group),
-      move: (positions) => this.#appender.add([], positions),
+      of: (group) => Promise.resolve(journal.state.positions(group)),
+      move: (positions) => this.#appender.add([], { positions }),
     };
+    // The thread is told before a reader asks for a record of the new journal.
+    journal.onBegun = (first) => void this.#tidy(thread.call('begun', first));
+    void this.#tidy();
   }
 
-  /** Opens the file, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
-  static async open(path: string, codec: AvroCodec, topics: readonly AnyTopic[]): Promise<SqliteLog> {
+  /** Opens the log in a folder, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
+  static async open(folder: string, codec: AvroCodec, topics: readonly AnyTopic[], maxBytes = journalBytes): Promise<FileLog> {
+    const witness = new Witness(join(folder, witnessFileName));
+    const least = witness.head();
     const file = new URL('./log.worker.js', import.meta.url);
-    const [thread, opened] = await WorkerThread.start<Opened>(file, path, 'log_unavailable', 'open');
-    return new SqliteLog(thread, codec, new Map(topics.map((topic) => [topic.name, topic])), opened);
+    const [thread, found] = await WorkerThread.start<Found>(file, { folder, least } satisfies LogFolder, 'log_unavailable', 'recover');
+    const journal = await Journal.open({ folder, witness, maxBytes }, found);
+    const isUnsure = least === undefined && found.head > 0;
+    if (isUnsure) witness.saw(found.head);
+    return new FileLog(thread, journal, codec, new Map(topics.map((topic) => [topic.name, topic])), isUnsure ? unsure : undefined);
   }
 
   get head(): number {
@@ -142,15 +159,17 @@ export class SqliteLog implements RecordLog, Followed {
   /** The names of all groups that have committed an offset, in order. */
   async groupNames(): Promise<readonly string[]> {
     const elsewhere = Array.from(this.#keepers, async ([name, keeper]) => ((await keeper.of(name)).length > 0 ? [name] : []));
-    const names = await Promise.all([this.thread.call<readonly string[]>('groupNames'), ...elsewhere]);
-    return [...new Set(names.flat())].toSorted();
+    const names = (await Promise.all(elsewhere)).flat();
+    return [...new Set([...this.journal.state.groups(), ...names])].toSorted();
   }
 
   /** Moves a group back, in no partition forward, and answers the topics that it reads. Rejects MoveRefused. */
   async rewind(group: string, to: Start): Promise<readonly string[]> {
     if (this.#groups.has(group)) throw new MoveRefused(`The group ${group} has a member: stop it first.`);
     if (this.#keepers.has(group)) throw new MoveRefused(heldByStore(group));
-    return this.thread.call('rewind', { group, to });
+    const offset = typeof to === 'string' ? 0 : 'offset' in to ? to.offset : await this.#since(to.timestampMs);
+    await this.#appender.add([], { rewound: [{ group, to: offset }] });
+    return [...new Set((await this.positions(group)).map(({ topic }) => topic))];
   }
 
   follow(options: FollowOptions): LogFollowing {
@@ -164,8 +183,8 @@ export class SqliteLog implements RecordLog, Followed {
     return Promise.resolve((offset) => (this.epochs.findLast(({ start }) => start < offset) ?? this.epochs[0]!).id);
   }
 
-  read(request: ChunkRequest): Promise<Chunk> {
-    return this.thread.call('read', request);
+  read(request: Omit<ChunkRequest, 'to'>): Promise<Chunk> {
+    return this.thread.call('read', { ...request, to: this.#head } satisfies ChunkRequest);
   }
 
   positions(group: string): Promise<readonly GroupPosition[]> {
@@ -174,7 +193,7 @@ export class SqliteLog implements RecordLog, Followed {
 
   /** How many dead letters a topic of them has from an offset on. */
   countLetters(topic: string, from: number): Promise<number> {
-    return this.thread.call('countLetters', { topic, from });
+    return this.thread.call('count', { topic, from, to: this.#head });
   }
 
   /** Moves the positions of groups, each with its keeper. */
@@ -207,15 +226,34 @@ export class SqliteLog implements RecordLog, Followed {
   async close(): Promise<void> {
     await this.#appender.close(stopping());
     await Promise.all([...this.#readings].map((reading) => reading.stop()));
-    await this.thread.call('close');
+    await this.journal.close();
     await this.thread.terminate();
   }
 
-  /** Ends the thread where it stands. */
+  /** Ends everything where it stands. */
   async crash(): Promise<void> {
     void this.#appender.close(stopping());
     for (const reading of this.#readings) void reading.stop();
-    await this.thread.terminate();
+    await Promise.all([this.journal.close(), this.thread.terminate()]);
+  }
+
+  /** Why its files could not be tidied, as a sentence for the operator; undefined when that went well. Nothing is lost meanwhile. */
+  get untidy(): string | undefined {
+    return this.#untidy && `The log takes more space than it needs: ${causes(this.#untidy)}.`;
+  }
+
+  async #tidy(begun?: Promise<void>): Promise<void> {
+    try {
+      await begun;
+      while (await this.thread.call<boolean>('tidy'));
+      this.#untidy = undefined;
+    } catch (cause) {
+      this.#untidy = cause as Error;
+    }
+  }
+
+  #since(ms: number): Promise<number> {
+    return this.thread.call('since', { ms, to: this.#head });
   }
 
   /** Where a group goes on. A group that begins at the end is saved there at once, so that it misses nothing that comes before its first commit. */
@@ -254,6 +292,8 @@ export class SqliteLog implements RecordLog, Followed {
 const heldByStore = (group: string): string =>
   `The group ${group} only fills the store, which knows the records that it has and would drop them: \`headwater rebuild --data\` makes the ` +
   'store anew from the whole log.';
+
+const unsure = `log/${witnessFileName} is missing or damaged: whether the newest records of the log are all there cannot be told this time.`;
 
 function stopping(): TelemetryError {
   return new TelemetryError('log_unavailable', 'The log is being closed.', { retryAfterS: 1 });

@@ -1,5 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, readLog, type Entry, type StreamRecord } from '#log';
 import type { EventBatch } from '#model';
@@ -15,10 +15,10 @@ import {
   viewsContract,
 } from '#testing';
 import { events, sources } from '#topics';
-import { LogFile } from './log-file.js';
+import { filesIn } from './log-folder.js';
 import { openTestLog, type TestLog } from '../open-test-log.js';
 
-describe('the log in SQLite', () => {
+describe('the log in files', () => {
   recordLogContract(() => openTestLog());
 });
 
@@ -149,11 +149,8 @@ describe('of a log in the same process', () => {
     await consumer.has(1);
     await consumer.commit();
     for (let n = 0; n < 5; n++) await subject.log.append(Array.from({ length: 1_000 }, (_, at) => saying(at)));
-    await subject.close();
-    const file = new LogFile(join(subject.dir, 'log.db'), 0);
-    expect(Math.max(...file.positions('g').map(({ next }) => next))).toBeGreaterThan(2_000);
-    file.close();
-    subject = await openTestLog(subject.dir);
+    subject = await subject.reopen();
+    expect(Math.max(...(await subject.log.positions('g')).map(({ next }) => next))).toBeGreaterThan(2_000);
   });
 
   it('a reading that has an end rejects when the file can be read no more', async () => {
@@ -166,15 +163,20 @@ describe('of a log in the same process', () => {
   });
 
   it('a consumer stops where the log is damaged, and says where', async () => {
-    for (let n = 0; n < 5; n++) await subject.log.append([saying(n)]);
     await subject.close();
-    const db = new DatabaseSync(join(subject.dir, 'log.db'));
-    db.exec("UPDATE batch SET body = CAST(replace(CAST(body AS TEXT), 'said', 'sajd') AS BLOB) WHERE first = 3");
-    db.close();
-    subject = await openTestLog(subject.dir);
+    subject = await openTestLog(subject.dir, 1);
+    for (let n = 0; n < 5; n++) await subject.log.append([saying(n)]);
+    const sealed = (): string[] => filesIn(join(subject.dir, 'log')).flatMap(({ kind, path }) => (kind === 'sealed' ? [path] : []));
+    await until('all are sealed but the newest', () => sealed().length === 4);
+    subject = await subject.crash();
+    const bytes = readFileSync(sealed()[3]!);
+    writeFileSync(sealed()[3]!, bytes.fill('?', 20, 22));
     const consumer = await LogConsumer.join(subject.log, { group: 'g', topics: [events] });
     await until('it has stopped', () => consumer.stoppedBy !== undefined);
-    expect(consumer.stoppedBy).toMatchObject({ code: 'log_corrupt', message: 'log.db is damaged: row 3 fails its checksum' });
+    expect(consumer.stoppedBy).toMatchObject({
+      code: 'log_corrupt',
+      message: 'The log is damaged: 0000000000000003.sealed: the block with offsets from 3 to 3 fails its checksum',
+    });
     await subject.log.append([saying(5)]);
     expect(consumer.records).toEqual([]);
   });

@@ -1,0 +1,98 @@
+import { closeSync, openSync, renameSync, rmSync, writeSync, fsyncSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { constants, crc32, zstdCompressSync } from 'node:zlib';
+import { ownerOnly, sync } from '../durable-file.js';
+import { batchBytes, type Batch, type Kind } from './batch.js';
+import type { Change } from './log-state.js';
+import { sealedMark, type Block, type Contents } from './sealed-file.js';
+import { Summary } from './segment.js';
+
+/** What a block takes before it is compressed: a reader that wants one of its records reads all of it. */
+const blockBytes = 1 << 20;
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+
+/** The batches that become the next block of a kind. */
+class Pending {
+  readonly summary = new Summary();
+  readonly parts: Buffer[] = [];
+  bytes = 0;
+
+  add(batch: Batch): void {
+    this.summary.add(batch);
+    const bytes = batchBytes(batch);
+    this.parts.push(bytes);
+    this.bytes += bytes.length;
+  }
+}
+
+/** Writes a sealed file under a name of its own, and gives it its name once it is durable: a file of that name is whole. */
+export class SealedWriter {
+  readonly #file: number;
+  readonly #unfinished: string;
+  readonly #blocks: Block[] = [];
+  readonly #bytes: Record<Kind, number> = { kept: 0, compacted: 0 };
+  readonly #pending: Record<Kind, Pending> = { kept: new Pending(), compacted: new Pending() };
+  #at = 0;
+
+  constructor(private readonly path: string) {
+    this.#unfinished = path + unfinished;
+    this.#file = openSync(this.#unfinished, 'w', ownerOnly);
+    this.#write(Buffer.from(sealedMark));
+  }
+
+  /** What was added, before compression. */
+  get bytes(): number {
+    return this.#bytes.kept + this.#bytes.compacted;
+  }
+
+  /** Adds a batch that follows those of its kind. True when a block was written, which takes some milliseconds. */
+  add(batch: Batch): boolean {
+    const pending = this.#pending[batch.kind];
+    pending.add(batch);
+    if (pending.bytes < blockBytes) return false;
+    this.#writeBlock(batch.kind);
+    return true;
+  }
+
+  /** @param state of the log at `end`, when no other file has it. */
+  finish(first: number, end: number, state?: Change): void {
+    for (const kind of ['kept', 'compacted'] as const) if (this.#pending[kind].bytes > 0) this.#writeBlock(kind);
+    const blocks = this.#blocks.toSorted((a, b) => a.first - b.first);
+    const contents: Contents = { first, end, bytes: this.#bytes, blocks, ...(state && { state }) };
+    const packed = zstdCompressSync(Buffer.from(JSON.stringify(contents)));
+    this.#write(packed);
+    const sizes = Buffer.alloc(8);
+    sizes.writeUInt32LE(packed.length, 0);
+    sizes.writeUInt32LE(crc32(packed), 4);
+    this.#write(Buffer.concat([sizes, Buffer.from(sealedMark)]));
+    fsyncSync(this.#file);
+    closeSync(this.#file);
+    renameSync(this.#unfinished, this.path);
+    sync(dirname(this.path));
+  }
+
+  /** Gives up: nothing of the file stays. */
+  abandon(): void {
+    closeSync(this.#file);
+    rmSync(this.#unfinished);
+  }
+
+  #writeBlock(kind: Kind): void {
+    const { summary, parts, bytes } = this.#pending[kind];
+    const packed = zstdCompressSync(Buffer.concat(parts, bytes), compression);
+    const { first, end, ms, topics } = summary;
+    this.#blocks.push({ kind, at: this.#at, bytes: packed.length, crc: crc32(packed), first, end, ms, topics: [...topics] });
+    this.#bytes[kind] += bytes;
+    this.#write(packed);
+    this.#pending[kind] = new Pending();
+  }
+
+  #write(bytes: Buffer): void {
+    for (let written = 0; written < bytes.length;)
+      written += writeSync(this.#file, bytes, written, bytes.length - written, this.#at + written);
+    this.#at += bytes.length;
+  }
+}
+
+/** The end of the name of a file that is not whole yet. */
+export const unfinished = '.new';

@@ -1,0 +1,279 @@
+import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { Random } from '#testing';
+import { rowChecksum } from '../checksum.js';
+import { encodedEntry, readFrame, type StoredFrames } from './frame.js';
+import { Journal } from './journal.js';
+import { filesIn } from './log-folder.js';
+import { LogState } from './log-state.js';
+import { Segments, type Found } from './segments.js';
+import { Witness, witnessFileName } from './witness.js';
+
+const hourMs = 3_600_000;
+const topics = { points: 'delete', events: 'delete', 'events.dlq': 'delete', sources: 'compact', keys: 'compact' } as const;
+type TopicName = keyof typeof topics;
+const names = Object.keys(topics) as TopicName[];
+const kept = names.filter((name) => topics[name] === 'delete');
+const compacted = names.filter((name) => topics[name] === 'compact');
+
+/** What a test appends; no value is a tombstone. */
+interface Sent {
+  readonly topic: TopicName;
+  readonly key: string;
+  readonly value: string | null;
+}
+
+interface Stored extends Sent {
+  readonly offset: number;
+  readonly ms: number;
+}
+
+/** The files of one log. */
+class Subject {
+  segments!: Segments;
+  journal!: Journal;
+  found!: Found;
+
+  private constructor(
+    readonly folder: string,
+    private readonly maxBytes: number,
+  ) {}
+
+  static async make(maxBytes: number): Promise<Subject> {
+    const subject = new Subject(mkdtempSync(join(tmpdir(), 'headwater-segments-')), maxBytes);
+    await subject.open();
+    return subject;
+  }
+
+  async open(): Promise<void> {
+    const { folder, maxBytes } = this;
+    const witness = new Witness(join(folder, witnessFileName));
+    this.segments = new Segments(folder);
+    this.found = this.segments.recover(witness.head());
+    this.journal = await Journal.open({ folder, witness, maxBytes }, this.found);
+    this.journal.onBegun = (first) => this.segments.begun(first);
+  }
+
+  async append(sent: readonly Sent[], ms = 0): Promise<void> {
+    const of = (all: readonly TopicName[]) =>
+      sent
+        .filter(({ topic }) => all.includes(topic))
+        .map(({ topic, key, value }) =>
+          encodedEntry({ name: topic, partitions: 4, cleanup: topics[topic] }, key, {}, value === null ? null : Buffer.from(value)),
+        );
+    await this.journal.append({ ms, kept: of(kept), compacted: of(compacted) });
+  }
+
+  tidy(nowMs = 0): void {
+    while (this.segments.tidy(nowMs));
+  }
+
+  /** What a reader of some topics gets from an offset on. */
+  read(from: number, its: readonly TopicName[], to = this.journal.head): Stored[] {
+    const all: Stored[] = [];
+    const request = { to, kept: its.filter((name) => kept.includes(name)), compacted: its.filter((name) => compacted.includes(name)) };
+    for (let at = from; at < to;) {
+      const { frames, next }: StoredFrames = this.segments.read({ from: at, ...request });
+      for (const { offset, ms, frame } of frames) {
+        const { topic, key, value } = readFrame(Buffer.from(frame), 0);
+        all.push({ offset, ms, topic: topic as TopicName, key, value: value && Buffer.from(value).toString() });
+      }
+      expect(next).toBeGreaterThan(at);
+      at = next;
+    }
+    return all;
+  }
+
+  files(kind: string): string[] {
+    return filesIn(this.folder).flatMap((file) => (file.kind === kind ? [file.path] : []));
+  }
+}
+
+const newestOf = (records: readonly Stored[]): Map<string, Stored> => new Map(records.map((one) => [`${one.topic} ${one.key}`, one]));
+
+/** Puts something else behind the newest journal's last commit, as a crash may leave it. */
+function tear(subject: Subject, random: Random): void {
+  const newest = subject.files('journal').at(-1);
+  if (!newest) return;
+  const { size } = subject.found.journal ?? { size: statSync(newest).size };
+  const whole = readFileSync(newest);
+  const rest = Buffer.from(Array.from({ length: random.whole(1, 300) }, () => random.whole(0, 255)));
+  // The beginning of a commit that is in the file, or anything.
+  appendFileSync(
+    newest,
+    random.chance(0.5) ? whole.subarray(12, 12 + random.whole(1, Math.max(1, Math.min(size, whole.length) - 12))) : rest,
+  );
+}
+
+describe('the files of a log', () => {
+  it.each(Array.from({ length: 24 }, (_, seed) => seed))(
+    'have what was appended, whatever is sealed and compacted, seed %i',
+    async (seed) => {
+      const random = new Random(seed);
+      const subject = await Subject.make(random.pick([700, 3_000, 100_000]));
+      const model: Stored[] = [];
+      const state = new LogState();
+      let ms = 1;
+      for (let step = 0; step < 80; step++) {
+        ms += random.whole(0, 5);
+        const what = random.whole(0, 19);
+        if (what < 12) {
+          const sent = Array.from({ length: random.whole(1, 6) }, (): Sent => {
+            const topic = random.pick(names);
+            const value = random.chance(0.03) ? 'x'.repeat(400_000) : `${step} ${'y'.repeat(random.whole(0, 60))}`;
+            return { topic, key: `k${random.whole(0, 7)}`, value: topics[topic] === 'compact' && random.chance(0.2) ? null : value };
+          });
+          const ordered = [...sent.filter(({ topic }) => kept.includes(topic)), ...sent.filter(({ topic }) => compacted.includes(topic))];
+          const first = subject.journal.head;
+          await subject.append(sent, ms);
+          model.push(...ordered.map((one, n) => ({ ...one, offset: first + n, ms })));
+        } else if (what < 14) {
+          const change = { positions: [{ group: 'g', topic: 'points', partition: random.whole(0, 3), next: random.whole(0, 50) }] };
+          const rewound = random.chance(0.2) ? [{ group: 'g', to: random.whole(0, 20) }] : [];
+          await subject.journal.append({ ms, kept: [], compacted: [], ...change, rewound });
+          state.apply({ ...change, rewound });
+        } else if (what < 17) {
+          for (let steps = random.whole(0, 5); steps > 0 && subject.segments.tidy(ms); steps--);
+        } else if (what === 17) {
+          subject.tidy(ms);
+        } else {
+          await subject.journal.close();
+          if (random.chance(0.5)) tear(subject, random);
+          await subject.open();
+        }
+      }
+      const head = subject.journal.head;
+      expect(head).toBe(model.length);
+      expect(subject.journal.state.positions('g').toSorted((a, b) => a.partition - b.partition)).toEqual(
+        state.positions('g').toSorted((a, b) => a.partition - b.partition),
+      );
+      for (let n = 0; n < 20; n++) {
+        const [from, its] = [random.whole(0, head), names.filter(() => random.chance(0.6))];
+        const expected = model.filter(({ offset, topic }) => offset >= from && its.includes(topic));
+        const found = subject.read(from, its);
+        const isKept = ({ topic }: Stored): boolean => kept.includes(topic);
+        expect(found.filter(isKept)).toEqual(expected.filter(isKept));
+        expect(found).toEqual(found.toSorted((a, b) => a.offset - b.offset));
+        expect(model).toEqual(expect.arrayContaining(found));
+        expect([...newestOf(found).values()].filter((one) => !isKept(one)).toSorted((a, b) => a.offset - b.offset)).toEqual(
+          [...newestOf(expected).values()].filter((one) => !isKept(one)).toSorted((a, b) => a.offset - b.offset),
+        );
+        const topic = random.pick(kept);
+        expect(subject.segments.count(topic, from, head)).toBe(model.filter((one) => one.offset >= from && one.topic === topic).length);
+        const sinceMs = random.whole(0, ms + 1);
+        const since = subject.segments.since(sinceMs, head);
+        const later = model.filter((one) => one.ms >= sinceMs);
+        expect(since).toBeGreaterThanOrEqual(later[0]?.offset ?? head);
+        expect(since).toBeLessThanOrEqual(later.find(isKept)?.offset ?? head);
+      }
+      await subject.journal.close();
+    },
+  );
+
+  it('lose what a crash left unfinished, and what it left twice', async () => {
+    const subject = await Subject.make(1);
+    for (let n = 0; n < 3; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}` }]);
+    await subject.journal.close();
+    const [first] = subject.files('journal');
+    copyFileSync(first!, `${first!}.copy`);
+    subject.tidy();
+    copyFileSync(`${first!}.copy`, first!);
+    writeFileSync(`${subject.files('sealed')[0]!}.new`, 'half of it');
+    await subject.open();
+    expect([existsSync(first!), existsSync(`${subject.files('sealed')[0]!}.new`)]).toEqual([false, false]);
+    expect(subject.read(0, ['points']).map(({ value }) => value)).toEqual(['0', '1', '2']);
+    await subject.journal.close();
+  });
+
+  it('are read without the blocks that have nothing of what is wanted', async () => {
+    const subject = await Subject.make(1_500_000);
+    for (let n = 0; n < 3; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}`.repeat(600_000) }]);
+    await subject.append([{ topic: 'events.dlq', key: 'letter', value: 'of it' }]);
+    await subject.append([{ topic: 'points', key: 'k', value: 'more' }]);
+    subject.tidy();
+    const [sealed] = subject.files('sealed');
+    const bytes = readFileSync(sealed!);
+    writeFileSync(sealed!, bytes.fill('?', 20, 22));
+    expect(subject.read(0, ['events.dlq']).map(({ key }) => key)).toEqual(['letter']);
+    expect(subject.segments.count('events.dlq', 0, subject.journal.head)).toBe(1);
+    expect(() => subject.read(0, ['points'])).toThrow('the block with offsets from 0 to 1 fails its checksum');
+    await subject.journal.close();
+  });
+
+  it.each([
+    ['23 hours', 23, ['b', 'a', 'c']],
+    ['25 hours', 25, ['b', 'c']],
+  ] as const)('have the tombstones of keys in their newest values for a day: after %s', async (_, hours, keys) => {
+    const subject = await Subject.make(1);
+    const of = (key: string, value: string | null): Sent => ({ topic: 'sources', key, value });
+    await subject.append([of('a', '1'), of('b', '1')]);
+    await subject.append([of('a', null)]);
+    await subject.append([of('c', '1')]);
+    // Newest values are written after so many segments.
+    for (let n = 0; n < 70; n++) await subject.append([{ topic: 'points', key: 'k', value: '' }]);
+    subject.tidy(hours * hourMs);
+    expect(subject.files('newest')).toHaveLength(1);
+    expect(subject.read(0, ['sources']).map(({ key }) => key)).toEqual(keys);
+    await subject.journal.close();
+  });
+
+  it('are missed when the oldest, one in the middle or the newest is away', async () => {
+    for (const gone of [0, 2, 4]) {
+      const subject = await Subject.make(1);
+      for (let n = 0; n < 5; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}` }]);
+      subject.tidy();
+      await subject.journal.close();
+      rmSync(filesIn(subject.folder)[gone]!.path);
+      const read = async (): Promise<Stored[]> => {
+        await subject.open();
+        return subject.read(0, ['points']);
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'log_corrupt' });
+    }
+  });
+});
+
+describe('the witness of how far a log was durable', () => {
+  const row = (head: number): Buffer => Buffer.from(new Float64Array([head, rowChecksum(new Uint8Array(), head)]).buffer);
+  const changed = (at: number): ((bytes: Buffer) => Buffer) => {
+    return (bytes) => Buffer.from(bytes.map((byte, place) => (place === at ? byte ^ 1 : byte)));
+  };
+
+  /** A log of three records whose witness was then changed; undefined removes it. */
+  async function witnessed(change: (bytes: Buffer) => Buffer | undefined): Promise<Subject> {
+    const subject = await Subject.make(1_000);
+    for (const key of ['a', 'b', 'c']) await subject.append([{ topic: 'sources', key, value: '1' }]);
+    await subject.journal.close();
+    const witness = join(subject.folder, witnessFileName);
+    const bytes = change(readFileSync(witness));
+    if (bytes) writeFileSync(witness, bytes);
+    else rmSync(witness);
+    return subject;
+  }
+
+  it.each([
+    ['as it was', (bytes: Buffer) => bytes, 3],
+    ['behind, as after a power cut', () => row(2), 2],
+    ['longer than it should be', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 3],
+    ['not there', () => undefined, undefined],
+    ['empty, as after a power cut', () => Buffer.alloc(0), undefined],
+    ['cut off', (bytes: Buffer) => bytes.subarray(0, 9), undefined],
+    ['all zeros', () => Buffer.alloc(16), undefined],
+    ...Array.from({ length: 16 }, (_, at) => [`with byte ${at} changed`, changed(at), undefined] as const),
+  ] as const)('that is %s never keeps a whole log from opening', async (_, change, knows) => {
+    const subject = await witnessed(change);
+    expect(new Witness(join(subject.folder, witnessFileName)).head()).toBe(knows);
+    await subject.open();
+    expect(subject.found.head).toBe(3);
+    await subject.journal.close();
+  });
+
+  it('that knows of more records than there are is told as damage', async () => {
+    const subject = await witnessed(() => row(5));
+    const says = 'it ends at offset 3, and records up to 4 were acknowledged; to go on without them, remove log/head';
+    await expect(subject.open()).rejects.toThrow(says);
+    await expect(subject.open()).rejects.toThrow(says);
+  });
+});
