@@ -81,7 +81,7 @@ export class Cluster {
   /** A replica of a role as what requests go to and what is charged. */
   role(role: Role, at = 0): Charged {
     const { url, pid } = this.#replicas(role)[at]!.process;
-    return { url, key: this.key, cpuS: () => cpuSOf(pid!), peakMemoryMb: () => peakMemoryMbOf(pid!) };
+    return { url, key: this.key, pid: pid!, cpuS: () => cpuSOf(pid!), peakMemoryMb: () => peakMemoryMbOf(pid!) };
   }
 
   kafkaCpuS(): number {

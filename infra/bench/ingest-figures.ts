@@ -4,13 +4,17 @@ import { get, ServerProcess, until, type Target } from './server-process.js';
 import { dayStartMs, metricName, pointsOf, shapes, type Shape } from './shapes.js';
 import type { LoadOrder, LoadReport } from './load.js';
 import { ready } from './processes.js';
+import { threadMeter } from './threads.js';
 
-export const tailMs = 5_000;
+/** In so long the server pays what it put off. */
+export const tailMs = 6_000;
 const dayMs = 86_400_000;
 
 /** One side of one pair. */
 interface Charge {
   readonly cpuPerMpt: number;
+  /** The same by thread. */
+  readonly threads: Readonly<Record<string, number>>;
   readonly pointsPerS: number;
   readonly loadCpuPerMpt: number;
   readonly peakMemoryMb: number;
@@ -23,6 +27,7 @@ interface IngestRun extends Charge {
 
 /** What is charged for a load. */
 export interface Charged extends Target {
+  readonly pid: number;
   cpuS(): number;
   peakMemoryMb(): number;
 }
@@ -40,16 +45,17 @@ export async function loaded(order: LoadOrder, loader: Loader = './load.js'): Pr
   };
 }
 
-/** Sends the shape and charges the server from the first byte to 5 s after the last answer, so that what it put off is paid. */
+/** Sends the shape and charges the server from the first byte to `tailMs` after the last answer. */
 export async function charge(server: Charged, shape: Shape, startMs: number, loader?: Loader): Promise<Charge> {
   const send = await loaded({ url: server.url, key: server.key, shape, startMs }, loader);
-  const before = server.cpuS();
+  const used = threadMeter(server.pid);
   const report = await send();
   await pause(tailMs);
-  const cpuS = server.cpuS() - before;
   const mpt = pointsOf(shape) / 1e6;
+  const threads = Object.fromEntries(Object.entries(used()).map(([thread, cpuS]) => [thread, cpuS / mpt]));
   return {
-    cpuPerMpt: cpuS / mpt,
+    cpuPerMpt: Object.values(threads).reduce((sum, cpu) => sum + cpu, 0),
+    threads,
     pointsPerS: pointsOf(shape) / report.wallS,
     loadCpuPerMpt: report.cpuS / mpt,
     peakMemoryMb: server.peakMemoryMb(),
@@ -96,6 +102,14 @@ async function floorRun(shape: Shape): Promise<Charge> {
   }
 }
 
+/** A row for each thread that has used anything. */
+function byThread(of: string, runs: readonly Charge[], digits: number): Record<string, string> {
+  const names = [...new Set(runs.flatMap(({ threads }) => Object.keys(threads)))];
+  const rows = names.map((name) => [name, runs.map(({ threads }) => threads[name] ?? 0)] as const);
+  const busy = rows.filter(([name, cpu]) => name === 'others' || cpu.some((one) => one > 0));
+  return Object.fromEntries(busy.map(([name, cpu]) => [`${of} ${name}`, spread(cpu, digits)]));
+}
+
 async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
   const ours: IngestRun[] = [];
   const floor: Charge[] = [];
@@ -106,14 +120,18 @@ async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
   const over = (of: (one: IngestRun) => number, digits: number): string => spread(ours.map(of), digits);
   const cpu = ours.map((one) => one.cpuPerMpt);
   const floorCpu = floor.map((one) => one.cpuPerMpt);
+  // A microsecond of a point is a second of a million points.
+  const [unit, digits] = shape.pointsPerBody === 1 ? (['µs of cpu per request', 1] as const) : (['cpu-s per million points', 3] as const);
   const files = Object.entries(ours.at(-1)!.diskBytes).filter(([, bytes]) => bytes > pointsOf(shape) / 10);
   const perPoint = files.map(([file, bytes]) => `${file} ${(bytes / pointsOf(shape)).toFixed(2)}`);
-  print(`${shape.name}: ${shape.about}, ${pointsOf(shape)} points, fsynced, ${pairs} pairs`, {
-    'cpu-s per million points': spread(cpu, 3),
-    'floor, cpu-s per million points': spread(floorCpu, 3),
+  print(`${shape.name}: ${shape.about}, ${pointsOf(shape)} points, fsynced, ${tailMs / 1e3} idle seconds included, ${pairs} pairs`, {
+    [unit]: spread(cpu, digits),
+    ...byThread('of it', ours, digits),
+    [`floor, ${unit}`]: spread(floorCpu, digits),
+    ...byThread('floor, of it', floor, digits),
     'ratio to the floor': spread(ratios(cpu, floorCpu), 2),
     'points/s (wall)': Math.round(median(ours.map((one) => one.pointsPerS))),
-    'load generator, cpu-s per million': over((one) => one.loadCpuPerMpt, 3),
+    [`load generator, ${unit}`]: over((one) => one.loadCpuPerMpt, digits),
     'peak memory, MB': over((one) => one.peakMemoryMb, 0),
     'bytes per point on disk, stopped': perPoint.join(', '),
   });

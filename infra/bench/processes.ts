@@ -5,8 +5,13 @@ import { endWithUs } from '../servers/index.js';
 
 /** User and system time of a process and of those it has waited for, so far, seconds. */
 export function cpuSOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+  return statS(`/proc/${pid}/stat`, 4);
+}
+
+/** The first so many times that a `stat` of `/proc` tells, seconds: user and system time, and those of processes that were waited for. */
+export function statS(path: string, times: 2 | 4): number {
+  const fields = readFileSync(path, 'utf8').split(') ')[1]!.split(' ');
+  return fields.slice(11, 11 + times).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
 }
 
 export const peakMemoryMbOf = (pid: number): number => statusKbOf(pid, 'VmHWM') / 1024;

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { type MessagePort, parentPort, Worker, type TransferListItem } from 'node:worker_threads';
 import { causes, TelemetryError, type ErrorCode } from '#model';
 
@@ -36,7 +37,9 @@ export class WorkerThread {
   /** @param lost the error code for calls that the thread can no longer answer. */
   private constructor(file: URL, workerData: unknown, lost: ErrorCode) {
     this.#lost = lost;
-    this.#worker = new Worker(file, { workerData, resourceLimits: { maxYoungGenerationSizeMb } });
+    // Operators see the name in `top -H`.
+    const name = basename(file.pathname, '.worker.js');
+    this.#worker = new Worker(file, { name, workerData, resourceLimits: { maxYoungGenerationSizeMb } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
