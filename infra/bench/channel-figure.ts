@@ -50,4 +50,8 @@ async function run({ pairs }: Asked): Promise<void> {
 }
 
 /** Telemetry of connected devices, beside the same as requests. */
-export const channelFigure: Figure = { names: ['channel'], shape: 'embedded', run };
+export const channelFigure: Figure = {
+  names: { channel: 'frames of connected devices, against the same points in requests' },
+  shape: 'embedded',
+  run,
+};

@@ -59,4 +59,4 @@ async function run({ pairs }: Asked): Promise<void> {
   });
 }
 
-export const fanOutFigure: Figure = { names: ['fan-out'], shape: 'embedded', run };
+export const fanOutFigure: Figure = { names: { 'fan-out': 'frames to viewers of live streams' }, shape: 'embedded', run };

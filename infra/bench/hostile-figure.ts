@@ -83,4 +83,8 @@ async function run({ pairs: bodies }: Asked): Promise<void> {
   }
 }
 
-export const hostileFigure: Figure = { names: ['hostile'], shape: 'embedded', run };
+export const hostileFigure: Figure = {
+  names: { hostile: 'bodies made to be costly: their CPU, and how long /health is silent' },
+  shape: 'embedded',
+  run,
+};

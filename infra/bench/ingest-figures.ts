@@ -138,7 +138,7 @@ async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
 }
 
 export const ingestFigures: readonly Figure[] = shapes.map((shape) => ({
-  names: [shape.name],
+  names: { [shape.name]: `POST /ingest: ${shape.about}` },
   shape: 'embedded',
   run: (asked) => figure(shape, asked),
 }));

@@ -79,4 +79,8 @@ async function run({ pairs }: Asked): Promise<void> {
   }
 }
 
-export const ingressFigure: Figure = { names: ['G1'], shape: 'cluster', run };
+export const ingressFigure: Figure = {
+  names: { G1: 'POST /ingest until Kafka has it, against a record per point' },
+  shape: 'cluster',
+  run,
+};

@@ -113,9 +113,9 @@ async function runCluster({ pairs }: Asked): Promise<void> {
 }
 
 export const latencyFigures: readonly Figure[] = [
-  { names: ['G8'], shape: 'embedded', run: runStream },
-  { names: ['G9'], shape: 'embedded', run: runCommand },
+  { names: { G8: toFrame }, shape: 'embedded', run: runStream },
+  { names: { G9: `${toAnswer}, and to its own answer` }, shape: 'embedded', run: runCommand },
 ];
 
 /** Both in a cluster. */
-export const liveFigure: Figure = { names: ['live'], shape: 'cluster', run: runCluster };
+export const liveFigure: Figure = { names: { live: 'G8 and G9 in a cluster' }, shape: 'cluster', run: runCluster };

@@ -2,6 +2,7 @@ import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
 import { channelFigure } from './channel-figure.js';
 import { clientFigure } from './client-figure.js';
+import { readCommandLine, usage } from './command-line.js';
 import { deliveryFigure } from './delivery-figure.js';
 import { fanOutFigure } from './fan-out-figure.js';
 import { hostileFigure } from './hostile-figure.js';
@@ -33,10 +34,6 @@ const figures: readonly Figure[] = [
   clusterReads,
 ];
 
-const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const pairs = Number(process.argv.find((word) => word.startsWith('--pairs='))?.slice(8) ?? 5);
-const wanted = (name: string): boolean => names.length === 0 || names.includes(name);
-
 /** Why what needs the servers of a cluster cannot run here; undefined when it can. */
 const missing = (): Promise<string | undefined> =>
   fetchServers().then(
@@ -45,16 +42,16 @@ const missing = (): Promise<string | undefined> =>
   );
 
 async function main(): Promise<void> {
-  const known = figures.flatMap((figure) => figure.names);
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`There is no figure ${unknown.join(', ')}; there are ${known.join(', ')}.`);
+  const { pairs, names, wantsHelp } = readCommandLine(process.argv.slice(2), figures);
+  if (wantsHelp) return console.log(usage(figures));
+  const wanted = (name: string): boolean => names.length === 0 || names.includes(name);
   const [cpu] = cpus();
   console.log(`Node ${process.version}, ${cpus().length} × ${cpu?.model ?? arch()}, ${Math.round(totalmem() / 2 ** 30)} GiB`);
-  const asked = figures.filter((figure) => figure.names.some(wanted));
+  const asked = figures.filter((figure) => Object.keys(figure.names).some(wanted));
   const why = asked.some(({ shape }) => shape === 'cluster') ? await missing() : undefined;
   if (why && names.length > 0) throw new Error(why);
   for (const figure of asked) if (!why || figure.shape === 'embedded') await figure.run({ pairs, wanted });
-  const left = asked.filter(({ shape }) => why && shape === 'cluster').flatMap((figure) => figure.names);
+  const left = asked.filter(({ shape }) => why && shape === 'cluster').flatMap((figure) => Object.keys(figure.names));
   if (left.length > 0) console.log(`\nnot run: ${left.join(', ')}. ${why}`);
 }
 

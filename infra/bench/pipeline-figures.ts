@@ -112,4 +112,12 @@ async function run({ pairs, wanted }: Asked): Promise<void> {
   }
 }
 
-export const pipelineFigures: Figure = { names: ['G3', 'G3b', 'G4'], shape: 'cluster', run };
+export const pipelineFigures: Figure = {
+  names: {
+    G3: "the processors role, against QuestDB's client",
+    G3b: 'processors and QuestDB, against QuestDB sent the same',
+    G4: 'from HTTP until readers see it, against QuestDB and Kafka sent the same',
+  },
+  shape: 'cluster',
+  run,
+};

@@ -29,6 +29,9 @@ const history = (source: string, fromMs: number, toMs: number, rest = ''): strin
 const fleet = (metric: number, nowMs: number): string =>
   `/v1/fleet/metrics?metric=${metricName(metric)}&start=${iso(nowMs - hourMs)}&end=${iso(nowMs)}`;
 
+/** What asks for a read on the command line. */
+const wordOf = ({ name }: Read): string => name.split(' ')[0]!;
+
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -198,7 +201,7 @@ async function readEmbedded(asked: Asked): Promise<void> {
     const nowMs = Date.now();
     await fill({ ingress: server, query: server, metrics: 1 }, nowMs);
     const what = { what: '', shape: 'embedded', target: server, nowMs, pairs: asked.pairs } as const;
-    for (const read of reads.filter(({ name }) => asked.wanted(name.split(' ')[0]!))) await compare(read, what);
+    for (const read of reads.filter((one) => asked.wanted(wordOf(one)))) await compare(read, what);
     await server.stop();
     const restarts: number[] = [];
     for (let pair = 0; pair < asked.pairs; pair++) {
@@ -227,8 +230,10 @@ async function readCluster({ pairs }: Asked): Promise<void> {
 }
 
 export const embeddedReads: Figure = {
-  names: [...new Set(reads.map(({ name }) => name.split(' ')[0]!))],
+  names: Object.fromEntries(
+    Array.from(Map.groupBy(reads, wordOf), ([word, its]) => [word, `reads: ${its.map(({ about }) => about).join('; ')}`]),
+  ),
   shape: 'embedded',
   run: readEmbedded,
 };
-export const clusterReads: Figure = { names: ['reads'], shape: 'cluster', run: readCluster };
+export const clusterReads: Figure = { names: { reads: 'G7, G7b and G7c in a cluster' }, shape: 'cluster', run: readCluster };

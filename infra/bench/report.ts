@@ -1,7 +1,7 @@
 /** A figure, or figures that come from the same runs. */
 export interface Figure {
-  /** The words that ask for it on the command line. */
-  readonly names: readonly string[];
+  /** The words that ask for it on the command line, and what is measured then. */
+  readonly names: Readonly<Record<string, string>>;
   /** Which servers it measures: those of the cluster need Java and Maven. */
   readonly shape: 'embedded' | 'cluster';
   run(asked: Asked): Promise<void>;

@@ -136,4 +136,8 @@ async function run({ pairs }: Asked): Promise<void> {
   }
 }
 
-export const visibilityFigure: Figure = { names: ['visibility'], shape: 'cluster', run };
+export const visibilityFigure: Figure = {
+  names: { visibility: 'from POST /ingest until the point can be read, under load' },
+  shape: 'cluster',
+  run,
+};
