@@ -94,7 +94,7 @@ async function ingestRun(shape: Shape): Promise<IngestRun> {
 
 /** Runs one shape against the floor. */
 async function floorRun(shape: Shape): Promise<Charge> {
-  const floor = await ServerProcess.floor('parse');
+  const floor = await ServerProcess.floor();
   try {
     return await charge(floor, shape, dayStartMs(Date.now()));
   } finally {

@@ -171,7 +171,7 @@ interface Comparison {
 async function compare(read: Read, { what, shape, target, nowMs, pairs }: Comparison): Promise<void> {
   const { about, path } = read;
   const { perSecond, requests } = read[shape];
-  const floor = await ServerProcess.floor('collect');
+  const floor = await ServerProcess.floor();
   const common = { key: target.key, perSecond, requests };
   const ours: Asking[] = [];
   const theirs: Asking[] = [];

@@ -42,8 +42,9 @@ export class ServerProcess implements Target {
     return server;
   }
 
-  static floor(mode: 'parse' | 'collect'): Promise<ServerProcess> {
-    return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, mode, `${port}`]);
+  /** See `floor.ts`. */
+  static floor(): Promise<ServerProcess> {
+    return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, `${port}`]);
   }
 
   /** See `live-floor.ts`. */

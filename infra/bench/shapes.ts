@@ -13,29 +13,17 @@ export interface Shape {
 }
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
+const d2 = { sources: 10_000, metrics: 20, pointsPerBody: 100, bodies: 60_000, gzip: false };
+const d3 = { sources: 1_000, metrics: 1, pointsPerBody: 1, bodies: 40_000, gzip: false };
+const fleet = '10,000 sources × 20 metrics, 100-point bodies';
 
+/** `@` and a number of connections stand behind the name of a shape where other figures have it with more. */
 export const shapes: readonly Shape[] = [
   { name: 'D1', about: '400 sources × 20 metrics, 10,000-point bodies, 4 connections', ...d1 },
-  {
-    name: 'D2',
-    about: '10,000 sources × 20 metrics, 100-point bodies, 64 connections',
-    sources: 10_000,
-    metrics: 20,
-    pointsPerBody: 100,
-    bodies: 60_000,
-    connections: 64,
-    gzip: false,
-  },
-  {
-    name: 'D3',
-    about: '1-point bodies, 64 connections',
-    sources: 1_000,
-    metrics: 1,
-    pointsPerBody: 1,
-    bodies: 40_000,
-    connections: 64,
-    gzip: false,
-  },
+  { name: 'D2', about: `${fleet}, 64 connections`, ...d2, connections: 64 },
+  { name: 'D2@8', about: `${fleet}, 8 connections`, ...d2, connections: 8 },
+  { name: 'D3', about: '1-point bodies, 64 connections', ...d3, connections: 64 },
+  { name: 'D3@16', about: '1-point bodies, 16 connections', ...d3, connections: 16 },
   { name: 'D6', about: 'D1 gzipped', ...d1, gzip: true },
 ];
 
