@@ -73,7 +73,6 @@ async function define(target: Target, count: number, prefix: string): Promise<vo
 async function serverWith({ monitors, ofSenders, preload }: Side): Promise<ServerProcess> {
   const server = await ServerProcess.embedded(preload);
   try {
-    await until(async () => (await get(server, '/v1/sources')).ok, 30_000);
     const keys = [server.key];
     if (monitors > maxOfOrganization) {
       await server.stop();
@@ -140,7 +139,6 @@ const seconds = 10;
 async function latency({ pairs }: Asked): Promise<void> {
   const server = await ServerProcess.embedded();
   try {
-    await until(async () => (await get(server, '/v1/sources')).ok, 30_000);
     const order: AlertOrder = { target: { url: server.url, key: server.key }, sources: 100, posts: perSecond * seconds, perSecond };
     const reports: AlertReport[] = [];
     for (let round = -1; round < pairs; round++) {
