@@ -84,6 +84,7 @@ async function makeLogs(): Promise<void> {
   }
   const kinds = (): string[] => filesIn(join(origin, logFolderName)).map(({ kind }) => kind);
   await until('all but the newest journal are sealed', () => kinds().filter((kind) => kind === 'journal').length === 1);
+  await until('the witness knows the end', () => new Witness(join(origin, logFolderName, witnessFileName)).head() === storage.log.head);
   await promisify(execFile)('cp', ['-r', origin, live]);
   await storage.close();
   await promisify(execFile)('cp', ['-r', origin, closed]);

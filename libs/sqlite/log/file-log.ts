@@ -57,6 +57,7 @@ export class FileLog implements RecordLog, Followed {
   private constructor(
     private readonly thread: WorkerThread,
     private readonly journal: Journal,
+    private readonly witness: Witness,
     readonly codec: AvroCodec,
     private readonly topics: ReadonlyMap<string, AnyTopic>,
     /** What the operator should know of the log, as a sentence. */
@@ -95,7 +96,7 @@ export class FileLog implements RecordLog, Followed {
     const journal = await Journal.open({ folder, witness, maxBytes }, found);
     const isUnsure = least === undefined && found.head > 0;
     if (isUnsure) witness.saw(found.head);
-    return new FileLog(thread, journal, codec, new Map(topics.map((topic) => [topic.name, topic])), isUnsure ? unsure : undefined);
+    return new FileLog(thread, journal, witness, codec, new Map(topics.map((topic) => [topic.name, topic])), isUnsure ? unsure : undefined);
   }
 
   get head(): number {
@@ -227,6 +228,7 @@ export class FileLog implements RecordLog, Followed {
     await this.#appender.close(stopping());
     await Promise.all([...this.#readings].map((reading) => reading.stop()));
     await this.journal.close();
+    this.witness.close();
     await this.thread.terminate();
   }
 
@@ -235,6 +237,7 @@ export class FileLog implements RecordLog, Followed {
     void this.#appender.close(stopping());
     for (const reading of this.#readings) void reading.stop();
     await Promise.all([this.journal.close(), this.thread.terminate()]);
+    this.witness.crash();
   }
 
   /** Why its files could not be tidied, as a sentence for the operator; undefined when that went well. Nothing is lost meanwhile. */

@@ -33,6 +33,7 @@ interface Stored extends Sent {
 /** The files of one log. */
 class Subject {
   segments!: Segments;
+  witness!: Witness;
   journal!: Journal;
   found!: Found;
 
@@ -49,10 +50,10 @@ class Subject {
 
   async open(): Promise<void> {
     const { folder, maxBytes } = this;
-    const witness = new Witness(join(folder, witnessFileName));
+    this.witness = new Witness(join(folder, witnessFileName));
     this.segments = new Segments(folder);
-    this.found = this.segments.recover(witness.head());
-    this.journal = await Journal.open({ folder, witness, maxBytes }, this.found);
+    this.found = this.segments.recover(this.witness.head());
+    this.journal = await Journal.open({ folder, witness: this.witness, maxBytes }, this.found);
     this.journal.onBegun = (first) => this.segments.begun(first);
   }
 
@@ -64,6 +65,11 @@ class Subject {
           encodedEntry({ name: topic, partitions: 4, cleanup: topics[topic] }, key, {}, value === null ? null : Buffer.from(value)),
         );
     await this.journal.append({ ms, kept: of(kept), compacted: of(compacted) });
+  }
+
+  async close(): Promise<void> {
+    await this.journal.close();
+    this.witness.close();
   }
 
   tidy(nowMs = 0): void {
@@ -139,7 +145,7 @@ describe('the files of a log', () => {
         } else if (what === 17) {
           subject.tidy(ms);
         } else {
-          await subject.journal.close();
+          await subject.close();
           if (random.chance(0.5)) tear(subject, random);
           await subject.open();
         }
@@ -168,14 +174,14 @@ describe('the files of a log', () => {
         expect(since).toBeGreaterThanOrEqual(later[0]?.offset ?? head);
         expect(since).toBeLessThanOrEqual(later.find(isKept)?.offset ?? head);
       }
-      await subject.journal.close();
+      await subject.close();
     },
   );
 
   it('lose what a crash left unfinished, and what it left twice', async () => {
     const subject = await Subject.make(1);
     for (let n = 0; n < 3; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}` }]);
-    await subject.journal.close();
+    await subject.close();
     const [first] = subject.files('journal');
     copyFileSync(first!, `${first!}.copy`);
     subject.tidy();
@@ -184,7 +190,7 @@ describe('the files of a log', () => {
     await subject.open();
     expect([existsSync(first!), existsSync(`${subject.files('sealed')[0]!}.new`)]).toEqual([false, false]);
     expect(subject.read(0, ['points']).map(({ value }) => value)).toEqual(['0', '1', '2']);
-    await subject.journal.close();
+    await subject.close();
   });
 
   it('are read without the blocks that have nothing of what is wanted', async () => {
@@ -199,7 +205,7 @@ describe('the files of a log', () => {
     expect(subject.read(0, ['events.dlq']).map(({ key }) => key)).toEqual(['letter']);
     expect(subject.segments.count('events.dlq', 0, subject.journal.head)).toBe(1);
     expect(() => subject.read(0, ['points'])).toThrow('the block with offsets from 0 to 1 fails its checksum');
-    await subject.journal.close();
+    await subject.close();
   });
 
   it.each([
@@ -216,7 +222,7 @@ describe('the files of a log', () => {
     subject.tidy(hours * hourMs);
     expect(subject.files('newest')).toHaveLength(1);
     expect(subject.read(0, ['sources']).map(({ key }) => key)).toEqual(keys);
-    await subject.journal.close();
+    await subject.close();
   });
 
   it('are missed when the oldest, one in the middle or the newest is away', async () => {
@@ -224,7 +230,7 @@ describe('the files of a log', () => {
       const subject = await Subject.make(1);
       for (let n = 0; n < 5; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}` }]);
       subject.tidy();
-      await subject.journal.close();
+      await subject.close();
       rmSync(filesIn(subject.folder)[gone]!.path);
       const read = async (): Promise<Stored[]> => {
         await subject.open();
@@ -245,7 +251,7 @@ describe('the witness of how far a log was durable', () => {
   async function witnessed(change: (bytes: Buffer) => Buffer | undefined): Promise<Subject> {
     const subject = await Subject.make(1_000);
     for (const key of ['a', 'b', 'c']) await subject.append([{ topic: 'sources', key, value: '1' }]);
-    await subject.journal.close();
+    await subject.close();
     const witness = join(subject.folder, witnessFileName);
     const bytes = change(readFileSync(witness));
     if (bytes) writeFileSync(witness, bytes);
@@ -267,7 +273,7 @@ describe('the witness of how far a log was durable', () => {
     expect(new Witness(join(subject.folder, witnessFileName)).head()).toBe(knows);
     await subject.open();
     expect(subject.found.head).toBe(3);
-    await subject.journal.close();
+    await subject.close();
   });
 
   it('that knows of more records than there are is told as damage', async () => {

@@ -7,13 +7,18 @@ export const witnessFileName = 'head';
 
 const none = new Uint8Array();
 
+/** Commits within this time are noted together: a write for each of them would cost as much as its CPU. */
+const togetherMs = 20;
+
 /**
- * Remembers in a file of its own how far the log was durable. It is written after each commit and never synced, so it may lag behind the
+ * Remembers in a file of its own how far the log was durable. It is written soon after a commit and never synced, so it may lag behind the
  * log but never runs ahead: a log that ends before it has lost records that were acknowledged.
  */
 export class Witness {
   readonly #row = new Float64Array(2);
   #file: number | undefined;
+  #head = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly path: string) {}
 
@@ -26,9 +31,27 @@ export class Witness {
     return sum === rowChecksum(none, head) ? head : undefined;
   }
 
-  /** Never throws: failing to write a head is as harmless as a crash before writing it. */
   saw(head: number): void {
-    this.#row.set([head, rowChecksum(none, head)]);
+    this.#head = head;
+    this.#timer ??= setTimeout(() => this.#write(), togetherMs).unref();
+  }
+
+  /** Notes what it was told last, and ends. */
+  close(): void {
+    if (this.#timer) this.#write();
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+
+  /** Ends where it stands. */
+  crash(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Never throws: failing to write a head is as harmless as a crash before writing it. */
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#row.set([this.#head, rowChecksum(none, this.#head)]);
     try {
       // The file is opened without truncating it, so that it keeps the last head until the next is written.
       this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, ownerOnly);
@@ -36,9 +59,5 @@ export class Witness {
     } catch {
       // The file lags behind the log until the next commit.
     }
-  }
-
-  close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
   }
 }

@@ -18,9 +18,11 @@ export class ServerProcess {
   private constructor(
     readonly url: string,
     private readonly env: NodeJS.ProcessEnv,
+    private readonly options: readonly string[],
   ) {}
 
-  static async on(dataDir: string): Promise<ServerProcess> {
+  /** @param options of Node. */
+  static async on(dataDir: string, ...options: string[]): Promise<ServerProcess> {
     const [port] = await freePorts(1);
     const env = {
       ...process.env,
@@ -30,7 +32,12 @@ export class ServerProcess {
       HEADWATER_ALERT_NETWORKS: '127.0.0.1',
       HEADWATER_LOG_LEVEL: 'warn',
     };
-    return new ServerProcess(`http://127.0.0.1:${port}`, env);
+    return new ServerProcess(`http://127.0.0.1:${port}`, env, options);
+  }
+
+  /** The first key, which a new server prints. */
+  get key(): string | undefined {
+    return /hw_[0-9A-Za-z]{38}/.exec(this.#said)?.[0];
   }
 
   get pid(): number | undefined {
@@ -40,7 +47,7 @@ export class ServerProcess {
   /** Resolves when the server is ready, with the milliseconds that took. */
   async start(): Promise<number> {
     const beganMs = performance.now();
-    const child = spawn(process.execPath, [main], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [...this.options, main], { env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
     endWithUs(child);
     this.#child = child;
     this.#said = '';
