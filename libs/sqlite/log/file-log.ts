@@ -277,8 +277,9 @@ export class FileLog implements RecordLog, Followed {
   #written({ end, records }: Written): void {
     if (records) this.tail.push(records);
     else this.tail.trim(end);
+    const fresh = records && { first: this.#head, end, topics: new Set(records.map(({ topic }) => topic.name)) };
     this.#head = end;
-    for (const one of this.#readings) one.wake();
+    for (const one of this.#readings) one.wake(fresh);
     this.#saveDrift();
     this.tail.trim(Math.min(end, ...[...this.#readings].map((one) => one.position)));
   }

@@ -20,11 +20,20 @@ export interface Followed {
   left(reading: Reading): void;
 }
 
+/** Records that were appended together, and are in memory. */
+export interface Fresh {
+  readonly first: number;
+  /** The offset after the last one. */
+  readonly end: number;
+  readonly topics: ReadonlySet<string>;
+}
+
 /** A reader that follows the growing log. */
 export interface Reading {
   /** Everything before this offset has been handed over, or is of no interest: memory need not hold it for this reading. */
   readonly position: number;
-  wake(): void;
+  /** @param fresh what was appended last, where that is known. */
+  wake(fresh?: Fresh): void;
   stop(): Promise<void>;
 }
 
@@ -78,7 +87,8 @@ export class Follower {
   }
 
   /** Hands over what there is. An idle receiver has been given all of it, or the first batch, when `wake` returns. */
-  wake(): void {
+  wake(fresh?: Fresh): void {
+    if (fresh && this.#position === fresh.first && !this.#busy && !this.#wantsAny(fresh.topics)) this.#position = fresh.end;
     while (!this.#busy && !this.#stopping.signal.aborted) {
       const step = this.#step();
       this.#behindSinceMs = step === 'idle' ? undefined : (this.#behindSinceMs ?? performance.now());
@@ -137,6 +147,11 @@ export class Follower {
     if (this.#arrivals.length === 0) return;
     for (const { offset, resolve } of this.#arrivals) if (offset <= this.#position) resolve();
     this.#arrivals = this.#arrivals.filter(({ offset }) => offset > this.#position);
+  }
+
+  #wantsAny(topics: ReadonlySet<string>): boolean {
+    for (const name of topics) if (this.#topics.has(name)) return true;
+    return false;
   }
 
   #isWanted({ topic, partition, offset }: StreamRecord): boolean {

@@ -1,5 +1,5 @@
 import type { Following, FollowOptions, Position } from '#log';
-import { Follower, type Followed, type Reading } from './follower.js';
+import { Follower, type Followed, type Fresh, type Reading } from './follower.js';
 
 /** Topics that are read without a group. */
 export class LogFollowing implements Following, Reading {
@@ -46,8 +46,8 @@ export class LogFollowing implements Following, Reading {
     return this.#follower.position >= this.#end ? Infinity : this.#follower.position;
   }
 
-  wake(): void {
-    this.#follower.wake();
+  wake(fresh?: Fresh): void {
+    this.#follower.wake(fresh);
   }
 
   caughtUp(): Promise<void> {

@@ -1,6 +1,6 @@
 import { forever } from '#model';
 import type { ConsumerOptions, PartitionLag, Position, StreamRecord, Subscription } from '#log';
-import { Follower, type Followed, type Reading } from './follower.js';
+import { Follower, type Followed, type Fresh, type Reading } from './follower.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
 /** The floor of an idle group is saved with other commits once it has moved so far, so that a restart does not go through what others wrote. */
@@ -50,8 +50,8 @@ export class GroupSubscription implements Subscription, Reading {
     return this.#follower.position;
   }
 
-  wake(): void {
-    this.#follower.wake();
+  wake(fresh?: Fresh): void {
+    this.#follower.wake(fresh);
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
