@@ -26,34 +26,57 @@ export async function request(server: Server, path: string, exchange: Exchange =
     ...(body !== null && { 'content-type': 'application/json' }),
     ...(body instanceof Uint8Array && { 'content-encoding': 'gzip' }),
   };
-  const limit = new AbortController();
-  const release = onAbort(signal, (reason) => limit.abort(reason));
-  const late = (): void => limit.abort(new HeadwaterError(silence(server, `nothing for ${timeoutMs / 1000} s`), 'timeout'));
+  const call = callTo(server, timeoutMs, signal);
   try {
-    return await within(timeoutMs, open(server, path, { method, headers, body, signal: limit.signal }).then(decoded(server)), late);
-  } catch (cause) {
-    throw mapped(server, cause, limit.signal);
+    return await call.heard(call.open(path, { method, headers, body }).then(decoded(server)));
+  } catch (error) {
+    throw call.failure(error);
   } finally {
-    release();
+    call.release();
   }
 }
 
-/** A 2xx whose body may go on. Rejects `HeadwaterError` when the server refuses, and otherwise as `fetch` does: `mapped` knows what that says. */
-export async function open({ url, apiKey, fetch = globalThis.fetch }: Server, path: string, init: RequestInit): Promise<Response> {
-  const headers = { ...(init.headers as Record<string, string>), ...(apiKey !== undefined && { 'x-api-key': apiKey }) };
-  const response = await fetch(url + path, { ...init, headers, redirect: 'manual' });
-  if (response.ok) return response;
-  throw refusal(url, response, await response.text());
+/** A request that ends with its signal, or when nothing is heard for too long. */
+export interface Call {
+  /** A 2xx whose body may go on. */
+  open(path: string, init: RequestInit): Promise<Response>;
+  /** Waits for something that the server does. */
+  heard<T>(answer: Promise<T>): Promise<T>;
+  /** What has gone wrong, as `HeadwaterError` or the reason of the signal. */
+  failure(error: unknown): unknown;
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Lets go of the signal that it was given. */
+  release(): void;
 }
 
-/** What made a request or the reading of its answer fail, as the errors of this library say it. */
-export function mapped(server: Server, error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason;
-  const { message, cause } = error as { readonly message?: string; readonly cause?: { readonly code?: string; readonly message?: string } };
-  return known(error, silence(server, cause?.code ?? cause?.message ?? message ?? 'unknown'), 'no_answer');
+export function callTo(server: Server, patienceMs: number, outer: AbortSignal | undefined): Call {
+  const { url, apiKey, fetch = globalThis.fetch } = server;
+  const ours = new AbortController();
+  const { signal } = ours;
+  const abort = (reason?: Error): void => ours.abort(reason);
+  const silent = (why: string): string => `No answer from ${url} (${why}).`;
+  return {
+    signal,
+    abort,
+    release: onAbort(outer, abort),
+    async open(path, init) {
+      const headers = { ...(init.headers as Record<string, string>), ...(apiKey !== undefined && { 'x-api-key': apiKey }) };
+      const response = await fetch(url + path, { ...init, headers, signal, redirect: 'manual' });
+      if (response.ok) return response;
+      throw refusal(url, response, await response.text());
+    },
+    heard: (answer) => within(patienceMs, answer, () => abort(new HeadwaterError(silent(`nothing for ${patienceMs / 1000} s`), 'timeout'))),
+    failure(error) {
+      if (signal.aborted) return signal.reason;
+      const { message, cause } = error as {
+        readonly message?: string;
+        readonly cause?: { readonly code?: string; readonly message?: string };
+      };
+      return known(error, silent(cause?.code ?? cause?.message ?? message ?? 'unknown'), 'no_answer');
+    },
+  };
 }
-
-const silence = ({ url }: Server, why: string): string => `No answer from ${url} (${why}).`;
 
 const decoded =
   ({ url }: Server) =>
@@ -77,14 +100,13 @@ interface Problem {
   readonly errors?: readonly Flaw[];
 }
 
-function refusal(url: string, { status, headers, type }: Response, text: string): HeadwaterError {
-  const to = headers.get('location') ?? (type === 'opaqueredirect' ? 'another address' : null);
+function refusal(url: string, { status, headers }: Response, text: string): HeadwaterError {
+  const to = headers.get('location');
   if (to) return new HeadwaterError(`${url} redirects to ${to}: use that address.`, 'not_headwater', { status });
-  const { detail, error, code = 'not_headwater', ...said } = objectIn(text) as Problem;
-  const requestId = said.request_id ?? headers.get('x-request-id') ?? undefined;
+  const { detail, error, code = 'not_headwater', request_id: requestId, ...said } = objectIn(text) as Problem;
   const errors = Array.isArray(said.errors) ? (said.errors as readonly Flaw[]) : [];
   const flaws = errors.slice(0, 5).map((flaw) => `\n  ${flaw.pointer}: ${flaw.detail}`);
-  const id = said.request_id ? ` (request ${said.request_id})` : '';
+  const id = requestId ? ` (request ${requestId})` : '';
   const sentence = `The server answered ${status}: ${detail ?? error ?? `It did not say why: ${doubt}`}${id}${flaws.join('')}`;
   return new HeadwaterError(sentence, code, { status, requestId, retryAfterMs: waitMs(headers.get('retry-after')), errors });
 }

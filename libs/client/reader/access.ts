@@ -1,5 +1,5 @@
 import type { HeadwaterError } from '../error.js';
-import { type Exchange, open, request } from '../request.js';
+import { type Exchange, request } from '../request.js';
 import { mayPass, pauseMs } from '../retry.js';
 import { type FindServer, keptServer, type Where } from '../settings.js';
 import { monotonicMs, pause } from '../waiting.js';
@@ -58,10 +58,6 @@ export function accessTo(options: ReaderOptions, find: FindServer) {
     /** Asks for a change, once: whoever asks again may change something twice. Rejects as `repeat`. */
     send: async <T>(method: string, path: string, body?: unknown, { signal }: Asked = {}): Promise<T> =>
       (await request(await server(), path, { method, ...(body !== undefined && { body: JSON.stringify(body) }), signal })) as T,
-
-    /** A body that goes on. Rejects as `open` of a request, after one try. */
-    open: async (path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> =>
-      open(await server(), path, { headers, signal }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventsOf, type StreamEvent } from './event-stream.js';
 
-const text = ': alive\nid: a.1\n\nid: a.2\ndata: {"é":"💧"}\n\nevent: close\ndata: {}\n\ndata: one\ndata:two\n\ndata: cut off\n';
+const text = ': alive\nid: a.1\n\nid: a.2\ndata: {"é":"💧"}\n\nevent: close\ndata: {}\n\ndata:one\n\ndata: cut off\n';
 const events: readonly StreamEvent[] = [
   { id: 'a.1', name: undefined, data: undefined },
   { id: 'a.2', name: undefined, data: '{"é":"💧"}' },
   { id: undefined, name: 'close', data: '{}' },
-  { id: undefined, name: undefined, data: 'one\ntwo' },
+  { id: undefined, name: undefined, data: 'one' },
 ];
 const bytes = new TextEncoder().encode(text);
 

@@ -10,7 +10,7 @@ export interface StreamEvent {
 /** What the reader of a body gives: the next chunk, and none at its end. */
 export type NextChunk = () => Promise<{ readonly value?: Uint8Array | undefined }>;
 
-/** The events of a body whose lines end as ours do: in a line feed. What has no end yet is none. */
+/** The events of a body that is as ours are: lines end in a line feed, and data is one line. What has no end yet is no event. */
 export async function* eventsOf(next: NextChunk): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();
   let parts: string[] = [];
@@ -29,7 +29,7 @@ function parse(text: string): StreamEvent {
   const fields: Record<string, string | undefined> = {};
   for (const line of text.split('\n')) {
     const [, name, value] = /^(.*?): ?(.*)$/s.exec(line) ?? [];
-    if (name) fields[name] = name === 'data' && fields['data'] !== undefined ? `${fields['data']}\n${value}` : value;
+    if (name) fields[name] = value;
   }
   const { id, event: name, data } = fields;
   return { id, name, data };

@@ -1,14 +1,12 @@
 import { HeadwaterError } from '../error.js';
-import { mapped } from '../request.js';
-import { monotonicMs, onAbort, within } from '../waiting.js';
+import { callTo } from '../request.js';
+import { monotonicMs, onAbort } from '../waiting.js';
 import { type Access, type Asked, type Parameters, queryOf } from './access.js';
 import { eventsOf } from './event-stream.js';
 import type { StreamMessage } from './types.js';
 
 /** The server says something every 30 seconds. */
 const silenceMs = 75_000;
-const unauthorized = 4401;
-const unpaid = 4402;
 
 export interface StreamOptions extends Asked {
   /** Goes on behind this cursor, that of the last message that was read; else with what is accepted from now on. */
@@ -45,34 +43,36 @@ export async function* follow(
 }
 
 async function* connection(access: Access, path: string, cursor: string | undefined, signal?: AbortSignal): AsyncGenerator<StreamMessage> {
-  const ours = new AbortController();
-  const release = onAbort(signal, (reason) => ours.abort(reason));
   // Only the time in which we wait for the server counts as silence of it, not that which our reader takes.
-  const heard = <T>(answer: Promise<T>): Promise<T> =>
-    within(silenceMs, answer, () => ours.abort(new HeadwaterError('The server is silent.', 'timeout')));
+  const call = callTo(await access.server(), silenceMs, signal);
   try {
     const headers = { accept: 'text/event-stream', ...(cursor !== undefined && { 'last-event-id': cursor }) };
-    const { body } = await heard(access.open(path, headers, ours.signal));
+    const { body } = await call.heard(call.open(path, { headers }));
     const reader = body!.getReader();
     // Deno forgets the signal of a request that is answered, once it has collected its garbage.
-    onAbort(ours.signal, () => void reader.cancel().catch(() => undefined));
-    for await (const { id, name, data } of eventsOf(() => heard(reader.read()))) {
+    onAbort(call.signal, () => void reader.cancel().catch(() => undefined));
+    for await (const { id, name, data } of eventsOf(() => call.heard(reader.read()))) {
       if (name === 'close') throw closed(data);
-      if (data !== undefined) yield { ...(JSON.parse(data) as StreamMessage), ...(id !== undefined && { cursor: id }) };
-      else if (id !== undefined) yield { type: 'cursor', cursor: id };
+      const message = data ? (JSON.parse(data) as StreamMessage) : ({ type: 'cursor' } as const);
+      if (data || id) yield { ...message, ...(id && { cursor: id }) };
     }
-    throw new HeadwaterError('The connection ended.', 'no_answer');
-  } catch (cause) {
-    throw mapped(await access.server(), cause, ours.signal);
+    throw closed();
+  } catch (error) {
+    throw call.failure(error);
   } finally {
-    release();
-    ours.abort();
+    call.release();
+    call.abort();
   }
 }
 
+/** Of the codes that a stream is closed with, those after which it makes no sense to come back. */
+const final: Readonly<Record<number, readonly [code: string, status: number]>> = {
+  4401: ['invalid_key', 401],
+  4402: ['payment_required', 402],
+};
+
 function closed(data = '{}'): HeadwaterError {
-  const { code, reason = 'The server ended the stream.' } = JSON.parse(data) as { readonly code?: number; readonly reason?: string };
-  if (code === unauthorized) return new HeadwaterError(reason, 'invalid_key', { status: 401 });
-  if (code === unpaid) return new HeadwaterError(reason, 'payment_required', { status: 402 });
-  return new HeadwaterError(reason, 'no_answer');
+  const { code = 0, reason = 'The stream has ended.' } = JSON.parse(data) as { readonly code?: number; readonly reason?: string };
+  const [name, status] = final[code] ?? ['no_answer'];
+  return new HeadwaterError(reason, name, { status });
 }
