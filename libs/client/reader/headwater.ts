@@ -73,87 +73,106 @@ const fleetOf = ({ get }: Access) => ({
 });
 
 /** Conditions that alerts are made of. */
-export type Monitors = ReturnType<typeof monitorsOf>;
-
-const monitorsOf = ({ get, send }: Access) => ({
+export interface Monitors {
   /** All of them, by id. */
-  async list(options: Asked & { readonly sourceId?: string | undefined } = {}): Promise<readonly Monitor[]> {
-    const all: Monitor[] = [];
-    for (;;) {
-      const page = { source_id: options.sourceId, after: all.at(-1)?.id, limit: pageSize };
-      const { monitors, truncated } = await get<{ readonly monitors: readonly Monitor[]; readonly truncated: boolean }>(
-        '/api/monitors',
-        page,
-        options,
-      );
-      all.push(...monitors);
-      if (!truncated || monitors.length === 0) return all;
-    }
-  },
-
+  list(options?: Asked & { readonly sourceId?: string | undefined }): Promise<readonly Monitor[]>;
   /** Makes one, or gives this definition to the monitor of the same source and metric. */
-  create: (monitor: NewMonitor, options?: Asked): Promise<DefinedMonitor> => send('POST', '/api/monitors', monitor, options),
-
-  get: async (id: string, options?: Asked): Promise<Monitor> => get(monitorPath(id), {}, options),
-
-  change: async (id: string, patch: MonitorPatch, options?: Asked): Promise<Monitor> => send('PATCH', monitorPath(id), patch, options),
-
-  delete: async (id: string, options?: Asked): Promise<void> => void (await send('DELETE', monitorPath(id), undefined, options)),
-
+  create(monitor: NewMonitor, options?: Asked): Promise<DefinedMonitor>;
+  get(id: string, options?: Asked): Promise<Monitor>;
+  change(id: string, patch: MonitorPatch, options?: Asked): Promise<Monitor>;
+  delete(id: string, options?: Asked): Promise<void>;
   /** What a monitor would have done in a window of the past. */
-  backtest: async ({ last, start, end, ...monitor }: Omit<NewBacktest, keyof Window> & Window, options?: Asked): Promise<Backtest> =>
-    send('POST', '/api/monitors/backtest', { ...monitor, ...asked({ last, start, end }) }, options),
-});
+  backtest(monitor: Omit<NewBacktest, keyof Window> & Window, options?: Asked): Promise<Backtest>;
+}
 
-const monitorPath = (id: string): string => `/api/monitors/${segment(id)}`;
-
-/** What monitors have found. */
-export type Alerts = ReturnType<typeof alertsOf>;
-
-const alertsOf = ({ get, send }: Access) => ({
-  /** Those that are open and, of each device, the last 20 that have resolved; newest change first. */
-  async *list({
-    sourceId,
-    since,
-    status,
-    signal,
-  }: Asked & {
-    readonly status?: 'open' | 'resolved' | undefined;
-    readonly sourceId?: string | undefined;
-    readonly since?: Time | undefined;
-  } = {}): AsyncGenerator<Alert, void> {
-    const wanted = { status, source_id: sourceId, since: since === undefined ? undefined : textOf(since, Date.now()) };
-    for (let after: string | null | undefined; after !== null;) {
-      const page = { ...wanted, after };
-      const { alerts, next }: { readonly alerts: readonly Alert[]; readonly next: string | null } = await get('/api/alerts', page, {
+const monitorsOf = (access: Access): Monitors => ({
+  ...callsOf<Omit<Monitors, 'list'>>(access, '/api/monitors', {
+    create: ['POST', '', asGiven],
+    get: ['GET', '/{id}'],
+    change: ['PATCH', '/{id}', asGiven],
+    delete: ['DELETE', '/{id}'],
+    backtest: ['POST', '/backtest', (monitor: Window) => ({ ...monitor, ...asked(monitor) })],
+  }),
+  async list({ sourceId, signal } = {}) {
+    const all: Monitor[] = [];
+    for (let isMore = true; isMore;) {
+      const page = { source_id: sourceId, after: all.at(-1)?.id, limit: pageSize };
+      const found = await access.get<{ readonly monitors: readonly Monitor[]; readonly truncated: boolean }>('/api/monitors', page, {
         signal,
       });
-      yield* alerts;
-      after = next;
+      all.push(...found.monitors);
+      isMore = found.truncated;
+    }
+    return all;
+  },
+});
+
+/** What monitors have found. */
+export interface Alerts {
+  /** Those that are open and, of each device, the last 20 that have resolved; newest change first. */
+  list(options?: AlertsQuery): AsyncGenerator<Alert, void>;
+  /** Says that somebody has seen it. */
+  acknowledge(id: string, options?: Asked): Promise<Alert>;
+  /** Tells nobody of it, nor of the next ones of its condition, until then: at most 30 days ahead. A time that is over ends the silence. */
+  silence(id: string, until: Date | number, options?: Asked): Promise<Alert>;
+}
+
+interface AlertsQuery extends Asked {
+  readonly status?: 'open' | 'resolved' | undefined;
+  readonly sourceId?: string | undefined;
+  readonly since?: Time | undefined;
+}
+
+const alertsOf = (access: Access): Alerts => ({
+  ...callsOf<Omit<Alerts, 'list'>>(access, '/api/alerts', {
+    acknowledge: ['POST', '/{id}/acknowledge'],
+    silence: ['POST', '/{id}/silence', (until: Date | number) => ({ until_ms: Number(until) })],
+  }),
+  async *list({ sourceId, since, status, signal } = {}) {
+    const wanted = { status, source_id: sourceId, since: textOf(since) };
+    for (let after: string | null | undefined; after !== null;) {
+      const page: { readonly alerts: readonly Alert[]; readonly next: string | null } = await access.get(
+        '/api/alerts',
+        { ...wanted, after },
+        { signal },
+      );
+      yield* page.alerts;
+      after = page.next;
     }
   },
-
-  /** Says that somebody has seen it. */
-  acknowledge: async (id: string, options?: Asked): Promise<Alert> =>
-    send('POST', `/api/alerts/${segment(id)}/acknowledge`, undefined, options),
-
-  /** Tells nobody of it, nor of the next ones of its condition, until then: at most 30 days ahead. A time that is over ends the silence. */
-  silence: async (id: string, until: Date | number, options?: Asked): Promise<Alert> =>
-    send('POST', `/api/alerts/${segment(id)}/silence`, { until_ms: Number(until) }, options),
 });
 
 /** API keys of the organization. Needs a key with the scope `admin`, but for `verify`. */
-export type Keys = ReturnType<typeof keysOf>;
-
-const keysOf = ({ get, send }: Access) => ({
-  list: (options?: Asked): Promise<readonly ApiKey[]> => get('/api/api-keys', {}, options),
-
+export interface Keys {
+  list(options?: Asked): Promise<readonly ApiKey[]>;
   /** The answer has the key itself, once. */
-  create: (key: NewApiKey, options?: Asked): Promise<CreatedApiKey> => send('POST', '/api/api-keys', key, options),
-
-  delete: async (id: string, options?: Asked): Promise<void> =>
-    void (await send('DELETE', `/api/api-keys/${segment(id)}`, undefined, options)),
-
+  create(key: NewApiKey, options?: Asked): Promise<CreatedApiKey>;
+  delete(id: string, options?: Asked): Promise<void>;
   /** What the key of this reader may do. */
-  verify: (options?: Asked): Promise<VerifiedKey> => get('/api/auth/verify-key', {}, options),
-});
+  verify(options?: Asked): Promise<VerifiedKey>;
+}
+
+const keysOf = (access: Access): Keys =>
+  callsOf<Keys>(access, '/api', {
+    list: ['GET', '/api-keys'],
+    create: ['POST', '/api-keys', asGiven],
+    delete: ['DELETE', '/api-keys/{id}'],
+    verify: ['GET', '/auth/verify-key'],
+  });
+
+/** What a call asks for. It takes the id that its path has, what its body is made of if it has one, and options. */
+type Route = readonly [method: string, path: string, bodyOf?: (given: never) => object];
+
+function callsOf<T>({ get, send }: Access, base: string, routes: { readonly [name in keyof T]: Route }): T {
+  const calls = Object.entries<Route>(routes).map(([name, [method, path, bodyOf]]) => [
+    name,
+    async (...given: never[]) => {
+      const whole = base + path.replace('{id}', () => segment(given.shift()!));
+      const body = bodyOf?.(given.shift()!);
+      return method === 'GET' ? get(whole, {}, given[0]) : send(method, whole, body, given[0]);
+    },
+  ]);
+  return Object.fromEntries(calls) as T;
+}
+
+const asGiven = (body: object): object => body;

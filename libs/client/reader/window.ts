@@ -16,20 +16,20 @@ const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 8
 
 /** A window as the server is asked for it: it knows best what time it is. @throws HeadwaterError */
 export function asked({ last, start, end }: Window, nowMs = Date.now()): Parameters {
-  if (last !== undefined) return { last };
-  if (start === undefined) return end === undefined ? {} : { end: textOf(end, nowMs) };
-  return { start: textOf(start, nowMs), end: textOf(end ?? nowMs + 1, nowMs) };
+  return { last, start: textOf(start, nowMs), end: textOf(end ?? (start === undefined ? end : nowMs + 1), nowMs) };
 }
 
 /** The same window at any later time, by the clock of this machine: a query asks for it page by page. @throws HeadwaterError */
-export function fixed({ last, start, end }: Window, nowMs = Date.now()): Parameters {
-  const span = last ?? ((start ?? end) === undefined ? '1h' : '');
+export function fixed(window: Window, nowMs = Date.now()): Parameters {
+  const { last = '1h', start, end } = window;
   // What the server makes of a wrong span is the better sentence.
-  return asked(spanMs(span) === undefined ? { last, start, end } : { start: span }, nowMs);
+  const isSpan = (start ?? end) === undefined && spanMs(last) !== undefined;
+  return asked(isSpan ? { start: last } : window, nowMs);
 }
 
 /** As the server is told a time. @throws HeadwaterError */
-export function textOf(time: Time, nowMs: number): string {
+export function textOf(time: Time | undefined, nowMs = Date.now()): string | undefined {
+  if (time === undefined) return undefined;
   if (typeof time !== 'string') return isoOf(Number(time));
   const sizeMs = spanMs(time);
   // Text is for the server to read: it knows more forms than a browser does.
