@@ -38,12 +38,12 @@ interface Outcome {
 export async function sendCommand(
   access: Access,
   path: string,
-  [source, command, params]: readonly [string, string, object],
+  command: { readonly command: string; readonly params: object },
   options: CommandOptions,
 ): Promise<Ended> {
-  const { queued, id } = await access.send<CommandReceipt>('POST', `${path}/commands`, { command, params }, options);
+  const { queued, id } = await access.send<CommandReceipt>('POST', `${path}/commands`, command, options);
   if (!queued || id === undefined)
-    throw new HeadwaterError(`"${source}" did not get the command: it is not connected, or has 64 unanswered ones.`, 'not_delivered');
+    throw new HeadwaterError('The device did not get the command: it is not connected, or has 64 unanswered ones.', 'not_delivered');
   if (!options.wait) return { id };
   const { event, result, error } = await outcomeOf(access, path, id, options);
   if (event === 'error')
@@ -67,9 +67,9 @@ async function outcomeOf(access: Access, path: string, id: string, options: Comm
     }
     const leftMs = endMs - monotonicMs();
     if (leftMs <= 0) {
-      const sofar = isAcknowledged ? 'has the command and has not said how it ended' : 'has not answered the command';
+      const sofar = isAcknowledged ? 'has the command and has not said how it ended' : 'has not answered';
       throw new HeadwaterError(
-        `The device ${sofar}, within ${timeoutMs / 1000} s. Its answer will be an event command.result with the id ${id}.`,
+        `The device ${sofar} within ${timeoutMs / 1000} s: its answer will be an event command.result with the id ${id}.`,
         'no_outcome',
       );
     }

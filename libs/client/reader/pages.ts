@@ -45,19 +45,25 @@ type AnySeries = RawSeries | AggregatedSeries;
  * @param path of the source.
  */
 export async function* pagesOf(access: Access, path: string, query: Query): AsyncGenerator<readonly Columns[], void> {
-  const wanted = new Set(query.metrics);
-  const metrics = wanted.size > 0 ? listOf([...wanted]) : undefined;
-  for (let parameters: Parameters = { ...fixed(query), interval: query.interval, metrics }; ;) {
+  const isWanted = filterOf(query.metrics);
+  for (let parameters: Parameters = { ...fixed(query), interval: query.interval, metrics: listOf(query.metrics) }; ;) {
     const { series, interval, truncated } = await access.get<Series>(`${path}/metrics/query`, parameters, query);
     const times = Object.values<AnySeries>(series).map(({ timestamp_ms: ms }) => ms);
     const beforeMs = truncated ? Math.max(...times.map((ms) => ms.at(-1) ?? -Infinity)) : Infinity;
     if (truncated && !times.some(([first = Infinity]) => first < beforeMs))
       throw new HeadwaterError(`More than 10,000 rows are of ${isoOf(beforeMs)}: ask for fewer metrics at once.`, 'page_full');
     const page = Object.entries<AnySeries>(series)
-      .filter(([metric]) => wanted.size === 0 || wanted.has(metric))
+      .filter(
+        ([
+          metric,
+          {
+            timestamp_ms: [first = Infinity],
+          },
+        ]) => isWanted(metric) && first < beforeMs,
+      )
       .map(([metric, all]) => columnsOf(metric, interval, all, beforeMs));
-    if (!truncated) return yield page;
-    yield page.filter(({ timestamps }) => timestamps.length > 0);
+    yield page;
+    if (!truncated) return;
     parameters = { ...parameters, interval: query.interval ?? interval, start: isoOf(beforeMs) };
   }
 }
@@ -65,15 +71,24 @@ export async function* pagesOf(access: Access, path: string, query: Query): Asyn
 /** The rows of a series before this time. */
 function columnsOf(metric: string, interval: Interval, series: AnySeries, beforeMs: number): Columns {
   const rows = series.timestamp_ms.filter((ms) => ms < beforeMs).length;
-  const column = (all: readonly number[]): Float64Array => Float64Array.from(all.slice(0, rows));
-  const timestamps = column(series.timestamp_ms);
-  if ('value' in series) return { metric, interval: 'raw', timestamps, values: column(series.value) };
-  const [min, max, avg, count] = [column(series.min), column(series.max), column(series.avg), column(series.count)];
-  return { metric, interval: interval as RollupInterval, timestamps, min, max, avg, count };
+  const columns = Object.entries<readonly number[]>({ ...series }).map(([name, all]) => [
+    columnNames[name] ?? name,
+    Float64Array.from(all.slice(0, rows)),
+  ]);
+  return { metric, interval, ...Object.fromEntries(columns) } as Columns;
+}
+
+/** What the server calls otherwise. */
+const columnNames: Readonly<Record<string, string>> = { timestamp_ms: 'timestamps', value: 'values' };
+
+/** Whether a metric is one of these, which all are where there are none. */
+export function filterOf(names: readonly string[] = []): (metric: string) => boolean {
+  const wanted = new Set(names);
+  return (metric) => wanted.size === 0 || wanted.has(metric);
 }
 
 /** Names as a parameter holds them. Undefined when no list can, for a blank at an edge or a backslash at an end: then all are asked for. */
-export function listOf(names: readonly string[]): string | undefined {
+export function listOf(names: readonly string[] = []): string | undefined {
   if (names.some((name) => /^ | $|\\$/.test(name))) return undefined;
-  return names.map((name) => name.replaceAll(',', '\\,')).join(',');
+  return names.map((name) => name.replaceAll(',', '\\,')).join(',') || undefined;
 }

@@ -1,6 +1,6 @@
-import type { Access, Asked, Parameters } from './access.js';
+import type { Access, Asked } from './access.js';
 import { type CommandOptions, type Ended, sendCommand } from './command.js';
-import { type ColumnsOf, listOf, pagesOf, type Query } from './pages.js';
+import { type ColumnsOf, filterOf, listOf, pagesOf, type Query } from './pages.js';
 import { segment } from './segment.js';
 import { follow, type StreamOptions } from './stream.js';
 import type { Interval, LogEntry, SourceState, StreamMessage } from './types.js';
@@ -66,11 +66,11 @@ export function sourceOf(access: Access, id: string) {
      * goes on behind the last message; what cannot be had any more is said by a message of type `gap`.
      */
     async *stream({ metrics = [], logs = false, ...options }: SourceStream = {}): AsyncGenerator<StreamMessage, void> {
-      const wanted = new Set(metrics);
-      const parameters: Parameters = logs || wanted.size === 0 ? {} : { metrics: listOf([...wanted]) };
-      for await (const message of follow(access, `${path}/${logs ? 'logs' : 'metrics'}/stream`, parameters, options)) {
-        const chosen = wanted.size === 0 ? message : only(wanted, message);
-        if (chosen) yield chosen;
+      const isWanted = filterOf(metrics);
+      const [kind, parameters] = logs ? ['logs', {}] : ['metrics', { metrics: listOf(metrics) }];
+      for await (const message of follow(access, `${path}/${kind}/stream`, parameters, options)) {
+        if (message.type === 'telemetry') yield { ...message, points: message.points.filter(({ metric }) => isWanted(metric)) };
+        else if (message.type !== 'event' || isWanted(message.metric)) yield message;
       }
     },
 
@@ -78,17 +78,7 @@ export function sourceOf(access: Access, id: string) {
      * Hands the command to the device, which gets it once, on its newest connection, or never. With `wait` it resolves with the result, and
      * rejects with `command_failed`, `not_delivered` or `no_outcome` when there is none. It is never sent again by itself.
      */
-    command: (name: string, params: object = {}, options: CommandOptions = {}): Promise<Ended> =>
-      sendCommand(access, path, [id, name, params], options),
+    command: (command: string, params: object = {}, options: CommandOptions = {}): Promise<Ended> =>
+      sendCommand(access, path, { command, params }, options),
   };
-}
-
-/** Of a message what has one of these names. Undefined when nothing has. */
-function only(wanted: ReadonlySet<string>, message: StreamMessage): StreamMessage | undefined {
-  const { cursor } = message;
-  const moved = cursor === undefined ? undefined : ({ type: 'cursor', cursor } as const);
-  if (message.type === 'event') return wanted.has(message.metric) ? message : moved;
-  if (message.type !== 'telemetry') return message;
-  const points = message.points.filter(({ metric }) => wanted.has(metric));
-  return points.length > 0 ? { ...message, points } : moved;
 }
