@@ -40,13 +40,13 @@ interface ErrorDetail extends ErrorOptions {
 export class HeadwaterError extends Error {
   override readonly name = 'HeadwaterError';
   /** The HTTP status; undefined where there was no answer. */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
   /** Finds the request in the log of the server. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /** How long the server asks to be left alone. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
   /** The first twenty things wrong with what was sent. */
-  readonly errors: readonly Flaw[];
+  declare readonly errors: readonly Flaw[];
 
   constructor(
     message: string,
@@ -54,10 +54,7 @@ export class HeadwaterError extends Error {
     { status, requestId, retryAfterMs, errors = [], ...options }: ErrorDetail = {},
   ) {
     super(message, options);
-    this.status = status;
-    this.requestId = requestId;
-    this.retryAfterMs = retryAfterMs;
-    this.errors = errors;
+    Object.assign(this, { status, requestId, retryAfterMs, errors });
   }
 }
 

@@ -23,11 +23,11 @@ export const serverOf = ({ url, apiKey, fetch }: Where): Server => ({
 
 /** The URL without a slash at its end. @throws HeadwaterError */
 export function serverUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw invalid(`"${text}" is not the address of a server: write it like ${defaultUrl}.`);
-  if (url.username || url.password || url.search || url.hash)
-    throw invalid('Write the address like https://host:port/path, with nothing else in it.');
-  return url.href.replace(/\/+$/, '');
+  const url = URL.canParse(text) ? new URL(text).href : '';
+  // What it is instead is not shown: it may hold a password.
+  if (!/^https?:\/\/[^/@]+\/[^?#]*$/.test(url))
+    throw invalid(`This is not the address of a server: write it like ${defaultUrl}, with nothing else in it.`);
+  return url.replace(/\/+$/, '');
 }
 
 /** The key as it can stand in a header. @throws HeadwaterError that does not show it */

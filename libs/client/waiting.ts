@@ -3,9 +3,14 @@ export const monotonicMs = (): number => performance.now();
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** A timer that does not keep the process alive, where there are processes. It rings after 24 days at the latest. */
-export function timer(ms: number, done: () => void): ReturnType<typeof setTimeout> {
-  const started = setTimeout(done, Math.min(ms, longestTimerMs));
+type Timer = ReturnType<typeof setTimeout>;
+
+/** It rings after 24 days at the latest. */
+const start = (ms: number, done: () => void): Timer => setTimeout(done, Math.min(ms, longestTimerMs));
+
+/** A timer that does not keep the process alive, where there are processes. */
+export function timer(ms: number, done: () => void): Timer {
+  const started = start(ms, done);
   (started as { unref?: () => void }).unref?.();
   return started;
 }
@@ -27,14 +32,14 @@ export const until = <T>(done: Promise<T>, signal: AbortSignal | undefined): Pro
 
 /** Waits for a promise, and calls `late` if that takes longer than so many milliseconds. */
 export function within<T>(ms: number, done: Promise<T>, late: () => void): Promise<T> {
-  const limit = setTimeout(late, Math.min(ms, longestTimerMs));
+  const limit = start(ms, late);
   return done.finally(() => clearTimeout(limit));
 }
 
 /** Resolves after so many milliseconds. Rejects with the reason of `signal`. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  let end: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<void>((resolve) => (end = setTimeout(resolve, Math.min(ms, longestTimerMs))));
+  let end: Timer | undefined;
+  const over = new Promise<void>((resolve) => (end = start(ms, resolve)));
   await until(over, signal).finally(() => clearTimeout(end));
 }
 
@@ -54,7 +59,7 @@ export function bell(): Bell {
       wake?.();
     },
     async wait(ms) {
-      let limit: ReturnType<typeof setTimeout> | undefined;
+      let limit: Timer | undefined;
       if (!hasRung)
         await new Promise<void>((resolve) => {
           wake = resolve;
