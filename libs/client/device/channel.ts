@@ -40,9 +40,9 @@ export function channelTo(
   let current: Connection | undefined;
   let isRunning = false;
   let isClosed = false;
-  let waiting: { readonly resolve: () => void; readonly reject: (error: HeadwaterError) => void }[] = [];
+  const waiting: ((error?: HeadwaterError) => void)[] = [];
   const commands = commandsOver((frame) => {
-    if (current?.isIn) current.say(frame);
+    if (current?.isOpen) current.say(frame);
   });
 
   async function run(): Promise<void> {
@@ -50,7 +50,13 @@ export function channelTo(
     for (let tries = 0; ;) {
       if (isClosed) return;
       const beganMs = monotonicMs();
-      const { wasIn, refused } = await once();
+      let wasIn = false;
+      let refused: HeadwaterError | undefined;
+      try {
+        refused = await once(await server(), () => (wasIn = true));
+      } catch (error) {
+        refused = known(error, 'There is no WebSocket here: give one as webSocket.', 'invalid_argument');
+      }
       if (refused) {
         listener.failed(refused);
         settle(refused);
@@ -62,48 +68,35 @@ export function channelTo(
     }
   }
 
-  /** One connection, until it ends. */
-  async function once(): Promise<{ readonly wasIn: boolean; readonly refused: HeadwaterError | undefined }> {
-    let wasIn = false;
-    try {
-      const to = await server();
-      const refused = await new Promise<HeadwaterError | undefined>((resolve) => {
-        current = connection(
-          to,
-          { sourceId, commands: commands.names() },
-          {
-            opened() {
-              wasIn = true;
-              commands.opened();
-              settle();
-              listener.ready();
-            },
-            landed: listener.ready,
-            heard: commands.hear,
-            failed: listener.failed,
-            ended(code, why) {
-              if (!wasIn && !why && !isClosed)
-                listener.failed(new HeadwaterError(`The real-time channel to ${to.url} does not open (${code}).`, 'no_answer'));
-              current = undefined;
-              listener.ready();
-              resolve(why);
-            },
+  /** One connection, until it ends. Resolves to why the server has refused the device. */
+  const once = (to: Server, letIn: () => void): Promise<HeadwaterError | undefined> =>
+    new Promise((resolve) => {
+      current = connection(
+        to,
+        { sourceId, commands: commands.names() },
+        {
+          opened() {
+            letIn();
+            commands.opened();
+            settle();
+            listener.ready();
           },
-          socket ?? globalThis.WebSocket,
-        );
-        if (isClosed) current.close();
-      });
-      return { wasIn, refused };
-    } catch (error) {
-      return { wasIn, refused: known(error, 'There is no WebSocket here: give one as webSocket.', 'invalid_argument') };
-    }
-  }
+          landed: listener.ready,
+          heard: commands.hear,
+          failed: listener.failed,
+          ended(refused) {
+            current = undefined;
+            listener.ready();
+            resolve(refused);
+          },
+        },
+        socket ?? globalThis.WebSocket,
+      );
+      if (isClosed) current.close();
+    });
 
   function settle(error?: HeadwaterError): void {
-    for (const { resolve, reject } of waiting.splice(0)) {
-      if (error) reject(error);
-      else resolve();
-    }
+    for (const tell of waiting.splice(0)) tell(error);
   }
 
   return {
@@ -117,12 +110,12 @@ export function channelTo(
     send: async (points) => current?.send(points) ?? 'unknown',
     connect: () =>
       new Promise((resolve, reject) => {
-        if (current?.isIn) return resolve();
-        waiting.push({ resolve, reject });
+        if (current?.isOpen) return resolve();
+        waiting.push((error) => (error ? reject(error) : resolve()));
         if (!isRunning) void run();
       }),
     async reported() {
-      if (current?.isIn) await commands.acknowledged();
+      if (current?.isOpen) await commands.acknowledged();
     },
     close() {
       isClosed = true;

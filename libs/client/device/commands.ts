@@ -24,6 +24,17 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A frame to the server. */
 export type Frame = Fields & { readonly type: string };
 
+/** A frame of the server. */
+export interface Heard {
+  readonly type?: string;
+  readonly seq?: number;
+  readonly id?: string;
+  readonly run_id?: string;
+  readonly command?: string;
+  readonly params?: unknown;
+  readonly ttl_ms?: number;
+}
+
 /** Sends a frame; does nothing while there is no connection. */
 export type Say = (frame: Frame) => void;
 
@@ -45,7 +56,7 @@ export interface Commands {
   /** @throws HeadwaterError `invalid_argument` */
   handle(name: string, handler: CommandHandler, options: HandlerOptions): void;
   /** Takes a frame, if it is one about commands. */
-  readonly hear: (frame: Fields) => void;
+  readonly hear: (frame: Heard) => void;
   /** To be called on each new connection: tells the server the state of each command that is not over, and repeats results that it has not acknowledged. */
   opened(): void;
   /** Resolves when the server knows everything, as far as it says so. */
@@ -54,7 +65,6 @@ export interface Commands {
   close(): void;
 }
 
-const maxNameChars = 128;
 /** The server keeps no more names of one device. */
 const maxNames = 256;
 /** Commands that are under way at a time. */
@@ -119,7 +129,7 @@ export function commandsOver(say: Say): Commands {
       else report(run, 'succeeded', { result: JSON.parse(text) as unknown });
     } catch (error) {
       const { code, message } = Object(error) as Fields;
-      failed(run, typeof code === 'string' ? code : 'failed', typeof message === 'string' ? message : String(error));
+      failed(run, typeof code === 'string' ? code : 'failed', String(message ?? error));
     }
   }
 
@@ -154,20 +164,18 @@ export function commandsOver(say: Say): Commands {
       return [...handlers.keys()];
     },
     handle(name, handler, { parallel = false }) {
-      if (typeof name !== 'string' || name === '' || name.length > maxNameChars)
-        throw invalid(`Give a command a name of 1 to ${maxNameChars} characters.`);
-      if (typeof handler !== 'function') throw invalid(`Give the command ${name} a function.`);
-      if (handlers.size >= maxNames && !handlers.has(name)) throw invalid(`Give a device at most ${maxNames} commands.`);
-      if (areTold && !handlers.has(name)) throw invalid(`Give the device the command ${name} before it connects.`);
+      const isNew = !handlers.has(name);
+      if (isNew && (areTold || handlers.size >= maxNames))
+        throw invalid(`Give a device the command ${name} before it connects, and at most ${maxNames} commands.`);
       handlers.set(name, { handler, parallel });
     },
     hear({ type, id, run_id: runId, command, params, ttl_ms: ttlMs, seq }) {
       // The server was told which commands the device has: it sends them as `command_run`, and all others so.
       if (type === 'typed_command')
         say({ type: 'command_result', id, command, event: 'error', error: `${unknown}: ${unknownText(command)}` });
-      else if (type === 'command_run') begin(String(runId), String(command), params, Number(ttlMs));
+      else if (type === 'command_run') begin(runId!, command!, params, ttlMs!);
       else if (type === 'command_status_ack') {
-        runs.get(String(runId))?.pending.delete(Number(seq));
+        runs.get(runId!)?.pending.delete(seq!);
         tellAcknowledged();
       }
     },
@@ -183,7 +191,7 @@ export function commandsOver(say: Say): Commands {
         tellAcknowledged();
       }),
     close() {
-      for (const run of allRuns()) stop(run, 'closed', 'The device was closed before the command was done.');
+      for (const run of allRuns()) stop(run, 'closed', 'The device was closed.');
     },
   };
 }

@@ -1,7 +1,7 @@
 import { HeadwaterError } from '../error.js';
 import { objectIn, type Server } from '../request.js';
 import { monotonicMs, timer } from '../waiting.js';
-import type { Frame } from './commands.js';
+import type { Frame, Heard } from './commands.js';
 import type { Outcome, PointChannel } from './sender.js';
 
 /** Frames that the server has not acknowledged. */
@@ -16,6 +16,13 @@ export interface Patience {
   readonly deadMs: number;
 }
 
+/** An error has a code, and the number of a frame if that one is at fault. It has a message alone where the device is not let in. */
+interface Refusal {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly message?: string;
+}
+
 interface Flight {
   readonly seq: number;
   readonly bytes: number;
@@ -27,10 +34,10 @@ export interface ConnectionListener {
   opened(): void;
   /** A flight has landed: there may be room. */
   landed(): void;
-  heard(frame: Readonly<Record<string, unknown>>): void;
+  heard(frame: Heard): void;
   failed(error: HeadwaterError): void;
   /** @param refused what the server said when it did not let the device in, or no longer. */
-  ended(code: number, refused: HeadwaterError | undefined): void;
+  ended(refused: HeadwaterError | undefined): void;
 }
 
 export interface Login {
@@ -38,10 +45,8 @@ export interface Login {
   readonly commands: readonly string[];
 }
 
-/** One connection of the real-time channel, from its first frame to its end. Points can only be sent where the server says what it has. */
+/** One connection of the real-time channel, from its first frame to its end. It is open once the server has let the device in. */
 export interface Connection extends PointChannel {
-  /** Whether the server has let the device in. */
-  readonly isIn: boolean;
   say(frame: Frame): void;
   close(): void;
 }
@@ -58,7 +63,6 @@ export function connection(
   let flyingBytes = 0;
   let lastSeq = 0;
   let isIn = false;
-  let hasAcks = false;
   let hasEnded = false;
   let refused: HeadwaterError | undefined;
   /** When something last came or went. */
@@ -69,16 +73,7 @@ export function connection(
   let limit = timer(loginMs, () => end(1006));
 
   socket.addEventListener('open', () =>
-    say({
-      type: 'device_auth',
-      api_key: apiKey,
-      source_id: sourceId,
-      acks: true,
-      protocol: 1,
-      commands,
-      platform: 'javascript',
-      agent_version: 'headwater-client',
-    }),
+    say({ type: 'device_auth', api_key: apiKey, source_id: sourceId, acks: true, protocol: 1, commands }),
   );
   socket.addEventListener('message', ({ data }) => hear(objectIn(String(data))));
   socket.addEventListener('close', ({ code }) => end(code));
@@ -86,30 +81,26 @@ export function connection(
   socket.addEventListener('error', () => undefined);
 
   function write(text: string): void {
-    if (hasEnded || socket.readyState !== 1) return;
+    if (socket.readyState !== 1) return;
     sentMs = monotonicMs();
     socket.send(text);
   }
 
   const say = (frame: Frame): void => write(JSON.stringify(frame));
 
-  function hear(frame: Readonly<Record<string, unknown>>): void {
+  function hear(frame: Heard & Refusal): void {
     if (hasEnded) return;
     aliveMs = monotonicMs();
     const { type, seq, code, detail, message } = frame;
     if (type === 'authenticated') {
       isIn = true;
-      hasAcks = frame['acks'] === true;
       watch();
       listener.opened();
-    } else if (type === 'telemetry_ack') land(Number(seq), 'stored');
+    } else if (type === 'telemetry_ack') land(seq!, 'stored');
     else if (type !== 'error') listener.heard(frame);
-    else if (typeof seq === 'number') land(seq, 'refused');
-    else {
-      const error = new HeadwaterError(String(detail ?? message), typeof code === 'string' ? code.toLowerCase() : 'not_let_in');
-      if (code === undefined) refused = error;
-      listener.failed(error);
-    }
+    else if (seq) land(seq, 'refused');
+    else if (code) listener.failed(new HeadwaterError(detail!, code.toLowerCase()));
+    else refused = notLetIn(message!);
   }
 
   /** Settles the frames up to this one. */
@@ -130,17 +121,14 @@ export function connection(
       if (socket.bufferedAmount < unsent) aliveMs = nowMs;
       unsent = socket.bufferedAmount;
       if (flights.length > 0 && nowMs - aliveMs > deadMs) return end(1006);
-      if (nowMs - sentMs >= heartbeatMs) {
-        say({ type: 'heartbeat' });
-        if (hasAcks && flights.length === 0) void send('');
-      }
+      if (nowMs - sentMs >= heartbeatMs) void send('');
       watch();
     });
   }
 
   const send = (points: string): Promise<Outcome> =>
     new Promise((landed) => {
-      if (hasEnded || !hasAcks) return landed('unknown');
+      if (hasEnded || !isIn) return landed('unknown');
       // While nothing was due, silence meant nothing.
       if (flights.length === 0) aliveMs = monotonicMs();
       const seq = ++lastSeq;
@@ -155,17 +143,14 @@ export function connection(
     clearTimeout(limit);
     socket.close();
     for (const { landed } of flights.splice(0)) landed('unknown');
-    listener.ended(
-      code,
-      code === 1008 ? (refused ?? new HeadwaterError('The server does not let the device in.', 'not_let_in')) : undefined,
-    );
+    if (code === 1008) refused ??= notLetIn('The server does not let the device in.');
+    if (!isIn && !refused && code !== 1000)
+      listener.failed(new HeadwaterError(`The real-time channel to ${url} does not open (${code}).`, 'no_answer'));
+    listener.ended(refused);
   }
 
   return {
     get isOpen() {
-      return hasAcks && !hasEnded;
-    },
-    get isIn() {
       return isIn && !hasEnded;
     },
     get hasRoom() {
@@ -176,3 +161,5 @@ export function connection(
     close: () => end(1000),
   };
 }
+
+const notLetIn = (message: string): HeadwaterError => new HeadwaterError(message, 'not_let_in');
