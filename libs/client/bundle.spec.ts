@@ -18,9 +18,9 @@ async function bundled(file: string, names: string): Promise<Bundled> {
 
 describe('the bundle for browsers', () => {
   it.each([
-    ['{ Device }', 20.8, 9],
-    ['{ Headwater }', 11.3, 5],
-    ['*', 28.6, 11.9],
+    ['{ Device }', 17.7, 7.8],
+    ['{ Headwater }', 10.5, 4.8],
+    ['*', 25, 10.7],
   ] as const)('of %s has at most %d KB minified, %d KB compressed, and needs nothing', async (names, kilobytes, zippedKilobytes) => {
     const bundle = await bundled('browser.js', names);
     expect(bundle.imports).toEqual([]);

@@ -17,6 +17,6 @@ const bundle = await rolldown({
   external: /^node:/,
 });
 const { output } = await bundle.generate({ minify: true, format: 'es' });
-const text = output.map((part) => (part.type === 'chunk' ? part.code : '')).join('');
+const text = Buffer.from(output.map((part) => (part.type === 'chunk' ? part.code : '')).join(''));
 const imports = output.flatMap((part) => (part.type === 'chunk' ? part.imports : []));
 process.stdout.write(JSON.stringify({ kilobytes: text.length / 1000, zippedKilobytes: gzipSync(text).length / 1000, imports }));

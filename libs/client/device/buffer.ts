@@ -6,7 +6,7 @@ export interface Size {
 
 /** Points that were cut off together. They are sent together for ever: what tells equal events apart is their order within one body. */
 export interface Batch extends Size {
-  /** The points in JSON, with commas between them. */
+  /** The points in JSON, with a comma and a line feed between them. */
   readonly text: string;
 }
 

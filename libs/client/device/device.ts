@@ -1,13 +1,13 @@
 import { HeadwaterError, invalid } from '../error.js';
 import { type FindServer, keptServer, serverOf, type Where } from '../settings.js';
-import { onAbort, timer, until } from '../waiting.js';
+import { bell, onAbort, timer, until } from '../waiting.js';
 import type { Buffer, BufferLimits, BufferListener } from './buffer.js';
 import { type Channel, channelTo, closed } from './channel.js';
 import type { CommandHandler, HandlerOptions } from './commands.js';
 import { type Gatherer, gatherer } from './gatherer.js';
 import { httpWay } from './http-way.js';
 import { memoryBuffer } from './memory-buffer.js';
-import { checkSourceId, eventText, metricText, type PointOptions, type PointText } from './point.js';
+import { eventText, metricText, type PointOptions, type PointText } from './point.js';
 import { type Listeners, type Report, reportTo } from './report.js';
 import { type Sender, startSender } from './sender.js';
 
@@ -51,7 +51,9 @@ const noFolders: OpenFolder = () => {
 };
 
 const mib = 1024 * 1024;
-const dayMs = 86_400_000;
+/** The server takes no more in one body. */
+const maxPoints = 10_000;
+const sourceIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,255}$/;
 /** Points that wait to be cut off as a batch are not in the buffer yet, so they must not wait long. */
 const maxGatherMs = 250;
 
@@ -63,7 +65,6 @@ export class BaseDevice {
   readonly #gatherer: Gatherer;
   readonly #gatherMs: number;
   readonly #buffer: Buffer;
-  readonly #hasFolder: boolean;
   readonly #channel: Channel;
   readonly #sender: Sender;
   readonly #release: () => void;
@@ -73,25 +74,21 @@ export class BaseDevice {
   /** @throws HeadwaterError `invalid_argument`, and `buffer_in_use` when another process has the folder. */
   constructor(options: DeviceOptions, find: FindServer = serverOf, openFolder = noFolders) {
     const {
-      buffer: { folder, maxBytes, full = 'drop-oldest' } = {},
-      batch = {},
-      retry = {},
+      sourceId,
+      buffer: { folder, maxBytes = (folder === undefined ? 16 : 64) * mib, full = 'drop-oldest' } = {},
+      batch: { everyMs = 1000, points = 5000, bytes = mib / 2 } = {},
+      retry: { firstMs = 500, maxMs = 30_000, slowMs = 30_000 } = {},
       clock = Date.now,
       webSocket,
       signal,
     } = options;
-    const sourceId = (this.sourceId = checkSourceId(options.sourceId));
-    const hasFolder = (this.#hasFolder = folder !== undefined);
-    const limits = { maxBytes: number('buffer.maxBytes', maxBytes, (hasFolder ? 64 : 16) * mib, mib, Number.MAX_SAFE_INTEGER), full };
-    const everyMs = number('batch.everyMs', batch.everyMs, 1000, 0, dayMs);
-    const points = number('batch.points', batch.points, 5000, 1, 10_000);
-    const bytes = number('batch.bytes', batch.bytes, mib / 2, 1, 4 * mib);
-    const pace = {
-      firstMs: number('retry.firstMs', retry.firstMs, 500, 1, dayMs),
-      maxMs: number('retry.maxMs', retry.maxMs, 30_000, 1, dayMs),
-      slowMs: number('retry.slowMs', retry.slowMs, 30_000, 1, dayMs),
-    };
-    if (full !== 'drop-oldest' && full !== 'reject') throw invalid("Give buffer.full 'drop-oldest' or 'reject'.");
+    if (!sourceIdPattern.test(sourceId ?? ''))
+      throw invalid('Give sourceId 1 to 256 of A-Z a-z 0-9 . _ : @ + - and begin with a letter or digit.');
+    if (![everyMs + 1, points, bytes, maxBytes, firstMs, maxMs, slowMs].every((value) => value > 0))
+      throw invalid('Give the options batch, buffer.maxBytes and retry numbers above 0.');
+    this.sourceId = sourceId;
+    const limits = { maxBytes, full };
+    const pace = { firstMs, maxMs, slowMs };
 
     const { server, forget } = keptServer(options, find);
     // The key may have been replaced meanwhile where it is kept.
@@ -109,7 +106,7 @@ export class BaseDevice {
     this.#gatherer = gatherer(clock);
     this.#buffer = folder === undefined ? memoryBuffer(limits, ofBuffer) : openFolder(folder, limits, ofBuffer);
     this.#channel = channelTo(server, sourceId, pace, { ready: () => this.#sender.wake(), failed }, webSocket);
-    const batches = { everyMs: everyMs - this.#gatherMs, points, bytes };
+    const batches = { everyMs: everyMs - this.#gatherMs, points: Math.min(points, maxPoints), bytes };
     this.#sender = startSender(this.#buffer, httpWay(server, sourceId), batches, pace, report, this.#channel);
     this.#release = onAbort(signal, () => void this.close({ timeoutMs: 0 }));
   }
@@ -117,7 +114,7 @@ export class BaseDevice {
   get stats(): DeviceStats {
     const { counts, lastError } = this.#report;
     const { points, bytes } = this.#buffer.all;
-    return { ...counts, buffered: { points: this.#gatherer.points + points, bytes: this.#gatherer.bytes + bytes }, lastError };
+    return { ...counts, buffered: { points: this.#gatherer.points + points, bytes: this.#gatherer.chars + bytes }, lastError };
   }
 
   /** Hands a number over, with the time of now. @throws HeadwaterError `invalid_argument`, `buffer_full`, `closed`. */
@@ -165,10 +162,9 @@ export class BaseDevice {
     this.#cut();
     if (timeoutMs > 0) {
       this.#channel.commands.close();
-      const done = Promise.all([this.#sender.flush(), this.#channel.reported()]);
-      let limit: ReturnType<typeof setTimeout> | undefined;
-      await Promise.race([done, new Promise<void>((resolve) => (limit = timer(timeoutMs, resolve)))]);
-      clearTimeout(limit);
+      const { ring, wait } = bell();
+      void Promise.all([this.#sender.flush(), this.#channel.reported()]).then(ring);
+      await wait(timeoutMs);
     }
     // The signal may have closed the device while it was made.
     this.#release?.();
@@ -176,12 +172,12 @@ export class BaseDevice {
     this.#channel.close();
     await this.#buffer.close().catch(this.#report.failed);
     const { points } = this.#buffer.all;
-    if (!this.#hasFolder && points > 0) this.#report.dropped(points, 'closed');
+    if (!this.#buffer.saved && points > 0) this.#report.dropped(points, 'closed');
   }
 
   #handOver(text: PointText, timestampMs: number | undefined): void {
     if (this.#closing) throw closed();
-    const bytes = this.#gatherer.bytes + text.head.length + text.tail.length;
+    const bytes = this.#gatherer.chars + text.head.length + text.tail.length;
     if (this.#isRejecting && !this.#buffer.hasRoom(bytes))
       throw new HeadwaterError('The buffer is full: wait a little, or give buffer.maxBytes more.', 'buffer_full');
     this.#gatherer.add(text, timestampMs);
@@ -204,11 +200,4 @@ export class BaseDevice {
 function quiet(promise: Promise<void>): Promise<void> {
   promise.catch(() => undefined);
   return promise;
-}
-
-/** An option, or what is usual in its place. @throws HeadwaterError `invalid_argument` when it is out of its bounds. */
-function number(name: string, given: number | undefined, usual: number, min: number, max: number): number {
-  const value = given ?? usual;
-  if (Number.isFinite(value) && value >= min && value <= max) return value;
-  throw invalid(`Give ${name} a number from ${min} to ${max}, not ${value}.`);
 }

@@ -10,18 +10,18 @@ const times = (gatherer: Gatherer): number[] =>
   [...(gatherer.cut()?.text.matchAll(/"timestamp":(\d+)/g) ?? [])].map(([, time]) => Number(time));
 
 describe('a gatherer', () => {
-  it('stamps with the clock, and counts bytes and points', () => {
+  it('stamps with the clock, and counts characters, bytes and points', () => {
     const gatherer = gathererOf(() => 1_800_000_000_000.4);
     gatherer.add(metricText('ü', 1, undefined), undefined);
     gatherer.add(event, 1_800_000_000_005);
-    const { bytes, points } = gatherer;
+    const { chars, points } = gatherer;
     const batch = gatherer.cut()!;
     expect(batch).toEqual({
-      text: '{"metric":"ü","timestamp":1800000000000,"value":1},{"class":"event","metric":"e","timestamp":1800000000005,"value":"same"}',
+      text: '{"metric":"ü","timestamp":1800000000000,"value":1},\n{"class":"event","metric":"e","timestamp":1800000000005,"value":"same"}',
       points,
-      bytes: bytes - 1,
+      bytes: Buffer.byteLength(batch.text),
     });
-    expect(batch.bytes).toBe(Buffer.byteLength(batch.text));
+    expect(chars).toBe(batch.text.length - ',\n'.length);
     expect(gatherer.cut()).toBeUndefined();
   });
 

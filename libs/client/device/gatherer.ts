@@ -1,14 +1,16 @@
-import { checkTimestamp, type PointText, utf8Bytes, wireTime } from './point.js';
 import type { Batch } from './buffer.js';
+import { between } from './parcel.js';
+import { checkTimestamp, isEvent, type PointText, wireTime } from './point.js';
 
 /** A batch has at most so much, so that little is lost with one that the disk damages. */
 export const maxBatchPoints = 1000;
-export const maxBatchBytes = 64 * 1024;
+const maxBatchChars = 64 * 1024;
 
 /** Gathers points until they are cut off as a batch. */
 export interface Gatherer {
   readonly points: number;
-  readonly bytes: number;
+  /** In bytes these are at most three times as many. */
+  readonly chars: number;
   readonly isFull: boolean;
   /** @throws HeadwaterError for a time that cannot be */
   add(text: PointText, timestampMs: number | undefined): void;
@@ -19,7 +21,7 @@ export interface Gatherer {
 /** @param clock Unix milliseconds; may jump. */
 export function gatherer(clock: () => number): Gatherer {
   let texts: string[] = [];
-  let bytes = 0;
+  let chars = 0;
   /** Events of this batch that were stamped here. */
   let stamped = new Map<string, number>();
   /**
@@ -28,38 +30,37 @@ export function gatherer(clock: () => number): Gatherer {
    */
   let recent = new Map<string, number>();
 
-  /** A clock that was never set may begin at 0, which would mean no time at all. */
-  const now = (): number => Math.max(1, Math.round(clock()));
-
   return {
     get points() {
       return texts.length;
     },
-    get bytes() {
-      return bytes;
+    get chars() {
+      return chars;
     },
     get isFull() {
-      return texts.length >= maxBatchPoints || bytes >= maxBatchBytes;
+      return texts.length >= maxBatchPoints || chars >= maxBatchChars;
     },
-    add({ head, tail, isEvent }, timestampMs) {
+    add({ head, tail }, timestampMs) {
       const at = (ms: number): string => head + wireTime(ms) + tail;
-      let stamp = timestampMs === undefined ? now() : checkTimestamp(timestampMs);
-      if (isEvent && timestampMs === undefined) {
+      // A clock that was never set may begin at 0, which would mean no time at all.
+      let stamp = checkTimestamp(timestampMs ?? Math.max(1, clock()));
+      if (isEvent(head) && timestampMs === undefined) {
         while (recent.has(at(stamp))) stamp++;
         stamped.set(at(stamp), stamp);
       }
       const point = at(stamp);
       texts.push(point);
-      bytes += utf8Bytes(point) + 1;
+      chars += point.length;
     },
     cut() {
       if (texts.length === 0) return undefined;
-      const batch = { text: texts.join(','), points: texts.length, bytes: bytes - 1 };
-      const nowMs = now();
+      const text = texts.join(between);
+      const batch = { text, points: texts.length, bytes: new TextEncoder().encode(text).length };
+      const nowMs = Math.round(clock());
       recent = new Map([...recent, ...stamped].filter(([, stamp]) => stamp >= nowMs));
       stamped = new Map();
       texts = [];
-      bytes = 0;
+      chars = 0;
       return batch;
     },
   };

@@ -4,7 +4,7 @@ import { request, type Server } from '../request.js';
 /** A body of fewer bytes is sent as it is: compression saves less than it costs. */
 const worthBytes = 1024;
 
-/** Posts points, in JSON with commas between them. Resolves when they are stored. Rejects `HeadwaterError`, or the reason of `signal`. */
+/** Posts points, in JSON with a comma between them. Resolves when they are stored. Rejects `HeadwaterError`, or the reason of `signal`. */
 export type Post = (points: string, signal: AbortSignal) => Promise<void>;
 
 export function httpWay(server: () => Promise<Server>, sourceId: string): Post {

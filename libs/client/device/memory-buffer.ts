@@ -14,7 +14,7 @@ export function memoryBuffer({ maxBytes, full }: BufferLimits, listener: Pick<Bu
     untaken,
     hasRoom,
     add(batch) {
-      if (full === 'drop-oldest')
+      if (full !== 'reject')
         while (!hasRoom(batch.bytes) && waiting.length > 0) {
           const oldest = waiting.shift()!;
           count(all, oldest, -1);

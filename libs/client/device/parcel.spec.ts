@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { halves, parcelOf, partsOf, textsOf } from './parcel.js';
+import { between, halves, parcelOf, partsOf, textsOf } from './parcel.js';
 
 const event = (value: string): string => `{"class":"event","metric":"e","value":"${value}"}`;
 const metric = (value: string): string => `{"metric":"m","value":"${value}"}`;
@@ -18,7 +18,7 @@ describe('the halves of points', () => {
 });
 
 it('settles what was taken once each part of it is settled', () => {
-  const whole = parcelOf([{ text: Array.from('abcd').map(metric).join(','), points: 4, bytes: 0 }], 0);
+  const whole = parcelOf([{ text: Array.from('abcd').map(metric).join(between), points: 4, bytes: 0 }], 0);
   expect(textsOf(whole)).toEqual(Array.from('abcd').map(metric));
   const [one, other] = partsOf(whole, ...halves(textsOf(whole)));
   const [first, second] = partsOf(other!, ...halves(textsOf(other!)));

@@ -1,4 +1,8 @@
 import type { Batch } from './buffer.js';
+import { isEvent } from './point.js';
+
+/** What stands between two points. JSON has no line feed elsewhere. */
+export const between = ',\n';
 
 /** Batches that were taken together. They are settled when each part of them is. */
 export interface Taken {
@@ -14,9 +18,7 @@ export interface Parcel {
   readonly taken: Taken;
   readonly text: string;
   readonly points: number;
-  /** Failed tries of this very parcel. */
-  tries: number;
-  /** It is not sent before, by `monotonicMs`. */
+  /** It is not sent before, by `monotonicMs`; 0 for one that need not wait. */
   dueMs: number;
   /** The server has refused it on the channel, where it does not say enough about why. */
   isSuspect: boolean;
@@ -25,15 +27,15 @@ export interface Parcel {
 /** Batches that nobody has sent, in one parcel. */
 export function parcelOf(batches: readonly Batch[], start: number): Parcel {
   const points = batches.reduce((sum, batch) => sum + batch.points, 0);
-  return parcel({ batches, start, parcels: 1 }, batches.map(({ text }) => text).join(','), points, false);
+  return parcel({ batches, start, parcels: 1 }, batches.map(({ text }) => text).join(between), points, false);
 }
 
 /** The points of a parcel, each as the text that was handed over. */
-export const textsOf = ({ text }: Parcel): string[] => (JSON.parse(`[${text}]`) as unknown[]).map((point) => JSON.stringify(point));
+export const textsOf = ({ text }: Parcel): string[] => text.split(between);
 
 /** Parcels that take the place of another one. Without any, that one is settled: so are all its batches when no parcel of them is left. */
 export function partsOf({ taken }: Parcel, ...lists: readonly (readonly string[])[]): Parcel[] {
-  const parts = lists.filter(({ length }) => length > 0).map((texts) => parcel(taken, texts.join(','), texts.length, true));
+  const parts = lists.filter(({ length }) => length > 0).map((texts) => parcel(taken, texts.join(between), texts.length, true));
   taken.parcels += parts.length - 1;
   return parts;
 }
@@ -42,20 +44,20 @@ const parcel = (taken: Taken, text: string, points: number, isSuspect: boolean):
   taken,
   text,
   points,
-  tries: 0,
   dueMs: 0,
   isSuspect,
 });
 
 type Halves = readonly [string[], string[]];
 
+/** Points of one group stay together; those of none need not. */
+export type GroupOf = (text: string) => string | undefined;
+
 /**
  * Cuts points in two. Equal events stay together, because their order within one body tells them apart. The second part is empty when nothing
  * can be cut.
- *
- * @param groupOf points of one group stay together; those of none need not.
  */
-export function halves(texts: readonly string[], groupOf: (text: string) => string | undefined = eventIn): Halves {
+export function halves(texts: readonly string[], groupOf: GroupOf = eventIn): Halves {
   const cut = (place: number): Halves => {
     const groups = new Set(texts.slice(0, place).map(groupOf));
     groups.delete(undefined);
@@ -72,4 +74,4 @@ export const divided = (texts: readonly string[], isChosen: (text: string, at: n
   texts.filter((text, at) => !isChosen(text, at)),
 ];
 
-const eventIn = (text: string): string | undefined => (text.startsWith('{"class"') ? text : undefined);
+const eventIn: GroupOf = (text) => (isEvent(text) ? text : undefined);

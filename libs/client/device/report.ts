@@ -1,6 +1,6 @@
 import { HeadwaterError, known } from '../error.js';
 import { monotonicMs } from '../waiting.js';
-import type { Tags } from './point.js';
+import { timeOf, type Tags } from './point.js';
 import type { SenderListener } from './sender.js';
 
 /** Points that the server will never take. Equal ones count together. */
@@ -95,6 +95,5 @@ interface SentPoint {
 
 function pointOf(text: string): Omit<Refused, 'count' | 'error'> {
   const { class: kind = 'metric', metric: name, value, timestamp, tags = {} } = JSON.parse(text) as SentPoint;
-  const timestampMs = timestamp < 1e12 ? Math.round(timestamp * 1000) : timestamp < 1e14 ? timestamp : Math.round(timestamp / 1e6);
-  return { kind, name, value, tags, timestampMs };
+  return { kind, name, value, tags, timestampMs: timeOf(timestamp) };
 }

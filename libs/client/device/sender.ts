@@ -3,7 +3,7 @@ import { mayPass, pauseMs } from '../retry.js';
 import { bell, monotonicMs } from '../waiting.js';
 import type { Buffer } from './buffer.js';
 import type { Post } from './http-way.js';
-import { divided, halves, type Parcel, parcelOf, partsOf, type Taken, textsOf } from './parcel.js';
+import { divided, type GroupOf, halves, type Parcel, parcelOf, partsOf, type Taken, textsOf } from './parcel.js';
 
 /** How a frame of the channel ended: it is stored, or refused, or nobody knows. */
 export type Outcome = 'stored' | 'refused' | 'unknown';
@@ -51,11 +51,8 @@ export interface Sender {
   close(): void;
 }
 
-/** Times that points of too many new series are tried before they are given up, each as late as the server asks for. */
-const maxSeriesTries = 100;
-/** Parcels of too many new series that wait for their time. */
+/** Parcels of new series that wait until the server has room for them. */
 const maxWaiting = 100;
-const maxKnown = 10_000;
 
 /** Begins to send. */
 export function startSender(
@@ -83,8 +80,6 @@ export function startSender(
   /** Frames on the channel. */
   let flying = 0;
   let maxBytes = limits.bytes;
-  /** Series that the server has taken, once it has said that there are too many. */
-  let known: Set<string> | undefined;
 
   async function run(): Promise<void> {
     while (!end.signal.aborted) {
@@ -156,11 +151,6 @@ export function startSender(
 
   function stored(parcel: Parcel): void {
     listener.stored(parcel.points);
-    if (known)
-      for (const text of textsOf(parcel)) {
-        if (known.size >= maxKnown) known.clear();
-        known.add(seriesOf(text));
-      }
     replace(parcel);
   }
 
@@ -180,52 +170,36 @@ export function startSender(
     // Something else than the server may answer 400 to everything; that its limit for bodies is lower is believed.
     const isOfServer = code !== 'not_headwater';
     if (code === 'too_many_series') tooManySeries(parcel, error);
-    else if (status === 400 && isOfServer) refused(parcel, error);
-    else if (status === 413) {
-      const parts = cutInTwo(parcel);
-      if (parts) maxBytes = Math.max(1024, Math.ceil(Math.min(maxBytes, parcel.text.length) / 2));
-      else if (isOfServer) giveUp(parcel, error);
-      return parts || isOfServer;
-    } else return false;
+    else if (status === 413 && cutInTwo(parcel)) maxBytes = Math.max(1024, Math.min(maxBytes, parcel.text.length) / 2);
+    else if (isOfServer && (status === 413 || status === 400)) refused(parcel, error);
+    else return false;
     return true;
   }
 
   /** Takes out the points that the server names, or looks for the bad ones in each half. */
   function refused(parcel: Parcel, error: HeadwaterError): void {
     const texts = textsOf(parcel);
-    const named = new Set(error.errors.map(({ pointer }) => texts[Number(/^\/points\/(\d+)(?:\/|$)/.exec(pointer)?.[1] ?? NaN)]));
+    const named = new Set(error.errors.map(({ pointer }) => texts[Number(/^\/points\/(\d+)/.exec(pointer)?.[1])]));
     const [bad, good] = divided(texts, (text) => named.has(text));
     if (bad.length > 0) giveUp(parcel, error, bad, good);
     else if (!cutInTwo(parcel)) giveUp(parcel, error);
   }
 
-  /** New series may fit later, so they wait on their own while the points of known ones go on. */
+  /** New series may fit later. Each waits on its own, so that the points of all others go on. */
   function tooManySeries(parcel: Parcel, error: HeadwaterError): void {
-    if (!known) listener.failed(error);
-    const series = (known ??= new Set());
-    const texts = textsOf(parcel);
-    const [old, fresh] = divided(texts, (text) => series.has(seriesOf(text)));
-    const isMixed = old.length > 0 && fresh.length > 0;
-    const [one, other] = isMixed ? [old, fresh] : halves(texts, seriesOf);
-    if (other.length === 0 && parcel.tries >= maxSeriesTries) return giveUp(parcel, error);
-    const laterMs = monotonicMs() + pauseMs(error, 0, pace);
-    const parts = replace(parcel, one, other);
-    for (const [at, part] of parts.entries()) {
-      // Points of known series go on. A half is tried at once the first time: it may be that only the other one has anything new.
-      const isNext = at === 0 && (isMixed || (parcel.tries === 0 && parts.length > 1));
-      part.dueMs = isNext ? 0 : laterMs;
-      part.tries = isMixed && isNext ? 0 : parcel.tries + 1;
-    }
-    const waiting = again.filter(({ dueMs }) => dueMs > monotonicMs());
-    for (const oldest of waiting.slice(0, Math.max(0, waiting.length - maxWaiting))) {
-      again.splice(again.indexOf(oldest), 1);
-      giveUp(oldest, error);
-    }
+    listener.failed(error);
+    if (cutInTwo(parcel, seriesOf)) return;
+    parcel.dueMs = monotonicMs() + pauseMs(error, 0, pace);
+    putBack(parcel);
+    const [oldest, ...others] = again.filter(({ dueMs }) => dueMs > 0);
+    if (others.length < maxWaiting) return;
+    again.splice(again.indexOf(oldest!), 1);
+    giveUp(oldest!, error);
   }
 
   /** Whether the parcel has two halves, which then take its place. */
-  function cutInTwo(parcel: Parcel): boolean {
-    const [one, other] = halves(textsOf(parcel));
+  function cutInTwo(parcel: Parcel, groupOf?: GroupOf): boolean {
+    const [one, other] = halves(textsOf(parcel), groupOf);
     if (other.length > 0) replace(parcel, one, other);
     return other.length > 0;
   }
@@ -237,16 +211,13 @@ export function startSender(
   }
 
   /** Puts parts in the place of a parcel; without any it is settled. */
-  function replace(parcel: Parcel, ...lists: readonly (readonly string[])[]): Parcel[] {
-    const parts = partsOf(parcel, ...lists);
-    putBack(...parts);
+  function replace(parcel: Parcel, ...lists: readonly (readonly string[])[]): void {
+    putBack(...partsOf(parcel, ...lists));
     const { taken } = parcel;
-    if (taken.parcels === 0) {
-      buffer.settle(taken.batches);
-      open.delete(taken);
-      tellFlushed();
-    }
-    return parts;
+    if (taken.parcels > 0) return;
+    buffer.settle(taken.batches);
+    open.delete(taken);
+    tellFlushed();
   }
 
   /** In the order in which they were taken. */

@@ -76,7 +76,7 @@ export async function clientStory(id: string, client: ToldClient, ground: Client
   await client.tell('flush');
   const ended = { handedOver: 3 * numbers + 1, stored: 3 * numbers, bad: 1, dropped: 0, buffered: { points: 0, bytes: 0 } };
   expect(await client.tell('stats')).toEqual([ended, ended]);
-  const bad = { name: 'bad', value: expect.any(Number), code: 'invalid_points' };
+  const bad = { name: 'bad\0', value: expect.any(Number), code: 'invalid_points' };
   const refused = (await client.tell('refused')) as { readonly sourceId: string }[];
   expect(refused.sort((one, other) => one.sourceId.localeCompare(other.sourceId))).toEqual([
     { sourceId: connected, ...bad },
