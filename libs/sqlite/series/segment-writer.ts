@@ -1,113 +1,101 @@
-import { bucketStartMs, intervalMs, RollupRows } from '#model';
+import { bucketStartMs, intervalMs } from '#model';
 import { type BlockRow, BlockWriter, type RunPlace } from './block.js';
 import { type Extent, type Level, rowsKey, rowsKind, type Segment } from './run.js';
 import { lowerBound, type Points } from './points.js';
 import { writeRows } from './rows.js';
 import { positionsBySmallValue } from './sorted-positions.js';
+import { Stretch } from './stretch.js';
 
 /** Rows held before they are sorted and written. */
 const segmentRows = 64 * 1024;
-/** Points to a minute's row from which on rows are written: with fewer, the rows would take more room than the points. */
-const pointsPerMinute = 4;
-/** Minute rows, or points, to an hour's row from which on hour rows are written: fewer are read quickly enough. */
-const rowsPerHour = 8;
+/** A segment ends early where other levels become worth their room; that is decided for a part of it at a time. */
+const stretchesOfSegment = 64;
 
 /** Memory of writers that have ended. */
-const spare: RollupRows[] = [];
+const spare: Stretch[] = [];
 
 const hourMs = intervalMs['1h'];
-const hourOf = (timeMs: number): number => bucketStartMs(timeMs, hourMs);
 
 /** Folds the points of a run, which come in the order of series and time, and writes their rollup rows in segments. */
 export class SegmentWriter {
   readonly segments: Segment[] = [];
-  readonly #minutes = spare.pop() ?? new RollupRows();
-  readonly #hours = spare.pop() ?? new RollupRows();
-  /** Series of this segment and where their rows begin. */
-  #series: number[] = [];
-  #begins: number[] = [];
-  #points = 0;
+  /** The rows that are being folded. */
+  readonly #stretch = spare.pop() ?? new Stretch();
+  /** The rows before them, of the segment that is to be written next. */
+  readonly #held = spare.pop() ?? new Stretch();
+  #levels: readonly Level[] | undefined;
+  readonly #stretchRows: number;
 
   constructor(
     private readonly run: number,
     private readonly metricOf: (series: number) => number,
     private readonly insert: (row: BlockRow) => void,
     private readonly maxRows = segmentRows,
-  ) {}
+  ) {
+    this.#stretchRows = Math.ceil(maxRows / stretchesOfSegment);
+  }
 
   add(series: number, points: Points, from: number, to: number): void {
-    const rows = this.#minutes;
-    let begin = from;
-    if (series === this.#series.at(-1)) {
-      if (rows.length >= this.maxRows) {
-        begin = lowerBound(points.timeMs, hourOf(rows.startMs[rows.length - 1]!) + hourMs, from, to);
-        this.#fold(points, from, begin);
-        if (begin === to) return;
-        this.#spill();
-      }
-    } else if (rows.length >= this.maxRows) this.#spill();
-    if (series !== this.#series.at(-1)) {
-      this.#series.push(series);
-      this.#begins.push(rows.length);
-      rows.begin();
+    for (let at = from; at < to;) {
+      const end = this.#isFull ? this.#endOfHour(series, points, at, to) : Math.min(to, at + this.#stretchRows);
+      if (end === at) this.#spill();
+      else this.#stretch.add(series, points, at, end);
+      at = end;
     }
-    this.#fold(points, begin, to);
   }
 
   finish(): readonly Segment[] {
     this.#spill();
-    this.#hours.clear();
-    spare.push(this.#minutes, this.#hours);
+    this.#write();
+    spare.push(this.#stretch, this.#held);
     return this.segments;
   }
 
-  #fold({ timeMs, value }: Points, from: number, to: number): void {
-    this.#minutes.fold(intervalMs['1m'], timeMs, value, from, to);
-    this.#points += to - from;
+  get #isFull(): boolean {
+    return this.#stretch.rows['1m'].length >= this.#stretchRows;
+  }
+
+  /** Where the points of the hour end that was begun. */
+  #endOfHour(series: number, { timeMs }: Points, from: number, to: number): number {
+    if (series !== this.#stretch.series.at(-1)) return from;
+    const minutes = this.#stretch.rows['1m'];
+    return lowerBound(timeMs, bucketStartMs(minutes.startMs[minutes.length - 1]!, hourMs) + hourMs, from, to);
   }
 
   #spill(): void {
-    if (this.#series.length === 0) return;
-    const written: Partial<Record<Level, Extent>> = {};
-    const minutes = this.#minutes;
-    const hours = this.#foldHours();
-    if (this.#points >= pointsPerMinute * minutes.length) written['1m'] = this.#write('1m', minutes, this.#begins);
-    const finer = written['1m'] ? minutes.length : this.#points;
-    if (finer >= rowsPerHour * hours.rows.length) written['1h'] = this.#write('1h', hours.rows, hours.begins);
-    this.#note(written);
-    this.#minutes.clear();
-    this.#series = [];
-    this.#begins = [];
-    this.#points = 0;
+    const stretch = this.#stretch;
+    stretch.foldHours();
+    const levels = stretch.worth(this.#levels);
+    const tooMany = this.#held.rows['1m'].length + stretch.rows['1m'].length > this.maxRows;
+    if (tooMany || String(levels) !== String(this.#levels)) {
+      this.#write();
+      this.#levels = stretch.worth();
+    }
+    this.#held.append(stretch);
+    stretch.clear();
   }
 
-  #write(level: Level, rows: RollupRows, begins: readonly number[]): Extent {
-    const order = positionsBySmallValue(Uint32Array.from(this.#series, this.metricOf));
+  /** Writes what is held as a segment. */
+  #write(): void {
+    const { series, rows } = this.#held;
+    if (series.length === 0) return;
+    const minutes = rows['1m'];
+    const from: RunPlace = { key: series[0]!, timeMs: minutes.startMs[0]! };
+    const to: RunPlace = { key: series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
+    const extents = Object.fromEntries(this.#levels!.map((level) => [level, this.#writeLevel(level)]));
+    this.segments.push({ from, to, rows: extents });
+    this.#held.clear();
+  }
+
+  #writeLevel(level: Level): Extent {
+    const { series, rows } = this.#held;
+    const order = positionsBySmallValue(Uint32Array.from(series, this.metricOf));
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
     for (const at of order) {
-      const series = this.#series[at]!;
-      writeRows(blocks, rowsKey(this.metricOf(series), series), rows, begins[at]!, begins[at + 1] ?? rows.length);
+      const [from, to] = this.#held.span(level, at);
+      writeRows(blocks, rowsKey(this.metricOf(series[at]!), series[at]!), rows[level], from, to);
     }
     blocks.flush();
     return { blocks: blocks.blocks, last: blocks.last };
-  }
-
-  #foldHours(): { rows: RollupRows; begins: number[] } {
-    const rows = this.#hours;
-    rows.clear();
-    const begins = this.#begins.map((begin, at) => {
-      const first = rows.length;
-      rows.begin();
-      rows.foldRows(hourMs, this.#minutes, begin, this.#begins[at + 1]);
-      return first;
-    });
-    return { rows, begins };
-  }
-
-  #note(rows: Readonly<Partial<Record<Level, Extent>>>): void {
-    const minutes = this.#minutes;
-    const from: RunPlace = { key: this.#series[0]!, timeMs: minutes.startMs[0]! };
-    const to: RunPlace = { key: this.#series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
-    this.segments.push({ from, to, rows });
   }
 }
