@@ -8,21 +8,29 @@ import { RunWriter } from './run-writer.js';
 
 /** How many neighbouring runs of a level become one. */
 const fanIn = 8;
-/** Points of a merged run. Larger runs stay apart: one more run costs a read little, and a merge takes the size of its runs on disk once more. */
+/** Points that a merged run may always have. */
 const maxPoints = 2 ** 28;
+/**
+ * A merged run may also have this share of all points. A merge takes the size of its runs on disk once more, and so much of the file stays free
+ * anyway: see `shrink`. Runs that are too large to be merged are few then, however many points there are.
+ */
+const maxShare = 1 / 8;
 
-/** Free space that stays in the file for coming writes, besides an eighth of the file. */
+/** Free space that stays in the file for coming writes, besides `maxShare` of the file. */
 const spareBytes = 1024 * 1024;
 
 /** The oldest neighbours that should become one run; undefined when there are none. */
 export function mergeable(runs: readonly Run[]): readonly Run[] | undefined {
+  const most = Math.max(maxPoints, maxShare * pointsOf(runs));
   for (let at = 0; at + fanIn <= runs.length; at++) {
     const some = runs.slice(at, at + fanIn);
     const alike = some.every(({ level }) => level === some[0]!.level);
-    if (alike && some.reduce((sum, { points }) => sum + points, 0) <= maxPoints) return some;
+    if (alike && pointsOf(some) <= most) return some;
   }
   return undefined;
 }
+
+const pointsOf = (runs: readonly Run[]): number => runs.reduce((sum, { points }) => sum + points, 0);
 
 /** Makes one run of several, a slice at a time; readers see it whole or not at all. */
 export class Merge {
@@ -125,7 +133,7 @@ export function sweep(db: DatabaseSync, run: number, max: number): boolean {
 export function shrink(db: DatabaseSync, max: number): boolean {
   const free = freePages(db);
   const { pages } = db.prepare('SELECT page_count AS pages FROM pragma_page_count').get() as { pages: number };
-  if (free <= spareBytes / 4096 + pages / 8) return false;
+  if (free <= spareBytes / 4096 + maxShare * pages) return false;
   unsynced(db, () => db.exec(`PRAGMA incremental_vacuum(${max})`));
   return freePages(db) < free;
 }
