@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { pagesOf, VIEWS, type View, type Views } from '#log';
-import { rangesOf, type Caller, type Source, type SourceRange } from '#model';
+import { rangesOf, sortedInSteps, type Caller, type Source, type SourceRange, type Steps } from '#model';
 import { sourceKey, sources } from '#topics';
 import { Connections } from '../presence.js';
 import { Readiness } from '../readiness.js';
@@ -12,7 +12,7 @@ export interface FleetMember {
   readonly lastSeenMs: number | null;
 }
 
-/** So many lookups are one step. */
+/** So many lookups, or members of a page, are one step. */
 const stepLookups = 1024;
 
 /** The sources of a caller: those with history and those with a connection. What looks at all of them does so in steps. */
@@ -36,19 +36,22 @@ export class Fleet {
    * @param after only sources behind this id.
    */
   *members(caller: Caller, online: ReadonlySet<string>, after = ''): Generator<readonly FleetMember[]> {
-    const silent = yield* this.#silent(caller.orgId, online, after);
+    const silent = yield* emptyPages(this.#silent(caller.orgId, online, after));
+    const members: FleetMember[] = [];
     let next = 0;
     for (const page of this.#pages(caller, after)) {
-      const members: FleetMember[] = [];
       for (const { sourceId, lastReceivedMs } of page) {
-        while (next < silent.length && silent[next]! < sourceId) members.push(silentMember(silent[next++]!));
+        for (; next < silent.length && silent[next]! < sourceId; next++) {
+          members.push(silentMember(silent[next]!));
+          if (members.length >= stepLookups) yield members.splice(0);
+        }
         // It has sent something since.
         if (silent[next] === sourceId) next++;
         members.push({ sourceId, online: online.has(sourceId), lastSeenMs: lastReceivedMs });
       }
-      yield members;
+      yield members.splice(0);
     }
-    yield silent.slice(next).map(silentMember);
+    for (; next < silent.length; next += stepLookups) yield silent.slice(next, next + stepLookups).map(silentMember);
   }
 
   /** Undefined for a source that has neither history nor a connection. */
@@ -85,15 +88,24 @@ export class Fleet {
   }
 
   /** Ids of sources behind `after` that are online and have no history, in order. */
-  *#silent(orgId: string, online: ReadonlySet<string>, after: string): Generator<readonly never[], readonly string[]> {
+  *#silent(orgId: string, online: ReadonlySet<string>, after: string): Steps<readonly string[]> {
     const ids: string[] = [];
     let looked = 0;
     for (const sourceId of online) {
-      if (++looked % stepLookups === 0) yield [];
+      if (++looked % stepLookups === 0) yield;
       if (sourceId > after && !this.#sources.get(sourceKey({ orgId, sourceId }))) ids.push(sourceId);
     }
-    return ids.sort();
+    return yield* sortedInSteps(ids);
   }
 }
 
 const silentMember = (sourceId: string): FleetMember => ({ sourceId, online: true, lastSeenMs: null });
+
+/** An empty page for each step. */
+function* emptyPages<T>(steps: Steps<T>): Generator<readonly never[], T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    yield [];
+  }
+}

@@ -186,7 +186,8 @@ export class SqliteSeriesStore implements SeriesStore {
 /** The sources that are wanted. */
 function* only(wanted: BoundSources, { sourceIds, series }: Fleet): Steps<Fleet> {
   const places = yield* eachInSteps(sourceIds, (sourceId, at) => (wanted.has(sourceId) ? at : undefined));
-  return { sourceIds: places.map((at) => sourceIds[at]!), series: Uint32Array.from(places, (at) => series[at]!) };
+  const their = yield* eachInSteps(places, (at) => series[at]);
+  return { sourceIds: yield* eachInSteps(places, (at) => sourceIds[at]), series: new Uint32Array(their) };
 }
 
 function* sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): Steps<readonly string[]> {
