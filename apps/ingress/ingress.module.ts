@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { IngestController } from './ingest.controller.js';
+import { IngestRoute } from './ingest.route.js';
 
 /** HTTP in, topics out. */
-@Module({ controllers: [IngestController] })
+@Module({ providers: [IngestRoute] })
 export class IngressModule {}

@@ -4,6 +4,7 @@ export * from './admission.js';
 export * from './answered.js';
 export * from './answers.js';
 export { answerBrokenRequest, type ParserError } from './broken-request.js';
+export * from './body-route.js';
 export * from './channel.js';
 export * from './areas/index.js';
 export * from './clock.js';

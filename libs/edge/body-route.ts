@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from './access.js';
+import { sendProblem } from './problem.js';
+import { jsonType, readBody } from './read-body.js';
+
+/** What a route does with a body; undefined when none was sent. Its answer is sent as JSON. */
+export type TakeBody = (request: FastifyRequest, body: Buffer | undefined) => Promise<object>;
+
+/**
+ * Makes a route that most of the load comes to: POST, and 200 with JSON. Once a request is let in, one function reads the usual body and answers,
+ * because what a framework does between costs more than a small body. A body of a type that is written otherwise goes the usual way.
+ */
+export function bodyRoute(server: FastifyInstance, url: string, access: Access, take: TakeBody): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | undefined): Promise<void> => {
+    try {
+      const answered = await take(request, body);
+      void reply.type('application/json; charset=utf-8').send(JSON.stringify(answered));
+    } catch (error) {
+      sendProblem(reply, error);
+    }
+  };
+  server.route({
+    method: 'POST',
+    url,
+    config: { access },
+    onRequest: (request, reply, done) => {
+      if (request.headers['content-type'] !== jsonType) return done();
+      readBody(
+        request.raw,
+        (bytes) => request.held?.addBody(bytes),
+        (error, body) => (error ? sendProblem(reply, error) : void answer(request, reply, body)),
+      );
+    },
+    handler: (request, reply) => void answer(request, reply, request.body as Buffer | undefined),
+  });
+}
