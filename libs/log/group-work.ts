@@ -18,12 +18,12 @@ export class GroupWork {
   /** Records that were parked since `tellParked`. */
   #parkedLately = 0;
 
-  /** @param openTable resolves when the table knows the partitions that the group has now. */
+  /** @param openTable resolves when the table knows the partitions that the group has now; undefined where it does. */
   constructor(
     private readonly log: RecordLog,
     private readonly processor: Processor,
     private readonly report: Tell,
-    private readonly openTable: () => Promise<void>,
+    private readonly openTable: () => Promise<void> | undefined,
   ) {
     this.#group = processor.group.name;
     this.#complaints = new Complaints((message, error) => report(`group ${this.#group}: ${message}`, error));
@@ -46,8 +46,8 @@ export class GroupWork {
   async onTable({ lease }: UnderLease, work: () => Promise<void>): Promise<void> {
     const { table } = this.processor;
     if (!table) return work();
-    const settle = (): Promise<void> => this.told('writing the table', lease, async () => table.settle());
-    await this.told('reading the table', lease, this.openTable);
+    const settle = (): Promise<void> | undefined => this.#toldOf('writing the table', lease, table.settle());
+    await this.#toldOf('reading the table', lease, this.openTable());
     await settle();
     await work();
     await settle();
@@ -74,6 +74,13 @@ export class GroupWork {
   /** What failed may work again with another member: nobody hears of it here. */
   forget(): void {
     this.#complaints.forget();
+  }
+
+  /** As `told`. @param work undefined where there is none, which is mostly so. */
+  #toldOf(what: string, lease: Lease, work: Promise<void> | undefined): Promise<void> | undefined {
+    if (work) return this.told(what, lease, () => work);
+    this.#complaints.worked(what);
+    return undefined;
   }
 
   async #process(records: readonly StreamRecord[], current: UnderLease): Promise<void> {

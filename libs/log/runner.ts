@@ -93,7 +93,7 @@ export class Runner {
     const { checkpointMs, tickMs = 1_000 } = this.options;
     this.#every(checkpointMs, () => this.checkpoint());
     if (this.processor.tick) this.#every(tickMs, () => this.tick());
-    else if (this.processor.table) this.#every(tickMs, () => this.#open());
+    else if (this.processor.table) this.#every(tickMs, async () => this.#open());
   }
 
   /** Resolves when the effects of all that was processed before the call are durable and its offsets committed. */
@@ -195,7 +195,7 @@ export class Runner {
     }
   }
 
-  #open(): Promise<void> {
+  #open(): Promise<void> | undefined {
     return this.#current.open(this.processor.table, this.#end.promise);
   }
 
@@ -228,7 +228,7 @@ export class Runner {
     this.#current = new UnderLease(lease, partitions);
     this.#work.forget();
     // A tick of the lease before still uses what the table knew then.
-    void Promise.allSettled([this.#ticking]).then(() => this.#open().catch(() => undefined));
+    void Promise.allSettled([this.#ticking]).then(() => this.#open()?.catch(() => undefined));
   }
 
   /** Runs a handler, and none once the runner stops: what is refused here was not committed and comes again. */

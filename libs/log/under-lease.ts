@@ -1,10 +1,19 @@
 import type { Lease } from '#model';
 import type { Table } from './table.js';
-import type { AnyTopic, Position, StreamRecord } from './topic.js';
+import type { Position, StreamRecord } from './topic.js';
 
 interface Processed extends Position {
   /** When the last record before it was appended; undefined of one that could not be decoded. */
   readonly appendedMs: number | undefined;
+}
+
+/** What came of one partition and is not committed. */
+interface Uncommitted {
+  /** Where it goes on; undefined while nothing is processed. */
+  next: number | undefined;
+  appendedMs: number | undefined;
+  /** When the oldest record was appended, or an older one; undefined when none is known. */
+  oldestMs: number | undefined;
 }
 
 type RecordPlace = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
@@ -17,11 +26,9 @@ export const placeName = (place: RecordPlace): string => `${partitionName(place)
 
 /** What a runner knows under one lease and forgets with it: what was processed or parked and is not committed yet, and whether the table is read. */
 export class UnderLease {
-  /** Where each partition goes on, by its name. */
-  readonly #positions = new Map<string, Processed>();
+  /** By topic and partition. */
+  readonly #uncommitted = new Map<string, (Uncommitted | undefined)[]>();
   readonly #parked = new Map<string, RecordPlace>();
-  /** When the oldest record of a partition was appended that came and is not committed, or an older one. */
-  readonly #oldestMs = new Map<string, number>();
   #opening: Promise<void> | undefined;
   #isOpen = false;
 
@@ -31,39 +38,38 @@ export class UnderLease {
   ) {}
 
   positions(): readonly Processed[] {
-    return [...this.#positions.values()];
+    return [...this.#uncommitted].flatMap(([topic, its]) =>
+      its.flatMap((one, partition) =>
+        one?.next === undefined ? [] : [{ topic, partition, offset: one.next, appendedMs: one.appendedMs }],
+      ),
+    );
   }
 
   /** @param first of the records that came together. */
   came(first: StreamRecord): void {
-    const partition = partitionName(first);
-    if (!this.#oldestMs.has(partition)) this.#oldestMs.set(partition, first.appendedMs);
+    this.#of(first).oldestMs ??= first.appendedMs;
   }
 
   /** When the oldest record was appended that came and is not committed, or an older one; undefined when none is known. */
   oldestMs(topic: string, partition: number): number | undefined {
-    return this.#oldestMs.get(`${topic}/${partition}`);
+    return this.#uncommitted.get(topic)?.[partition]?.oldestMs;
   }
 
   /** @param records that came together, in the order of their offsets. */
   processed(records: readonly Came[]): void {
-    const [first] = records as [Came];
-    if (records.length === 1) return this.#processedTo(first, first);
-    // By topic and partition.
-    const lasts = new Map<AnyTopic, (Came | undefined)[]>();
+    const firstMs = records[0]!.appendedMs;
     for (const record of records) {
-      let ofTopic = lasts.get(record.topic);
-      if (!ofTopic) lasts.set(record.topic, (ofTopic = []));
-      ofTopic[record.partition] = record;
+      const one = this.#of(record);
+      one.next = record.offset + 1;
+      one.appendedMs = record.appendedMs;
+      one.oldestMs ??= firstMs;
     }
-    for (const last of [...lasts.values()].flat()) if (last) this.#processedTo(last, first);
   }
 
-  #processedTo(last: Came, first: Came): void {
-    const { topic, partition, offset, appendedMs } = last;
-    const name = partitionName(last);
-    this.#positions.set(name, { topic: topic.name, partition, offset: offset + 1, appendedMs });
-    if (first.appendedMs !== undefined && !this.#oldestMs.has(name)) this.#oldestMs.set(name, first.appendedMs);
+  #of({ topic, partition }: RecordPlace): Uncommitted {
+    let its = this.#uncommitted.get(topic.name);
+    if (!its) this.#uncommitted.set(topic.name, (its = []));
+    return (its[partition] ??= { next: undefined, appendedMs: undefined, oldestMs: undefined });
   }
 
   parked(place: RecordPlace): void {
@@ -77,28 +83,32 @@ export class UnderLease {
 
   /** @param positions as `positions` gave them. */
   committed(positions: readonly Processed[]): void {
-    for (const position of positions) {
-      const partition = `${position.topic}/${position.partition}`;
-      if (this.#positions.get(partition) === position) {
-        this.#positions.delete(partition);
-        this.#oldestMs.delete(partition);
-      } else if (position.appendedMs !== undefined) this.#oldestMs.set(partition, position.appendedMs);
+    for (const { topic, partition, offset, appendedMs } of positions) {
+      const one = this.#uncommitted.get(topic)?.[partition];
+      if (one?.next === offset) this.#uncommitted.get(topic)![partition] = undefined;
+      else if (one && appendedMs !== undefined) one.oldestMs = appendedMs;
       for (const [name, place] of this.#parked) {
-        if (partitionName(place) === partition && place.offset < position.offset) this.#parked.delete(name);
+        if (place.topic.name === topic && place.partition === partition && place.offset < offset) this.#parked.delete(name);
       }
     }
   }
 
   /** What was processed comes again to whoever has the partitions then. */
   forget(): void {
-    this.#positions.clear();
+    this.#uncommitted.clear();
     this.#parked.clear();
-    this.#oldestMs.clear();
   }
 
-  /** Resolves when the table knows the partitions; after a failure the next call reads it again. @param end rejects when nobody waits any more. */
-  async open(table: Table<unknown> | undefined, end: Promise<never>): Promise<void> {
-    if (!table || this.#isOpen) return;
+  /**
+   * Resolves when the table knows the partitions, and is undefined where it does; after a failure the next call reads it again.
+   *
+   * @param end rejects when nobody waits any more.
+   */
+  open(table: Table<unknown> | undefined, end: Promise<never>): Promise<void> | undefined {
+    return !table || this.#isOpen ? undefined : this.#open(table, end);
+  }
+
+  async #open(table: Table<unknown>, end: Promise<never>): Promise<void> {
     this.#opening ??= table.begin(this.lease, this.partitions).catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
