@@ -120,7 +120,13 @@ export class ServerProcess implements Target {
   /** Bytes of each file in the data folder, by name. */
   diskBytes(): Readonly<Record<string, number>> {
     const files = readdirSync(this.folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    return Object.fromEntries(files.map((file) => [file.name, statSync(join(file.parentPath, file.name)).size]));
+    const bytes: Record<string, number> = {};
+    for (const { name, parentPath } of files) {
+      // The files of the log are named by offsets: those of one kind count as one.
+      const known = name.replace(/^\d+\./, 'log/*.');
+      bytes[known] = (bytes[known] ?? 0) + statSync(join(parentPath, name)).size;
+    }
+    return bytes;
   }
 
   /** Ends the process as an operator would; does nothing when it has ended. */

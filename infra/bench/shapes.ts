@@ -14,7 +14,7 @@ export interface Shape {
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
 const d2 = { sources: 10_000, metrics: 20, pointsPerBody: 100, bodies: 60_000, gzip: false };
-const d3 = { sources: 1_000, metrics: 1, pointsPerBody: 1, bodies: 40_000, gzip: false };
+const d3 = { sources: 1_000, metrics: 1, pointsPerBody: 1, bodies: 120_000, gzip: false };
 const fleet = '10,000 sources × 20 metrics, 100-point bodies';
 
 /** `@` and a number of connections stand behind the name of a shape where other figures have it with more. */

@@ -230,7 +230,7 @@ describe('series that are too many', () => {
     const { add } = start();
     add(...Array.from({ length: 150 }, (_, at) => metric(at, { metric: `m${at}` })));
     await eventually(() =>
-      expect(told.refused.map(([points, code]) => [points.length, code])).toEqual(Array(50).fill([1, 'too_many_series'])),
+      expect(told.refused.map(([points, code]) => [points.length, code])).toEqual(Array.from({ length: 50 }, () => [1, 'too_many_series'])),
     );
     expect(told.stored).toBe(0);
   });
