@@ -1,5 +1,5 @@
 import type { SeriesRun } from '#model';
-import type { DirectoryNews, DirectoryRows } from './directory-rows.js';
+import type { DirectoryColumns } from './directory-rows.js';
 import type { Points } from './points.js';
 import { TagSets } from './tag-sets.js';
 
@@ -11,7 +11,7 @@ export interface ArenaSize {
 
 /** What a store holds when it is opened. */
 export interface OpenedStore {
-  readonly directory: DirectoryRows;
+  readonly directory: DirectoryColumns;
   readonly lastArena: number;
   readonly offsets: Readonly<Record<number, number>>;
 }
@@ -25,7 +25,7 @@ export interface SealedArena {
   readonly pieces: number;
   /** As its columns number them, the empty one first. */
   readonly tagSets: readonly string[];
-  readonly directory: DirectoryNews;
+  readonly directory: DirectoryColumns;
   readonly offsets: Readonly<Record<number, number>>;
   /** The offset after the last record that it has points of; the next arena may have the rest of them. */
   readonly next: number;

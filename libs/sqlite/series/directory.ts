@@ -1,5 +1,5 @@
 import { sortedInSteps, stepItems, type Steps } from '#model';
-import type { DirectoryNews, DirectoryRows } from './directory-rows.js';
+import type { DirectoryColumns } from './directory-rows.js';
 
 /** An arena is sealed after so many new or changed sources, because `takeNew` takes all of them in one turn of the event loop. */
 const maxNews = 16_384;
@@ -92,12 +92,15 @@ export class Directory {
   #newMetrics: string[] = [];
   #newSources = new Set<KnownSource>();
 
-  constructor(rows: DirectoryRows) {
-    for (const { id, name } of rows.metrics) this.#metrics.set(name, id);
-    const names = rows.metrics.map(({ name }) => name);
-    for (const { id, orgId, sourceId, pairs } of rows.sources) {
-      const source = this.#add(new KnownSource(id, orgId, sourceId));
-      for (let at = 0; at < pairs.length; at += 2) this.#addSeries(source, names[pairs[at]! - 1]!, pairs[at + 1]!);
+  constructor({ metrics, ids, orgIds, sourceIds, pairs, ends }: DirectoryColumns) {
+    for (const [at, name] of metrics.entries()) this.#metrics.set(name, at + 1);
+    let orgId = '';
+    let pair = 0;
+    for (let at = 0; at < ids.length; at++) {
+      // Neighbours are mostly of one organization, and share its text.
+      if (orgIds[at] !== orgId) orgId = orgIds[at]!;
+      const source = this.#add(new KnownSource(ids[at]!, orgId, sourceIds[at]!));
+      for (; pair < ends[at]!; pair += 2) this.#addSeries(source, metrics[pairs[pair]! - 1]!, pairs[pair + 1]!);
     }
   }
 
@@ -151,7 +154,7 @@ export class Directory {
   }
 
   /** The metrics and the sources that were made or got a series since the last call. */
-  takeNew(): DirectoryNews {
+  takeNew(): DirectoryColumns {
     const [metrics, sources] = [this.#newMetrics, [...this.#newSources]];
     this.#newMetrics = [];
     this.#newSources = new Set();

@@ -65,7 +65,7 @@ class SeriesWriter {
 
   open(): OpenedStore {
     const directory = readDirectory(this.db);
-    for (const { pairs } of directory.sources) this.#note(pairs);
+    this.#note(directory.pairs);
     this.#runs = runsReader(this.db)();
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
