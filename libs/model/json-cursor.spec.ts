@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { JsonCursor, maxValueBytes, unusual } from './json-cursor.js';
 import { NameTable } from './name-table.js';
 
-const cursorOn = (text: string): JsonCursor => new JsonCursor(Buffer.from(text), new NameTable());
+const names = new NameTable();
+const cursorOn = (text: string): JsonCursor => new JsonCursor(Buffer.from(text), names);
 
 /** How each kind of value is passed, and one of so many bytes. */
 const ways = [
@@ -41,5 +42,17 @@ describe('values that are checked', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     cursorOn(nested(61)).pass(3);
     expect(() => cursorOn(nested(62)).pass(3)).toThrow(unusual);
+  });
+});
+
+describe('a number', () => {
+  const digits = '1234567890123456789';
+  const lengths = Array.from({ length: digits.length }, (_, at) => at + 1);
+
+  it.each(lengths)('of %i digits is what JSON.parse makes of it, wherever its point stands', (length) => {
+    const whole = digits.slice(0, length);
+    const parts = Array.from({ length: length - 1 }, (_, at) => `${whole.slice(0, at + 1)}.${whole.slice(at + 1)}`);
+    const texts = [whole, '9'.repeat(length), `0.${whole}`, ...parts].flatMap((text) => [text, `-${text}`]);
+    expect(texts.map((text) => cursorOn(text).number())).toEqual(texts.map((text) => JSON.parse(text)));
   });
 });
