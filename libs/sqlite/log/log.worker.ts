@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { Transferred, serve } from '../worker.js';
+import { inLog } from './fault.js';
 import { chunkOf, type ChunkRequest } from './frame.js';
 import { Segments } from './segments.js';
 
@@ -15,7 +16,7 @@ let segments: Segments;
 serve({
   recover: () => {
     const { folder, least } = workerData as LogFolder;
-    segments = new Segments(folder);
+    segments = inLog('opening', () => new Segments(folder));
     return segments.recover(least);
   },
   begun: (first: number) => segments.begun(first),
