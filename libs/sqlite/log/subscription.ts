@@ -6,16 +6,18 @@ import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './
 /** The floor of an idle group is saved with other commits once it has moved so far, so that a restart does not go through what others wrote. */
 const driftRecords = 1_000;
 
-type Delivered = Pick<StreamRecord, 'topic' | 'partition' | 'offset'>;
-
 /**
  * The one member of a consumer group. It knows which records it delivered and which of them are committed. Its floor is the offset before which
  * everything is committed or of no interest.
  */
 export class GroupSubscription implements Subscription, Reading {
   readonly #follower: Follower;
-  /** Delivered records from the first uncommitted one on, in offset order. */
-  #delivered: Delivered[] = [];
+  /** Offsets of records that were delivered and are not committed, in order, of each partition by topic. */
+  readonly #uncommitted = new Map<string, number[][]>();
+  /** The least of them. */
+  #oldest = Infinity;
+  /** Offset after the newest record that was delivered. */
+  #deliveredTo = 0;
   /** Committed offset of each partition, by topic. */
   readonly #next = new Map<string, number[]>();
   #savedFloor: number;
@@ -26,7 +28,13 @@ export class GroupSubscription implements Subscription, Reading {
     private readonly keeper: Keeper,
     saved: readonly GroupPosition[],
   ) {
-    for (const topic of options.topics) this.#next.set(topic.name, nextOffsets(saved, topic));
+    for (const topic of options.topics) {
+      this.#next.set(topic.name, nextOffsets(saved, topic));
+      this.#uncommitted.set(
+        topic.name,
+        Array.from({ length: topic.partitions }, () => []),
+      );
+    }
     const floors = new Map(saved.filter(({ partition }) => partition === everyPartition).map(({ topic, next }) => [topic, next]));
     this.#savedFloor = Math.min(...options.topics.map(({ name }) => floors.get(name) ?? 0));
     // When the group begins, no partition has committed anything from this offset on.
@@ -58,7 +66,11 @@ export class GroupSubscription implements Subscription, Reading {
     for (const { topic, partition, offset } of positions) {
       const next = this.#next.get(topic)!;
       next[partition] = Math.max(next[partition] ?? 0, offset);
+      const uncommitted = this.#uncommitted.get(topic)!;
+      const left = uncommitted[partition]!.findIndex((it) => it >= next[partition]!);
+      uncommitted[partition] = left < 0 ? [] : uncommitted[partition]!.slice(left);
     }
+    this.#oldest = Math.min(Infinity, ...this.#places().map(([first = Infinity]) => first));
     const floor = this.#floor();
     const ahead = positions.filter(({ offset }) => offset > floor);
     await this.keeper.move([...this.#floors(floor), ...ahead.map((it) => ({ ...it, group: this.options.group, next: it.offset }))]);
@@ -78,12 +90,13 @@ export class GroupSubscription implements Subscription, Reading {
   }
 
   async lag(): Promise<number> {
-    return this.#uncommitted().length + this.#follower.waiting();
+    const delivered = this.#places().reduce((sum, offsets) => sum + offsets.length, 0);
+    return delivered + this.#follower.waiting();
   }
 
   async lags(): Promise<readonly PartitionLag[]> {
-    const counts = new Map(this.options.topics.map(({ name, partitions }) => [name, Array<number>(partitions).fill(0)]));
-    for (const { topic, partition } of [...this.#uncommitted(), ...this.#follower.waitingInMemory()]) counts.get(topic.name)![partition]!++;
+    const counts = new Map(Array.from(this.#uncommitted, ([topic, of]) => [topic, of.map(({ length }) => length)]));
+    for (const { topic, partition } of this.#follower.waitingInMemory()) counts.get(topic.name)![partition]!++;
     return Array.from(counts, ([topic, of]) => of.map((records, partition) => ({ topic, partition, records }))).flat();
   }
 
@@ -93,17 +106,18 @@ export class GroupSubscription implements Subscription, Reading {
   }
 
   /** Records that the handler rejected come again: they are noted once. */
-  #deliver(records: readonly Delivered[]): void {
-    const known = this.#delivered.at(-1)?.offset ?? -1;
-    for (const { topic, partition, offset } of records) if (offset > known) this.#delivered.push({ topic, partition, offset });
+  #deliver(records: readonly Pick<StreamRecord, 'topic' | 'partition' | 'offset'>[]): void {
+    for (const { topic, partition, offset } of records) {
+      if (offset < this.#deliveredTo) continue;
+      this.#deliveredTo = offset + 1;
+      if (offset < this.#nextOf(topic.name, partition)) continue;
+      this.#uncommitted.get(topic.name)![partition]!.push(offset);
+      this.#oldest = Math.min(this.#oldest, offset);
+    }
   }
 
-  #uncommitted(): readonly Delivered[] {
-    return this.#delivered.filter((it) => !this.#isCommitted(it));
-  }
-
-  #isCommitted({ topic, partition, offset }: Delivered): boolean {
-    return offset < this.#nextOf(topic.name, partition);
+  #places(): readonly (readonly number[])[] {
+    return [...this.#uncommitted.values()].flat();
   }
 
   #nextOf(topic: string, partition: number): number {
@@ -111,9 +125,7 @@ export class GroupSubscription implements Subscription, Reading {
   }
 
   #floor(): number {
-    const first = this.#delivered.findIndex((it) => !this.#isCommitted(it));
-    if (first !== 0) this.#delivered = first < 0 ? [] : this.#delivered.slice(first);
-    return this.#delivered[0]?.offset ?? this.position;
+    return Math.min(this.position, this.#oldest);
   }
 
   #floors(next: number): GroupPosition[] {
