@@ -12,7 +12,7 @@ const fanIn = 8;
 const maxPoints = 2 ** 28;
 /**
  * A merged run may also have this share of all points. A merge takes the size of its runs on disk once more, and so much of the file stays free
- * anyway: see `shrink`. Runs that are too large to be merged are few then, however many points there are.
+ * anyway: see `shrink`. Runs become more with the logarithm of the points then.
  */
 const maxShare = 1 / 8;
 
