@@ -16,8 +16,8 @@ import { LogState } from './log-state.js';
 import { Segments } from './segments.js';
 import { Witness, witnessFileName } from './witness.js';
 
-/** `npm run jest -- damage` with HEADWATER_SEEDS=2000 is the long form. */
-const seeds = Number(process.env['HEADWATER_SEEDS'] ?? 400);
+/** More of them with `HEADWATER_SEEDS=20000 npm run jest -- log/damage`. */
+const seeds = Number(process.env['HEADWATER_SEEDS'] ?? 2_000);
 const seedsATest = 50;
 
 const work = mkdtempSync(join(tmpdir(), 'headwater-damage-'));
