@@ -26,13 +26,14 @@ class Pending {
 }
 
 /** Writes a sealed file under a name of its own, and gives it its name once it is durable: a file of that name is whole. */
-export class SealedWriter {
+export class SealedWriter implements Disposable {
   readonly #file: number;
   readonly #unfinished: string;
   readonly #blocks: Block[] = [];
   readonly #bytes: Record<Kind, number> = { kept: 0, compacted: 0 };
   readonly #pending: Record<Kind, Pending> = { kept: new Pending(), compacted: new Pending() };
   #at = 0;
+  #isFinished = false;
 
   constructor(private readonly path: string) {
     this.#unfinished = path + unfinished;
@@ -42,7 +43,7 @@ export class SealedWriter {
 
   /** What was added, before compression. */
   get bytes(): number {
-    return this.#bytes.kept + this.#bytes.compacted;
+    return (['kept', 'compacted'] as const).reduce((sum, kind) => sum + this.#bytes[kind] + this.#pending[kind].bytes, 0);
   }
 
   /** Adds a batch that follows those of its kind. True when a block was written, which takes some milliseconds. */
@@ -67,12 +68,14 @@ export class SealedWriter {
     this.#write(Buffer.concat([sizes, Buffer.from(sealedMark)]));
     fsyncSync(this.#file);
     closeSync(this.#file);
+    this.#isFinished = true;
     renameSync(this.#unfinished, this.path);
     sync(dirname(this.path));
   }
 
-  /** Gives up: nothing of the file stays. */
-  abandon(): void {
+  /** Nothing stays of a file that was not finished. */
+  [Symbol.dispose](): void {
+    if (this.#isFinished) return;
     closeSync(this.#file);
     rmSync(this.#unfinished);
   }

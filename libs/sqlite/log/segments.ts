@@ -253,14 +253,9 @@ function* writing(
   { first, end, state }: Pick<Contents, 'first' | 'end'> & { readonly state?: Change | undefined },
   batches: () => Iterable<Batch | undefined>,
 ): Generator<undefined> {
-  const writer = new SealedWriter(path);
-  try {
-    for (const batch of batches()) if (!batch || writer.add(batch)) yield;
-    writer.finish(first, end, state);
-  } catch (cause) {
-    writer.abandon();
-    throw cause;
-  }
+  using writer = new SealedWriter(path);
+  for (const batch of batches()) if (!batch || writer.add(batch)) yield;
+  writer.finish(first, end, state);
 }
 
 function* flat<T>(pieces: Iterable<readonly T[]>): Generator<T> {
