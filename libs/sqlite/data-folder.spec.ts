@@ -9,8 +9,10 @@ const emptyFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-fol
 describe('a data folder', () => {
   it('is made with everything above it and says what it is', async () => {
     const dir = join(await emptyFolder(), 'a', 'b');
-    openDataFolder(dir).release();
-    expect(await readFile(join(dir, 'FORMAT'), 'utf8')).toBe('headwater 1\n');
+    const folder = openDataFolder(dir);
+    folder.noteFormat();
+    folder.release();
+    expect(await readFile(join(dir, 'FORMAT'), 'utf8')).toBe('headwater 2\n');
   });
 
   it('is one storage’s at a time, and whoever comes second hears which folder it is', async () => {
@@ -29,7 +31,7 @@ describe('a data folder', () => {
   });
 
   it.each([
-    ['headwater 2\n', 'has format 2 and this version knows formats up to 1'],
+    ['headwater 3\n', 'has format 3 and this version knows formats up to 2'],
     ['something else', 'is not one of ours'],
     ['', 'is not one of ours'],
   ])('with FORMAT %j is refused before anything is touched', async (format, why) => {

@@ -4,7 +4,7 @@ import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
 /** The format of the files in a folder. This version must not touch a folder with a greater number. */
-const formatVersion = 1;
+const formatVersion = 2;
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
 export class DataFolderError extends Error {
@@ -14,6 +14,8 @@ export class DataFolderError extends Error {
 /** A data folder that nobody else can open until it is released or this process ends, even by a crash. */
 export interface DataFolder {
   readonly path: string;
+  /** To be called before this version writes what older ones do not know: these then refuse the folder. */
+  noteFormat(): void;
   release(): void;
 }
 
@@ -26,8 +28,11 @@ export function openDataFolder(dir: string): DataFolder {
   const format = join(path, 'FORMAT');
   refuseNewer(path, format);
   const lock = lockFolder(path);
-  if (!existsSync(format)) writeDurably(format, `headwater ${formatVersion}\n`);
-  return { path, release: () => lock.release() };
+  const text = `headwater ${formatVersion}\n`;
+  const noteFormat = (): void => {
+    if (!existsSync(format) || readFileSync(format, 'utf8') !== text) writeDurably(format, text);
+  };
+  return { path, noteFormat, release: () => lock.release() };
 }
 
 function refuseNewer(path: string, format: string): void {

@@ -112,6 +112,7 @@ function whyNot(log: FileLog, stores: Stores, disk: Disk): string | undefined {
 /** @param maxBytes of a journal; see `FileLog.open`. */
 export async function openLog(folder: DataFolder, maxBytes?: number): Promise<FileLog> {
   await convertOldLog(folder.path);
+  folder.noteFormat();
   const log = join(folder.path, logFolderName);
   const schemas = join(folder.path, schemaFileName);
   if (hasLog(log) && !existsSync(schemas)) throw new DataFolderError(lostSchemas(folder.path));
@@ -119,8 +120,13 @@ export async function openLog(folder: DataFolder, maxBytes?: number): Promise<Fi
   const registry = new SchemaFile(schemas);
   const codec = await registry.atOnce(() => AvroCodec.open(registry, topics));
   const opened = await FileLog.open(log, codec, topics, maxBytes);
-  removeOldLog(folder.path, opened.epochs);
-  return opened;
+  try {
+    removeOldLog(folder.path, opened);
+    return opened;
+  } catch (cause) {
+    await opened.close();
+    throw cause;
+  }
 }
 
 const lostSchemas = (folder: string): string =>

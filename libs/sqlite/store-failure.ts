@@ -39,7 +39,10 @@ export function storeFailure(cause: unknown): unknown {
   if (damage.has(primary) || code === 'ERR_OUT_OF_RANGE') {
     return new TelemetryError('store_corrupt', 'The store is damaged: have the operator rebuild it from the log.', { cause });
   }
-  if (!trouble.has(primary)) return cause;
+  if (!isTrouble(cause)) return cause;
   const why = primary === full ? new Error('the disk is full (ENOSPC)', { cause }) : cause;
   return new TelemetryError('store_unavailable', 'Try again when the store can be used.', { cause: why });
 }
+
+/** Whether SQLite could not do its work, though its file may be as it was written. */
+export const isTrouble = (cause: unknown): boolean => trouble.has(((cause as { readonly errcode?: number }).errcode ?? 0) & 0xff);

@@ -41,11 +41,12 @@ export async function trim(
   const folder = openDataFolder(dir);
   try {
     await convertOldLog(folder.path);
+    folder.noteFormat();
     const logFolder = join(folder.path, logFolderName);
     if (!hasLog(logFolder)) throw new DataFolderError(`The data folder ${folder.path} has no log: there is nothing to trim.`);
     const segments = new Segments(logFolder);
     const found = segments.recover(new Witness(join(logFolder, witnessFileName)).head());
-    removeOldLog(folder.path, found.state.epochs ?? []);
+    removeOldLog(folder.path, { head: found.head, epochs: found.state.epochs ?? [] });
     // The store goes first: one that has records which its log lacks must never be opened.
     if (confirmed) removeStore(join(folder.path, storeFileName));
     const goes = (key: string): boolean => !keeps(key.slice(key.indexOf('/') + 1));
