@@ -2,6 +2,6 @@ import { describe } from '@jest/globals';
 import { monitorsContract } from '#testing';
 import { openTestLog } from '../open-test-log.js';
 
-describe('monitors on the log in SQLite', () => {
+describe('monitors on the log in files', () => {
   monitorsContract(() => openTestLog());
 });
