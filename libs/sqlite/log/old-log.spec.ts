@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { entry } from '#log';
@@ -57,7 +58,7 @@ const heldBefore = (name: Name): Held => JSON.parse(readFileSync(new URL(`${name
 
 function unpacked(name: Name): string {
   const dir = mkdtempSync(join(tmpdir(), 'headwater-old-'));
-  execFileSync('tar', ['xzf', new URL(`${name}.tar.gz`, fixtures).pathname, '-C', dir]);
+  execFileSync('tar', ['xzf', fileURLToPath(new URL(`${name}.tar.gz`, fixtures)), '-C', dir]);
   return dir;
 }
 
@@ -247,6 +248,26 @@ describe('a damaged log of an earlier version', () => {
     }
     expect(verdicts.filter((found) => found.startsWith('seed'))).toEqual([]);
     expect(verdicts).toContain('refused');
+  });
+
+  it.each([
+    ['DELETE FROM batch WHERE first = (SELECT first FROM batch ORDER BY first LIMIT 1 OFFSET 5)', 'the row after offset'],
+    ['UPDATE batch SET ms = ms + 1', 'fails its checksum'],
+    ['DELETE FROM latest WHERE at = (SELECT min(at) FROM latest)', 'rows of the compacted topics are missing'],
+    ['UPDATE latest SET ms = ms + 1', 'fails its checksum'],
+    ['DELETE FROM batch WHERE first > 80; DELETE FROM latest WHERE at > 80', 'were acknowledged'],
+    ['UPDATE epoch SET id = 1', 'the epoch from offset'],
+    ['UPDATE position SET next = next + 1', 'the offset of group'],
+    ['ALTER TABLE epoch RENAME TO other', 'the table other is not one of ours'],
+    ['DROP TABLE position', 'the table position is missing'],
+  ])('is refused after %j', async (change, why) => {
+    const dir = unpacked('e88cbb3-stopped');
+    {
+      using db = new DatabaseSync(join(dir, 'log.db'));
+      db.exec(change);
+    }
+    const refusal = { code: 'log_corrupt', message: expect.stringMatching(`^The log is damaged: log.db: .*${why}`) };
+    await expect(convertOldLog(dir)).rejects.toMatchObject(refusal);
   });
 
   it('is refused when it is missing, and known to have had records', async () => {
