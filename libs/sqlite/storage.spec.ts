@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,6 +66,7 @@ describe('a storage', () => {
     try {
       const storage = await openStorage(dir);
       await storage.log.append([entry(sources, source)]);
+      await until('the witness has noted it', () => existsSync(join(dir, 'log', 'head')));
       const rights = (path: string): string => (statSync(path).mode & 0o777).toString(8);
       const inside = readdirSync(join(dir, 'log')).map((name) => join('log', name));
       const files = [...readdirSync(dir), ...inside].map((name) => [name, rights(join(dir, name))]);
