@@ -7,6 +7,7 @@ import { newFolder, run } from './test-run.js';
 it('dead letters of a stopped server are listed, shown, sent back once, and deleted', async () => {
   const data = newFolder();
   const source = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 2 };
+  /** The newest value of each key. */
   const keys = async (): Promise<readonly (readonly [key: string, value: unknown])[]> => {
     const storage = await openStorage(data);
     const found: (readonly [string, unknown])[] = [];
@@ -14,7 +15,7 @@ it('dead letters of a stopped server are listed, shown, sent back once, and dele
       void found.push(...records.map(({ key, value }) => [key, value] as const));
     await readLog(storage.log, { topics: [sources], from: 'beginning', take });
     await storage.close();
-    return found;
+    return [...new Map(found)];
   };
 
   const storage = await openStorage(data);
