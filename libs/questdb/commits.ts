@@ -84,7 +84,7 @@ async function told(ask: () => Promise<readonly Parameter[]>): Promise<readonly 
 }
 
 const isOfJava = (error: unknown): boolean =>
-  error instanceof Error && error.cause instanceof DatabaseError && /class java|internal error/.test(error.cause.message);
+  error instanceof Error && error.cause instanceof DatabaseError && /class java|internal error|out of bounds/.test(error.cause.message);
 
 function messageOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
