@@ -55,8 +55,9 @@ describeOnServers('a device on a cluster with two gateways', () => {
     };
     try {
       await clientStory('told', client, { link, key: cluster.keys.own, crash, settle: () => cluster.settle() });
-    } finally {
       await client.end();
+    } finally {
+      await client.kill();
     }
     expect(kills).toBe(1);
   });
