@@ -67,7 +67,9 @@ export async function clientStory(id: string, client: ToldClient, ground: Client
   await client.tell('stream', connected);
 
   const turned = client.tell('turn', { sourceId: connected, by: 90 });
-  await until('it is known that the device has the command', async () => (await client.tell('acknowledged')) === 1);
+  const isAcknowledged = async (): Promise<boolean> => (await client.tell('acknowledged')) === 1;
+  // A command that is refused ends here, with its reason.
+  await Promise.race([turned, until('it is known that the device has the command', isAcknowledged)]);
   link.cut();
   await client.tell('endTurn');
   expect(await turned).toEqual({ id: expect.any(String), result: { by: 90 } });
