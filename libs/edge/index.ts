@@ -19,6 +19,7 @@ export * from './key-uses.js';
 export * from './keyring.js';
 export * from './live/live-socket.js';
 export { LiveSockets, SOCKET_LIMITS, type SocketLimits } from './live/live-sockets.js';
+export { textFrame } from './live/text-frame.js';
 export { isWebSocket, responseTo } from './live/upgrade-adapter.js';
 export * from './metrics.js';
 export * from './operation.js';

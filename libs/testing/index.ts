@@ -12,6 +12,7 @@ export * from './eventually.js';
 export { isLong } from './faults/durations.js';
 export * from './groups.contract.js';
 export * from './generation-store.contract.js';
+export * from './http/frame-text.js';
 export * from './http/socket-client.js';
 export * from './http/raw.js';
 export { send, type Answer, type Ask } from './http/send.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Metrics, Slices } from '#edge';
 import { entry } from '#log';
 import { openStorage, type Storage } from '#sqlite';
-import { until } from '#testing';
+import { frameText, until } from '#testing';
 import { events } from '#topics';
 import type { Frame } from './frames.js';
 import type { Outlet } from './outlet.js';
@@ -30,7 +30,7 @@ class Viewer implements Outlet {
     this.firsts.add(frames[0]!);
     for (const { plain } of frames) {
       if (!this.takes) this.unsentBytes += plain.length;
-      this.values.push((JSON.parse(plain.toString()) as { value: number }).value);
+      this.values.push((JSON.parse(frameText(plain)) as { value: number }).value);
     }
   }
 

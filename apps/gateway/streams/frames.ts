@@ -1,3 +1,4 @@
+import { textFrame } from '#edge';
 import type { StreamRecord } from '#log';
 import { isBehind, type StreamPlace } from './cursor.js';
 import type { Filter, StreamKind } from './stream-kind.js';
@@ -20,12 +21,14 @@ export class Frame {
     private readonly cursor: () => string,
   ) {}
 
+  /** As a frame of a WebSocket. */
   get plain(): Buffer {
-    return (this.#plain ??= Buffer.from(`${this.json}}`));
+    return (this.#plain ??= textFrame(`${this.json}}`));
   }
 
+  /** The same with the cursor. */
   get marked(): Buffer {
-    return (this.#marked ??= Buffer.from(`${this.json},"cursor":"${this.cursor()}"}`));
+    return (this.#marked ??= textFrame(`${this.json},"cursor":"${this.cursor()}"}`));
   }
 
   /** As an event of `text/event-stream`. */

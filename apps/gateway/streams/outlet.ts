@@ -31,7 +31,7 @@ export class SocketOutlet implements Outlet {
 
   frames(frames: readonly Frame[]): void {
     const send = (): void => {
-      for (const frame of frames) this.socket.send(this.hasCursors ? frame.marked : frame.plain);
+      for (const frame of frames) this.socket.write(this.hasCursors ? frame.marked : frame.plain);
     };
     // One alone is one write anyway.
     if (frames.length === 1) send();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventBatch, PointBatch } from '#model';
+import { frameText } from '#testing';
 import { cursorText, parseCursor, type StreamPlace } from './cursor.js';
 import { Batch, type Frame } from './frames.js';
 import type { Outlet } from './outlet.js';
@@ -18,7 +19,7 @@ class Held implements Outlet {
   constructor(readonly hasCursors: boolean) {}
 
   frames(frames: readonly Frame[]): void {
-    for (const frame of frames) this.message((this.hasCursors ? frame.marked : frame.plain).toString());
+    for (const frame of frames) this.message(frameText(this.hasCursors ? frame.marked : frame.plain));
   }
 
   message(json: string): void {
@@ -149,7 +150,7 @@ describe('frames', () => {
     const all = Array.from({ length: 5000 }, (_, n) => n);
     const frames = batch(metricStream, 7, { a: all }).frames(everything);
     expect(frames.length).toBeGreaterThan(3);
-    const { cursor, points } = JSON.parse(frames[1]!.marked.toString()) as { cursor: string; points: { value: number }[] };
+    const { cursor, points } = JSON.parse(frameText(frames[1]!.marked)) as { cursor: string; points: { value: number }[] };
     const { offset, index } = parseCursor(cursor)!;
     expect([offset, index]).toEqual([7, points.at(-1)!.value + 1]);
     const { reader, outlet } = open(metricStream, true);

@@ -66,6 +66,11 @@ export class LiveSocket {
     if (this.isOpen) this.socket.send(text, { binary: false }, left);
   }
 
+  /** A frame of `textFrame`, which is made once for many sockets. With `send` each socket would make a head of its own, and write two pieces. */
+  write(frame: Buffer): void {
+    if (this.isOpen) this.raw.write(frame);
+  }
+
   /** Has all that `work` sends leave in one write. */
   together(work: () => void): void {
     this.raw.cork();
