@@ -31,7 +31,8 @@ class Channel implements Ticking {
   readonly #readers = new Map<string, Set<StreamReader>>();
   /** The same in their order, until it changes. */
   #inOrder: readonly StreamReader[] | undefined;
-  #records: StreamRecord[] = [];
+  /** Undefined while nothing waits. A list that waits for its first record grows old meanwhile, and all that it has held would then live until the next full garbage collection. */
+  #records: StreamRecord[] | undefined;
   #bytes = 0;
   /** What is handed over, in this order. */
   readonly #due: Due[] = [];
@@ -49,7 +50,7 @@ class Channel implements Ticking {
 
   /** Whether its readers have all that came. */
   get isIdle(): boolean {
-    return this.#records.length === 0 && this.#due.length === 0;
+    return !this.#records && this.#due.length === 0;
   }
 
   has(reader: StreamReader): boolean {
@@ -75,7 +76,7 @@ class Channel implements Ticking {
   }
 
   push(record: StreamRecord): void {
-    this.#records.push(record);
+    (this.#records ??= []).push(record);
     this.#bytes += record.bytes;
     if (!this.deliveries.wait(this.orgId, record.bytes))
       for (const reader of this.#all()) reader.close(closeCodes.tryLater, 'Connect again: more comes than so many readers can be sent.');
@@ -90,9 +91,9 @@ class Channel implements Ticking {
   }
 
   #seal(): void {
-    if (this.#records.length === 0) return;
+    if (!this.#records) return;
     this.#due.push({ batch: this.partition.batch(this.#records), bytes: this.#bytes, readers: this.#all() });
-    [this.#records, this.#bytes] = [[], 0];
+    [this.#records, this.#bytes] = [undefined, 0];
   }
 
   #all(): readonly StreamReader[] {
