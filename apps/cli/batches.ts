@@ -3,9 +3,9 @@ import type { Columns } from './columns.js';
 import type { CsvRow } from './csv.js';
 import { BadFile } from './failure.js';
 
-const maxPoints = 10_000;
+export const maxPoints = 10_000;
 /** Below the server's limit of 5 MiB, with room for the text around the points. */
-const maxBytes = 4_500_000;
+export const maxBytes = 4_500_000;
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** A body for the ingest endpoint. */

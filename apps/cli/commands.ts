@@ -15,6 +15,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   login: { summary: 'Get an API key that somebody approves in a browser, and store it', load: () => import('./login.js') },
   import: { summary: 'Send the points of a CSV file', load: () => import('./import.js') },
   export: { summary: 'Write the points or rollups of a source as CSV', load: () => import('./export.js') },
+  copy: { summary: 'Copy what devices have sent from one server to another', load: () => import('./copy.js') },
   command: { summary: 'Send a command to a device, and wait for its result', load: () => import('./send-command.js') },
   tail: { summary: 'Print the points or events of a source as they come', load: () => import('./tail.js') },
   simulate: { summary: 'Let devices send believable data, to try things out', load: () => import('./simulate.js') },

@@ -22,6 +22,13 @@ function withoutSpaces(text: string): string {
 }
 
 const millisecondsFrom = 1e12;
+const millisecondsTo = 1e14;
 
-/** A time as a point carries it: small numbers are read as seconds, so that is how a time before September 2001 must be sent. */
-export const wireTime = (timestampMs: number): number => (timestampMs < millisecondsFrom ? timestampMs / 1000 : timestampMs);
+/**
+ * A time as a point carries it: small numbers are read as seconds and large ones as nanoseconds, so that is how a time before September 2001
+ * and one after November 5138 must be sent.
+ */
+export function wireTime(timestampMs: number): number {
+  if (timestampMs < millisecondsFrom) return timestampMs / 1000;
+  return timestampMs < millisecondsTo ? timestampMs : timestampMs * 1e6;
+}

@@ -53,6 +53,8 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['import', '--source', 's'], "missing required argument 'FILE'"],
     [['import', 'x.csv'], "required option '--source <ID>'"],
     [['import', 'a.csv', 'b.csv', '--source', 's'], 'too many arguments'],
+    [['copy', '--from', 'http://a'], "required option '--to <URL>'"],
+    [['copy', '--from', 'http://a', '--to', 'http://b'], 'There is no API key for the origin: set HEADWATER_FROM_API_KEY'],
     [['keys', 'list', '--wrong'], "unknown option '--wrong'"],
     [['keys', 'list'], 'There is no API key: run `headwater init`'],
     [['keys', 'list', '--api-key', 'a b'], 'The API key is empty or damaged: copy it again.'],

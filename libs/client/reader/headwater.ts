@@ -39,10 +39,10 @@ export class BaseHeadwater {
     this.keys = keysOf(access);
   }
 
-  /** Every device that has a history or a connection, by source_id. */
-  async sources(options: Asked & { readonly status?: 'online' | 'offline' | undefined } = {}): Promise<readonly SourceState[]> {
-    const { status } = options;
-    return (await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', { status }, options)).devices;
+  /** Every device that has a history or a connection, by source_id; or the first `limit` of them behind the source_id `after`. */
+  async sources(options: SourcesQuery = {}): Promise<readonly SourceState[]> {
+    const { status, after, limit } = options;
+    return (await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', { status, after, limit }, options)).devices;
   }
 
   /**
@@ -59,6 +59,13 @@ export class BaseHeadwater {
   source(id: string): Source {
     return sourceOf(this.#access, id);
   }
+}
+
+export interface SourcesQuery extends Asked {
+  readonly status?: 'online' | 'offline' | undefined;
+  readonly after?: string | undefined;
+  /** 1 to 10000. */
+  readonly limit?: number | undefined;
 }
 
 /** All devices of the organization. */

@@ -3,7 +3,7 @@ import { type CommandOptions, type Ended, sendCommand } from './command.js';
 import { type ColumnsOf, filterOf, listOf, pagesOf, type Query } from './pages.js';
 import { segment } from './segment.js';
 import { follow, type StreamOptions } from './stream.js';
-import type { Interval, LogEntry, SourceState, StreamMessage } from './types.js';
+import type { Interval, LogEntry, RawSeries, SourceState, StreamMessage } from './types.js';
 import { asked, type Window } from './window.js';
 
 export interface LogsQuery extends Window, Asked {
@@ -20,6 +20,12 @@ export interface SourceStream extends StreamOptions {
   readonly metrics?: readonly string[] | undefined;
   /** Events in place of points. */
   readonly logs?: boolean | undefined;
+}
+
+/** Series by metric; one without points in the window is absent. */
+export interface RawAnswer {
+  readonly series: Readonly<Record<string, RawSeries>>;
+  readonly truncated: boolean;
 }
 
 /** What one device has sent, and a way to it. All of it rejects `HeadwaterError`, or the reason of the signal that it is given. */
@@ -39,6 +45,14 @@ export function sourceOf(access: Access, id: string) {
     pages,
 
     get: (options?: Asked): Promise<SourceState> => get(path, {}, options),
+
+    /** One answer of the server: the first 10,000 points of a window, and whether there are more (`truncated`). */
+    async points({ metrics, signal, ...window }: Omit<Query, 'interval'> = {}): Promise<RawAnswer> {
+      const isWanted = filterOf(metrics);
+      const parameters = { ...asked(window), interval: 'raw', metrics: listOf(metrics) };
+      const { series, truncated } = await get<RawAnswer>(`${path}/metrics/query`, parameters, { signal });
+      return { series: Object.fromEntries(Object.entries(series).filter(([metric]) => isWanted(metric))), truncated };
+    },
 
     /** Names of its metrics, by name. */
     metrics: (options?: Asked): Promise<readonly string[]> => get(`${path}/metrics`, {}, options),
