@@ -27,6 +27,7 @@ export class CopySide {
   static async open(flags: SideFlags, needed: 'write' | undefined, io: Io): Promise<CopySide> {
     const { name, flag, variable } = flags;
     const inWords = (error: unknown): unknown => {
+      if (error instanceof Failure) return new Failure(`The ${name}: ${error.message}`, error.exitCode, { cause: error });
       if (!(error instanceof HeadwaterError)) return error;
       const { code, status, message } = error;
       const hint = status === 401 ? ` Check ${flag}, or ${variable}.` : '';
@@ -44,7 +45,7 @@ export class CopySide {
       if (sources && !sources.includes('*')) io.note(`The key of the ${name} is for some sources only: ${sources.join(', ')}.`);
       return new CopySide(url, orgId, apiKey, headwater, inWords);
     } catch (error) {
-      throw inWords(error);
+      throw error instanceof Failure ? error : inWords(error);
     }
   }
 

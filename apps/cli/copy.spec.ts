@@ -29,12 +29,13 @@ const sent: Readonly<Record<string, readonly (readonly Point[])[]>> = {
   'line-a.1': [
     [point('rpm', Date.UTC(1999, 11, 31, 23, 59, 59, 999), -0.1), point('rpm', 1, 1e-300), point('rpm', Date.UTC(5200, 1, 3), 7)],
     series(40, (n) => point('a,b "ü"', t0 - 40 * day + n * day, n / 3)),
+    series(30, (n) => ({ ...point('cpu', t0 - (n % 3), n), ...(n < 27 && { tags: { core: `${n % 9}`, 'a"': 'ü' } }) })),
     [event('door', t0, 'opened', { by: 'me' }), event('door', t0, 'opened', { by: 'me' }), event('door', t0, 'opened')],
     [event('door', t0, { a: [1.0, null], b: 'ü\u0000"' }), event('fault', t0 - day, 5), event('fault', t0 - day, '5')],
   ],
   // More points and events than an answer holds.
   'line-a.2': [
-    ...series(3, (body) => series(8_000, (n) => point(`m${n % 2}`, t0 + body * 4_000 + (n >> 1), body + n))),
+    ...series(2, (body) => series(8_000, (n) => point(`m${n % 2}`, t0 + body * 4_000 + (n >> 1), body + n))),
     series(1_200, (n) => event('tock', t0 + n, n)),
     series(30, (n) => event('tick', t0 + 7, n % 5)),
   ],
@@ -48,11 +49,14 @@ const sent: Readonly<Record<string, readonly (readonly Point[])[]>> = {
 };
 
 const flat = (id: string): Point[] => sent[id]!.flat();
+/** Tags in the order of their names, as they are a part of what identifies a point. */
+const keyOf = (metric: string, ms: number, tags: Readonly<Record<string, string>> = {}): string =>
+  `${metric} ${ms} ${JSON.stringify(Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1)))}`;
 const values = (id: string) =>
   Object.fromEntries(
     flat(id)
       .filter((one) => one.class === undefined)
-      .map(({ metric, timestamp, value }) => [`${metric} ${timestamp}`, value]),
+      .map(({ metric, timestamp, value, tags }) => [keyOf(metric, timestamp, tags), value]),
   );
 /** All events of the server by time, as they came; those of one time in the order of their bodies. */
 const entries = (id: string) =>
@@ -68,17 +72,23 @@ const entries = (id: string) =>
 
 const reader = (of: EmbeddedDeployment): Headwater => new Headwater({ url: of.urls.api, apiKey: of.keys.own });
 
-/** What a server has of a source: its points, read a few metrics at a time, and its events, read a name at a time. */
+/** What a server has of a source: its points, read a few metrics and less and less time at once, and its events. */
 async function stored(of: EmbeddedDeployment, id: string) {
   const source = reader(of).source(id);
-  const points: [string, number][] = [];
-  const names = await source.metrics();
-  for (let at = 0; at < names.length; at += 1_000) {
-    const query = { metrics: names.slice(at, at + 1_000), interval: 'raw', start: 0, end: until } as const;
-    for await (const { metric, timestamps, values: numbers } of source.query(query))
-      for (const [row, ms] of timestamps.entries()) points.push([`${metric} ${ms}`, numbers[row]!]);
+  const points: Record<string, number> = {};
+  async function read(metrics: readonly string[], start: number, end: number): Promise<void> {
+    const { series: found, truncated } = await source.points({ metrics, start, end });
+    const middle = Math.floor((start + end) / 2);
+    if (truncated) {
+      await read(metrics, start, middle);
+      return read(metrics, middle, end);
+    }
+    for (const [metric, { timestamp_ms: times, value, tags }] of Object.entries(found))
+      for (const [row, ms] of times.entries()) points[keyOf(metric, ms, tags![row])] = value[row]!;
   }
-  return { points: Object.fromEntries(points), events: await source.logs({ start: 0, end: until, limit: 10_000 }) };
+  const names = await source.metrics();
+  for (let at = 0; at < names.length; at += 1_000) await read(names.slice(at, at + 1_000), 0, Date.parse(until));
+  return { points, events: await source.logs({ start: 0, end: until, limit: 10_000 }) };
 }
 
 const expected = (id: string) => ({ points: values(id), events: entries(id) });
@@ -155,7 +165,12 @@ describe('copy', () => {
     const to = await begin();
     const { code } = await copy({ to, flags: ['--sources', 'line-a.1', '--since', '2026-01-30T06:00Z', '--until', '2026-01-31T06:00Z'] });
     const { points, events } = await stored(to, 'line-a.1');
-    expect([code, Object.keys(points), events.map(({ value }) => value)]).toEqual([0, [`a,b "ü" ${t0 - day}`], ['5', '5']]);
+    const cpu = Object.keys(values('line-a.1')).filter((key) => key.startsWith('cpu') && !key.includes(` ${t0} `));
+    expect([code, Object.keys(points).toSorted(), events.map(({ value }) => value)]).toEqual([
+      0,
+      [keyOf('a,b "ü"', t0 - day), ...cpu].toSorted(),
+      ['5', '5'],
+    ]);
   });
 
   it.each([1, 2])('goes on where it was killed, and has everything once (seed %i)', async (seed) => {
@@ -182,19 +197,6 @@ describe('copy', () => {
     for (const id of ['line-a.1', 'line-a.2']) expect(await stored(to, id)).toEqual(expected(id));
   });
 
-  it('waits while the target is busy or away', async () => {
-    const to = await begin();
-    const faults: Readonly<Record<number, Answer>> = {
-      1: { status: 503, headers: { 'retry-after': '0' } },
-      2: { status: 0, cut: true },
-      4: { status: 429, headers: { 'retry-after': '0' } },
-    };
-    await using front = await before(to, (_, count) => faults[count]);
-    const { code, stderr } = await copy({ to, url: front.url, flags: ['--sources', 'line-a.1'] });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('Trying again in')]);
-    expect(await stored(to, 'line-a.1')).toEqual(expected('line-a.1'));
-  });
-
   it('ends at Ctrl-C, says how to go on, and goes on', async () => {
     const to = await begin();
     let child: ChildProcess;
@@ -214,18 +216,56 @@ describe('copy', () => {
     for (const id of ['line-a.1', 'line-a.2', 'press-7']) expect(await stored(to, id)).toEqual(expected(id));
   });
 
-  describe('says so, and ends with another code', () => {
+  describe('to a server that is there', () => {
     let to: EmbeddedDeployment;
     beforeAll(async () => (to = await EmbeddedDeployment.start()));
     afterAll(() => to.stop());
 
-    it('when the target has a point of its own', async () => {
+    it('waits while the target is busy or away', async () => {
+      const faults: Readonly<Record<number, Answer>> = {
+        1: { status: 503, headers: { 'retry-after': '0' } },
+        2: { status: 0, cut: true },
+        4: { status: 429, headers: { 'retry-after': '0' } },
+      };
+      await using front = await before(to, (_, count) => faults[count]);
+      const { code, stderr } = await copy({ to, url: front.url, flags: ['--sources', 'line-a.1'] });
+      expect([code, stderr]).toEqual([0, expect.stringContaining('Trying again in')]);
+      expect(await stored(to, 'line-a.1')).toEqual(expected('line-a.1'));
+    });
+
+    it('takes keys from files', async () => {
+      const file = join(folder, 'key');
+      writeFileSync(file, `${to.keys.own}\n`);
+      const flags = ['--sources', 'line-a.1', '--state', join(folder, 'other.json')];
+      expect(await copy({ to, flags, env: { HEADWATER_TO_API_KEY: '', HEADWATER_TO_API_KEY_FILE: file } })).toMatchObject({ code: 0 });
+    });
+    it('says so when the target has a point of its own', async () => {
       await reader(to).ingest({ source_id: 'press-7', points: [point('rpm', t0 + 1, 2)] });
       const { code, stderr } = await copy({ to, flags: ['--sources', 'press-7'] });
       expect([code, stderr]).toEqual([
         1,
         expect.stringContaining('press-7: the origin has 1 point, and the target 2 that are not the same'),
       ]);
+    });
+
+    it('says so when the API cannot give all points of one time', async () => {
+      const tagged = series(10_001, (n) => ({ ...point('cpu', t0, n), tags: { core: `${n}` } }));
+      for (const points of [tagged.slice(0, 5_001), tagged.slice(5_001)]) await reader(origin).ingest({ source_id: 'tagged', points });
+      await origin.settle();
+      const { code, stderr } = await copy({ to, flags: ['--sources', 'tagged'] });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('tagged: there may be more than 10,000 points of cpu at 2026-01-31T06:00:00.000Z'),
+      ]);
+      expect(
+        Object.keys(
+          (
+            await reader(to)
+              .source('tagged')
+              .points({ start: t0, end: t0 + 1 })
+          ).series,
+        ),
+      ).toEqual(['cpu']);
     });
 
     it.each([
@@ -239,29 +279,20 @@ describe('copy', () => {
       ['what is no time', ['--since', 'now'], {}, 2, '--since "now" is no time like'],
       ['an empty window', ['--since', '2026-01-02', '--until', '2026-01-01'], {}, 2, 'Let --since be before --until'],
       ['a state in no folder', ['--state', '/nowhere/state.json'], {}, 1, '/nowhere/state.json cannot be written (ENOENT)'],
-    ] as const)('with %s', async (_, flags, env, exitCode, said) => {
+    ] as const)('says so with %s', async (_, flags, env, exitCode, said) => {
       const { code, stderr } = await copy({ to, flags, env });
       expect([code, stderr]).toEqual([exitCode, expect.stringContaining(said)]);
     });
 
-    it('with a state that is damaged', async () => {
+    it('says so with a state that is damaged', async () => {
       writeFileSync(state(), '{"format":1,"from":');
       const { code, stderr } = await copy({ to });
       expect([code, stderr]).toEqual([1, expect.stringContaining('does not say how far a copy is: delete it')]);
     });
 
-    it('when origin and target are the same', async () => {
+    it('says so when origin and target are the same', async () => {
       const env = { HEADWATER_TO_API_KEY: origin.keys.own };
       expect(await copy({ to: origin, env })).toMatchObject({ code: 2, stderr: expect.stringContaining('the same organization') });
     });
-  });
-
-  it('takes keys from files', async () => {
-    const to = await begin();
-    const file = join(folder, 'key');
-    writeFileSync(file, `${to.keys.own}\n`);
-    writeFileSync(state(), '');
-    const flags = ['--sources', 'press-7', '--state', join(folder, 'other.json')];
-    expect(await copy({ to, flags, env: { HEADWATER_TO_API_KEY: '', HEADWATER_TO_API_KEY_FILE: file } })).toMatchObject({ code: 0 });
   });
 });

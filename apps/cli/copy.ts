@@ -6,8 +6,7 @@ import { type CopyState, StateFile } from './copy-state.js';
 import { Failure, inWords, usage } from './failure.js';
 import { counted } from './text.js';
 
-const notCopied =
-  'Tags of points, monitors and open alerts, alert targets, keys, people and limits are not copied: make them at the target.';
+const notCopied = 'Monitors and alerts, alert targets, keys, people and limits are not copied: make them at the target.';
 
 export const body = command({
   about:
@@ -15,7 +14,7 @@ export const body = command({
     'answer the same. The target takes them as if the devices sent them now, so define monitors there afterwards. When the copy ends early, the ' +
     'same command goes on where it was; repeating it changes nothing. What comes to the origin after the start is not copied: run it ' +
     'again with --since. Without --until, points of clocks that are ahead are not copied either. Values of events are copied as text, as queries answer them. ' +
-    `${notCopied} Points that differ in tags only would become one: they are copied as far as that goes, and told.`,
+    notCopied,
   flags: {
     from: { value: 'URL', about: 'address of the server to read', required: true },
     to: { value: 'URL', about: 'address of the server to write to', required: true },

@@ -1,5 +1,6 @@
 import type { LogEntry, RawSeries, Source } from '#client';
 import { wireTime } from './csv-time.js';
+import { Failure } from './failure.js';
 
 /** What a source has sent comes as two histories, each in the order of time. */
 export const kinds = ['points', 'events'] as const;
@@ -43,10 +44,12 @@ async function* pointsOf(source: Source, { startMs, endMs }: Span, signal: Abort
   }
 }
 
-function linesOf([metric, { timestamp_ms: times, value }]: readonly [string, RawSeries], beforeMs: number): string[] {
+function linesOf([metric, { timestamp_ms: times, value, tags }]: readonly [string, RawSeries], beforeMs: number): string[] {
+  if (!tags) throw new Failure('An older server does not answer the tags of points: update it first.');
   const head = `{"metric":${JSON.stringify(metric)},"timestamp":`;
+  const tail = (at: number): string => (Object.keys(tags[at]!).length > 0 ? `,"tags":${JSON.stringify(tags[at])}}` : '}');
   const kept = times.filter((ms) => ms < beforeMs);
-  return kept.map((ms, at) => `${head}${wireTime(ms)},"value":${value[at]!}}`);
+  return kept.map((ms, at) => `${head}${wireTime(ms)},"value":${value[at]!}${tail(at)}`);
 }
 
 const alone = (line: string): readonly string[] => [line];

@@ -50,13 +50,13 @@ export class MetricsController {
     @QueryParameters(seriesQuery) parameters: z.output<typeof seriesQuery>,
   ): Promise<Buffer | StreamableFile> {
     const { orgId } = held;
-    const { metrics } = parameters;
+    const { metrics, tags: withTags = false } = parameters;
     const window = parseWindow(parameters, this.clock());
     const interval = parameters.interval ?? automaticInterval(window);
     const query = { orgId, sourceId, metrics, window, limit: maxRows };
     const rows = rowsIn(window, interval) * (metrics?.length ?? seriesOfSource);
     const answer = await this.questions.ask<RawAnswer | BucketAnswer>(orgId, rows, ({ series }) =>
-      interval === 'raw' ? series.raw(query) : series.buckets({ ...query, interval }),
+      interval === 'raw' ? series.raw({ ...query, ...(withTags && { withTags }) }) : series.buckets({ ...query, interval }),
     );
     return this.answers.of(
       held,
@@ -67,9 +67,10 @@ export class MetricsController {
 }
 
 /** Memory of an answer, about. */
-function bytesOf({ series }: RawAnswer | BucketAnswer): number {
+function bytesOf({ series, ...rest }: RawAnswer | BucketAnswer): number {
   const columns = series[0] && 'value' in series[0] ? 2 : 5;
   let bytes = 0;
   for (const { timestampMs } of series) bytes += columns * timestampMs.byteLength;
+  if ('tags' in rest) for (const rows of rest.tags ?? []) for (const tags of rows) bytes += tags.length;
   return bytes;
 }

@@ -71,6 +71,11 @@ export const seriesQuery = z.object({
     })
     .transform(parseInterval)
     .optional(),
+  tags: z
+    .enum(['0', '1'])
+    .meta({ description: 'With `1` raw series have the tags of each point too. Buckets are over all points, whatever their tags.' })
+    .transform((text) => text === '1')
+    .optional(),
 });
 
 export const logsQuery = z.object({

@@ -23,7 +23,12 @@ const device = z
   })
   .meta({ id: 'Device' });
 
-const rawSeries = z.object({ timestamp_ms: times, value: numbers }).meta({
+const tagsOfPoints = z
+  .array(z.record(z.string(), z.string()))
+  .optional()
+  .meta({ description: 'Only with `tags=1`: the tags of each point.' });
+
+const rawSeries = z.object({ timestamp_ms: times, value: numbers, tags: tagsOfPoints }).meta({
   id: 'RawSeries',
   description:
     'Points in the order of time. Points that differ in tags only stand one after the other with the same time, by the bytes of their tags.',

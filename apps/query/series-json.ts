@@ -1,5 +1,5 @@
 import type { BucketAnswer, FleetAnswer, RawAnswer } from '#stores';
-import type { Interval, RollupInterval } from '#model';
+import { type Interval, type RollupInterval, type Tags, tagsOf } from '#model';
 import { JsonText } from './json-text.js';
 
 /** An answer in pieces; the last one is what the generator returns. */
@@ -20,8 +20,11 @@ export function* seriesJson({ interval, autoDownsampled, answer }: SeriesResult)
       .string(series.metric)
       .text(':{"timestamp_ms":')
       .column(series.timestampMs);
-    if ('value' in series) json.text(',"value":').column(series.value);
-    else
+    if ('value' in series) {
+      json.text(',"value":').column(series.value);
+      const tags = 'tags' in answer ? answer.tags?.[at] : undefined;
+      if (tags) yield* tagsJson(json, tags);
+    } else
       json
         .text(',"min":')
         .column(series.min)
@@ -35,6 +38,19 @@ export function* seriesJson({ interval, autoDownsampled, answer }: SeriesResult)
     if (json.isLong) yield json.bytes();
   }
   return json.text(`},"truncated":${answer.truncated}}`).bytes();
+}
+
+/** The tags of each row, which may be long. */
+function* tagsJson(json: JsonText, rows: readonly Tags[]): Generator<Buffer, void> {
+  const texts = new Map<Tags, string>();
+  json.text(',"tags":[');
+  for (const [at, tags] of rows.entries()) {
+    let text = texts.get(tags);
+    if (text === undefined) texts.set(tags, (text = JSON.stringify(tagsOf(tags))));
+    json.text(at > 0 ? ',' : '').text(text);
+    if (json.isLong) yield json.bytes();
+  }
+  json.text(']');
 }
 
 /** The answer for one metric over the fleet. */

@@ -6,9 +6,11 @@ import {
   downscale,
   eachInSteps,
   intervalMs,
+  noTags,
   type RollupInterval,
   sortedInSteps,
   stepEntries,
+  type Tags,
   type Window,
 } from '#model';
 import { mayOverflow } from '#rollups';
@@ -19,6 +21,7 @@ import {
   type FleetQuery,
   inTurns,
   type RawAnswer,
+  type RawQuery,
   type SeriesQuery,
 } from '#stores';
 import { foldOf, levels, type Tables } from './tables.js';
@@ -50,6 +53,8 @@ interface NamedRow {
 
 interface NamedValue extends NamedRow {
   readonly value: number;
+  /** Undefined for none, and where they were not asked for. */
+  readonly tags?: Tags;
 }
 
 interface NamedBucket extends NamedRow {
@@ -101,12 +106,18 @@ export class SeriesReads {
     return inTurns(eachInSteps(metrics, (metric): [string, number] => [metric, newest.get(metric)!]));
   }
 
-  async raw(query: SeriesQuery): Promise<RawAnswer> {
+  async raw(query: RawQuery): Promise<RawAnswer> {
     const rows = await firstOf(filtersOf(query), (filter) => this.#rawRows(filter, query));
-    return answerOf(rows, query.limit, (its) => ({
+    const { series, truncated } = await answerOf(rows, query.limit, (its) => ({
       timestampMs: Float64Array.from(its, ({ startMs }) => startMs),
       value: Float64Array.from(its, ({ value }) => value),
+      tags: query.withTags ? its.map(({ tags }) => tags ?? noTags) : [],
     }));
+    return {
+      series: series.map(({ metric, timestampMs, value }) => ({ metric, timestampMs, value })),
+      ...(query.withTags && { tags: series.map(({ tags }) => tags) }),
+      truncated,
+    };
   }
 
   async buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
@@ -131,18 +142,18 @@ export class SeriesReads {
   }
 
   /** The first points, one more than the limit if there are more, ordered by time, name and tags, all by bytes of UTF-8, no tags first. */
-  async #rawRows(filter: Filter, { window, limit }: SeriesQuery): Promise<NamedValue[]> {
+  async #rawRows(filter: Filter, { window, limit, withTags }: RawQuery): Promise<NamedValue[]> {
     const rows: NamedValue[] = [];
     for (const slice of await this.slices.of('points', window)) {
       const left = limit + 1 - rows.length;
       if (left === 0) break;
       const { where, values } = withWindow(filter, slice);
-      const select = `SELECT ts::long / 1000, metric, value FROM ${this.tables.points} WHERE ${where}`;
-      const answer = await this.sql.rows<[number, string, number]>(
+      const select = `SELECT ts::long / 1000, metric, value${withTags ? ', tags' : ''} FROM ${this.tables.points} WHERE ${where}`;
+      const answer = await this.sql.rows<[number, string, number, (Tags | null)?]>(
         `${select} ORDER BY ts, metric::varchar, tags::varchar LIMIT ${left}`,
         values,
       );
-      for (const [startMs, name, value] of answer) rows.push({ startMs, name, value });
+      for (const [startMs, name, value, tags] of answer) rows.push({ startMs, name, value, ...(tags && { tags }) });
     }
     return rows;
   }

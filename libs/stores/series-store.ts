@@ -1,4 +1,4 @@
-import type { BoundSources, Lease, PointBatch, RollupInterval, Window } from '#model';
+import type { BoundSources, Lease, PointBatch, RollupInterval, Tags, Window } from '#model';
 
 /** A batch with its place in the log; stores drop what they hold already. */
 export interface Placed<V> {
@@ -33,9 +33,15 @@ export interface SeriesQuery {
   readonly limit: number;
 }
 
+export interface RawQuery extends SeriesQuery {
+  readonly withTags?: boolean;
+}
+
 export interface RawAnswer {
   /** Series that kept a row, ordered by metric in UTF-8 bytes. */
   readonly series: readonly RawColumns[];
+  /** Of each row of each series, where the query is with tags. */
+  readonly tags?: readonly (readonly Tags[])[];
   /** True exactly when rows were left out. */
   readonly truncated: boolean;
 }
@@ -83,7 +89,7 @@ export interface SeriesStore {
   metricNames(orgId: string, sourceId: string): Promise<readonly string[]>;
   /** The value of the newest point of each metric in the window, of several of one time the last by tags; by metric in UTF-8 byte order. */
   latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]>;
-  raw(query: SeriesQuery): Promise<RawAnswer>;
+  raw(query: RawQuery): Promise<RawAnswer>;
   /** Buckets whose start lies in the window, once the window's start is moved down to a bucket's edge. */
   buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer>;
   fleet(query: FleetQuery): Promise<FleetAnswer>;

@@ -3,6 +3,8 @@ import type { FleetQuery, SeriesQuery } from '#stores';
 
 export type RawRow = readonly [name: string, timestampMs: number, value: number];
 
+export type TaggedRow = readonly [...RawRow, tags: string];
+
 export interface BucketRow {
   readonly name: string;
   readonly timestampMs: number;
@@ -51,8 +53,13 @@ export class SeriesModel {
   }
 
   raw(query: SeriesQuery): Kept<RawRow> {
+    const { rows, truncated } = this.tagged(query);
+    return { rows: rows.map(([name, timestampMs, value]) => [name, timestampMs, value]), truncated };
+  }
+
+  tagged(query: SeriesQuery): Kept<TaggedRow> {
     const rows = this.#asked(query).flatMap(([metric, series]) =>
-      points(series, query.window).map(({ timestampMs, value }) => [metric, timestampMs, value] as const),
+      points(series, query.window).map(({ timestampMs, value, tags }) => [metric, timestampMs, value, tags] as const),
     );
     return keep(rows, query.limit, ([name, timestampMs]) => ({ name, timestampMs }));
   }

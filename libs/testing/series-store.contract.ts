@@ -16,7 +16,7 @@ import {
 import type { BucketAnswer, BucketColumns, FleetAnswer, Placed, SeriesStore } from '#stores';
 import { Random } from './random.js';
 import { aSeriesHistory, type SeriesHistory } from './series-history.js';
-import { type BucketRow, type Kept, type RawRow, SeriesModel } from './series-model.js';
+import { type BucketRow, type Kept, type RawRow, type TaggedRow, SeriesModel } from './series-model.js';
 
 /** A series store on data of its own. */
 export interface SeriesStoreUnderTest {
@@ -95,6 +95,10 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
   const raw = async (limit = all, window = everything, metrics?: readonly string[]): Promise<Kept<RawRow>> => {
     await visible();
     return rawRows(await store.raw({ orgId: org, sourceId: 's', metrics, window, limit }));
+  };
+  const tagged = async (limit: number, window = everything): Promise<Kept<TaggedRow>> => {
+    await visible();
+    return taggedRows(await store.raw({ orgId: org, sourceId: 's', metrics: undefined, window, limit, withTags: true }));
   };
   const buckets = async (interval: RollupInterval, window = everything, limit = all): Promise<Kept<BucketRow>> => {
     await visible();
@@ -535,6 +539,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
         for (const limit of [1, 2, 3, 4, 5, 13, all]) {
           const query = { orgId: org, sourceId: 's', metrics: undefined, window: { startMs: t, endMs: t + 5 * minute }, limit };
           await expect(raw(limit, query.window)).resolves.toEqual(model.raw(query));
+          await expect(tagged(limit, query.window)).resolves.toEqual(model.tagged(query));
           for (const interval of rollupIntervals)
             expectSame(await buckets(interval, query.window, limit), model.buckets({ ...query, interval }));
         }
@@ -566,6 +571,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       for (const limit of [1, 4, 11, 12, 13, 24, 25, 47, 48, 49, 95, 96, 97]) {
         const query = { orgId: org, sourceId: 's', metrics: undefined, window: everything, limit };
         await expect(raw(limit)).resolves.toEqual(model.raw(query));
+        await expect(tagged(limit)).resolves.toEqual(model.tagged(query));
       }
     });
 
@@ -719,6 +725,13 @@ async function compare(
 
 function rawRows({ series, truncated }: Awaited<ReturnType<SeriesStore['raw']>>): Kept<RawRow> {
   const rows = series.flatMap(({ metric, timestampMs, value }) => [...timestampMs].map((time, at): RawRow => [metric, time, value[at]!]));
+  return { rows: inOrder(rows, ([, timestampMs]) => timestampMs), truncated };
+}
+
+function taggedRows({ series, tags, truncated }: Awaited<ReturnType<SeriesStore['raw']>>): Kept<TaggedRow> {
+  const rows = series.flatMap(({ metric, timestampMs, value }, of) =>
+    Array.from(timestampMs, (time, at): TaggedRow => [metric, time, value[at]!, tags![of]![at]!]),
+  );
   return { rows: inOrder(rows, ([, timestampMs]) => timestampMs), truncated };
 }
 

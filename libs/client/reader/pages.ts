@@ -36,7 +36,7 @@ export interface Query<I extends Interval | undefined = Interval | undefined> ex
   readonly interval?: I;
 }
 
-type AnySeries = RawSeries | AggregatedSeries;
+type AnySeries = Omit<RawSeries, 'tags'> | AggregatedSeries;
 
 /**
  * All that the window holds, an answer of the server at a time: where one is cut off, the next one begins at its last time. The rows of that

@@ -30,6 +30,8 @@ export interface RawSeries {
   /** Unix milliseconds. The other arrays are parallel to it. */
   readonly timestamp_ms: readonly number[];
   readonly value: readonly number[];
+  /** Of each point, where they were asked for. */
+  readonly tags?: readonly Tags[];
 }
 
 /** Buckets aligned to UTC, over all points of the metric whatever their tags; one without points is absent. */

@@ -17,6 +17,7 @@ import { lowerBound } from './points.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
 import { type Level, levelOf } from './run.js';
 import type { RunReader } from './run-reader.js';
+import { TagSets } from './tag-sets.js';
 
 /** A question to the reader thread. Rows of one time are answered in the order of the series here. */
 export interface ReadRequest {
@@ -29,6 +30,8 @@ export interface ReadRequest {
   readonly limit: number;
   /** Undefined means raw points. */
   readonly interval: RollupInterval | undefined;
+  /** Whether raw points come with their tags. */
+  readonly withTags?: boolean;
   /** True when all are of one metric. */
   readonly fleet: boolean;
   /** When to give up, Unix milliseconds. */
@@ -45,6 +48,8 @@ const finest = new RollupRows();
 const coarse = new RollupRows();
 const again = new RollupRows();
 const firstPoints = new FirstRows(2);
+const firstTagged = new FirstRows(3);
+let tagScratch = new Float64Array(0);
 const firstBuckets = new FirstRows(5);
 
 /** Reads the runs and arenas of one moment as one. */
@@ -65,21 +70,23 @@ export class Reads {
     this.#gathered = [...runs, ...this.#arenas].map((_, at) => (rowsScratch[at] ??= new RollupRows()));
   }
 
-  /** Rows of (time, value). */
-  raw(): SelectedRows {
-    const { series, window, limit } = this.request;
-    const first = firstPoints.begin(limit, series.length);
+  /** Rows of (time, value), and of the place of their tags in `tagSets` where the request is with tags. */
+  raw(): SelectedRows & { readonly tagSets: readonly string[] } {
+    const { series, window, limit, withTags } = this.request;
+    const first = (withTags ? firstTagged : firstPoints).begin(limit, series.length);
+    const found = new TagSets();
     for (const position of inRunOrder(series)) {
       let taken = 0;
       const stream = this.#points(position, window.startMs, Math.min(window.endMs, first.lastMs + 1));
       while (taken <= limit && stream.next()) {
         const { timeMs, value } = stream.points;
         const end = Math.min(stream.end, stream.at + limit + 1 - taken);
-        first.add(position, [timeMs, value], stream.at, end);
+        first.add(position, withTags ? [timeMs, value, tagNumbers(stream, end, found)] : [timeMs, value], stream.at, end);
         taken += end - stream.at;
       }
     }
-    return first.finish();
+    const rows = first.finish();
+    return { ...rows, tagSets: onlyUsed(found, rows.columns[2]) };
   }
 
   /** Rows of (start of the bucket, min, max, avg, count), and which series have a bucket in the window. */
@@ -186,6 +193,20 @@ export class Reads {
     }
     return sum;
   }
+}
+
+/** The numbers of the tags of the rows up to `end`, at the places of the rows. The next call reuses their memory. */
+function tagNumbers({ points, at }: PointStream, end: number, tagSets: TagSets): Float64Array {
+  if (tagScratch.length < end) tagScratch = new Float64Array(2 * end);
+  for (let row = at; row < end; row++) tagScratch[row] = tagSets.number(points.tagSets[points.tag[row]!]!);
+  return tagScratch;
+}
+
+/** The tag sets that rows have; their numbers are made anew. */
+function onlyUsed({ texts }: TagSets, numbers: Float64Array = new Float64Array(0)): readonly string[] {
+  const used = new TagSets();
+  for (let row = 0; row < numbers.length; row++) numbers[row] = used.number(texts[numbers[row]!]!);
+  return used.texts;
 }
 
 /** Positions of series in the order of their numbers, which is their order in the runs. */

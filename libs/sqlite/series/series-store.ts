@@ -8,6 +8,7 @@ import {
   sortedInSteps,
   stepItems,
   type Steps,
+  type Tags,
   TelemetryError,
   type Window,
 } from '#model';
@@ -19,6 +20,7 @@ import {
   inTurns,
   type Placed,
   type RawAnswer,
+  type RawQuery,
   type SeriesQuery,
   type SeriesStore,
 } from '#stores';
@@ -32,9 +34,11 @@ const readMs = 10_000;
 const maxReads = 1000;
 
 type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics' | 'fleet'>;
-type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval'>;
+type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval' | 'withTags'>;
 
-/** What the reader thread answers for buckets: columns (start, min, max, avg, count), and which series have a bucket in the window. */
+/** What the reader thread answers for points: columns (time, value), and of tags their places in `tagSets` where they are asked for. */
+type RawRows = SelectedRows & { readonly tagSets: readonly string[] };
+/** What it answers for buckets: columns (start, min, max, avg, count), and which series have a bucket in the window. */
 type BucketRows = SelectedRows & { readonly present: Uint8Array };
 
 /** The series store in the file of two storage threads. */
@@ -85,16 +89,17 @@ export class SqliteSeriesStore implements SeriesStore {
     return inTurns(eachInSteps(values, (value, at) => (Number.isNaN(value) ? undefined : ([metrics[at]!, value] as const))));
   }
 
-  async raw({ orgId, sourceId, metrics: names, window, limit }: SeriesQuery): Promise<RawAnswer> {
+  async raw({ orgId, sourceId, metrics: names, window, limit, withTags }: RawQuery): Promise<RawAnswer> {
     const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
-    const rows = await this.#read<SelectedRows>('series.raw', pairs, { window, limit, interval: undefined });
-    const [timestampMs, value] = rows.columns;
+    const rows = await this.#read<RawRows>('series.raw', pairs, { window, limit, interval: undefined, ...(withTags && { withTags }) });
+    const [timestampMs, value, tags] = rows.columns;
     const series = spans(rows, (at, from, to) => ({
       metric: metrics[at]!,
       timestampMs: timestampMs!.subarray(from, to),
       value: value!.subarray(from, to),
     }));
-    return { series: await inTurns(series), truncated: rows.truncated };
+    const tagsOf = (_: number, from: number, to: number): Tags[] => Array.from(tags!.subarray(from, to), (place) => rows.tagSets[place]!);
+    return { series: await inTurns(series), ...(withTags && { tags: await inTurns(spans(rows, tagsOf)) }), truncated: rows.truncated };
   }
 
   async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
@@ -169,12 +174,20 @@ export class SqliteSeriesStore implements SeriesStore {
     return { metrics, pairs: { series, metrics: numbers, fleet: false } };
   }
 
-  async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval }: Asked): Promise<T> {
+  async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval, withTags }: Asked): Promise<T> {
     if (this.#reads >= maxReads) throw new TelemetryError('store_unavailable', 'Too many reads wait for the store.', { retryAfterS: 1 });
     const { arenas, giveBack } = this.arenas.lend(pairs.series);
     this.#reads++;
     try {
-      const request: ReadRequest = { ...pairs, window, limit, interval, arenas, deadlineMs: Date.now() + readMs };
+      const request: ReadRequest = {
+        ...pairs,
+        window,
+        limit,
+        interval,
+        ...(withTags && { withTags }),
+        arenas,
+        deadlineMs: Date.now() + readMs,
+      };
       return await this.reader.call<T>(name, request);
     } finally {
       this.#reads--;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FleetJson, QueryJson } from '../http/client.js';
-import type { Section } from './stage.js';
+import { problem, type Section } from './stage.js';
 
 const at = Date.UTC(2024, 4, 5, 6, 7, 8);
 const hour = Date.UTC(2024, 4, 5, 6);
@@ -43,6 +43,23 @@ export const tags: Section = (stage) => {
       await send(id, core('0', 50), core('0', 40));
       await hours(id, (series) => expect(series).toEqual(bucket(30, 40, 35, 2)));
       await raw(id, (series) => expect(series).toEqual(rows([at, at], [40, 30])));
+    });
+
+    it('raw series have the tags of each point where they are asked for, and buckets have none', async () => {
+      const id = stage().id('tags-asked');
+      await send(id, core('1', 30), { metric: 'cpu.usage', value: 20, timestamp: at }, { ...core('é"', 5, at + 1), metric: 'b' });
+      const tagged = (value: string, interval: string, attempt: (series: unknown) => void): Promise<unknown> =>
+        stage().reads<QueryJson>(id, `/metrics/query?tags=${value}&interval=${interval}&${window}`, ({ series }) => attempt(series));
+      const untagged = { b: rows([at + 1], [5]), 'cpu.usage': rows([at, at], [20, 30]) };
+      await tagged('0', 'raw', (series) => expect(series).toEqual(untagged));
+      await tagged('1', 'raw', (series) =>
+        expect(series).toEqual({
+          b: { ...untagged.b, tags: [{ core: 'é"' }] },
+          'cpu.usage': { ...untagged['cpu.usage'], tags: [{}, { core: '1' }] },
+        }),
+      );
+      await tagged('1', '1h', (series) => expect(series).toMatchObject({ 'cpu.usage': bucket(20, 30, 25, 2) }));
+      problem(await stage().own.ask({ path: `/v1/sources/${id}/metrics/query?tags=yes&${window}` }), 400, 'invalid_parameter');
     });
 
     it('the order of the keys of tags means nothing', async () => {
