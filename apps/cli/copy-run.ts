@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib';
 import { bodiesOf } from './copy-bodies.js';
 import type { CopySide } from './copy-side.js';
 import type { CopyState, StateFile } from './copy-state.js';
+import { Failure } from './failure.js';
 import { historyOf, type Kind, kinds } from './history.js';
 import type { Io } from './io.js';
 import { counted } from './text.js';
@@ -130,11 +131,15 @@ export class CopyRun {
   async #each(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
     const rest = ids.values();
     const worker = async (): Promise<void> => {
-      for (const id of rest) await work(id);
+      for (const id of rest) await work(id).catch((error: unknown) => this.#stop(id, error));
     };
-    const workers = Array.from({ length: maxFlying }, () => worker().catch((error: unknown) => this.#failed.abort(error)));
-    await Promise.all(workers);
+    await Promise.allSettled(Array.from({ length: maxFlying }, worker));
     this.#signal.throwIfAborted();
+  }
+
+  #stop(id: string, error: unknown): never {
+    this.#failed.abort(error instanceof Failure ? new Failure(`${id}: ${error.message}`, error.exitCode, { cause: error }) : error);
+    throw error;
   }
 
   /** For a person. */

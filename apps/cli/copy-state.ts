@@ -29,6 +29,18 @@ const stateSchema = z.strictObject({
 /** How far a copy is. */
 export type CopyState = z.output<typeof stateSchema>;
 
+export const newCopy = (way: Pick<CopyState, 'from' | 'to' | 'sources' | 'start_ms' | 'end_ms'>): CopyState => ({
+  format: 1,
+  ...way,
+  after: '',
+  until_ms: {},
+  points: 0,
+  events: 0,
+  copied: 0,
+  flaws: [],
+  flawed: 0,
+});
+
 /** A file that says how far a copy is; whoever reads it finds it whole. */
 export class StateFile {
   #saving = Promise.resolve();

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Headwater } from '#client';
@@ -246,6 +246,17 @@ describe('copy', () => {
         1,
         expect.stringContaining('press-7: the origin has 1 point, and the target 2 that are not the same'),
       ]);
+    });
+
+    it('says so when the target refuses a body, and of which source', async () => {
+      const refused: Answer = { status: 400, json: { detail: 'No such point.', code: 'invalid_value' } };
+      await using front = await before(to, ({ path, body }) =>
+        path === '/ingest' && (body as { points: Point[] }).points[0]!.class === 'event' ? refused : undefined,
+      );
+      const { code, stderr } = await copy({ to, url: front.url, flags: ['--sources', 'line-a.2'] });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('line-a.2: The target: The server answered 400: No such point.')]);
+      expect(stderr).toContain('Sent until then: 16,000 points and 0 events. The same command goes on from there.');
+      rmSync(state());
     });
 
     it('says so when the API cannot give all points of one time', async () => {

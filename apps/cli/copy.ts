@@ -2,7 +2,7 @@ import { boundSourcePattern, BoundSources, isoTimeMs } from '#model';
 import { command } from './command.js';
 import { CopyRun } from './copy-run.js';
 import { CopySide } from './copy-side.js';
-import { type CopyState, StateFile } from './copy-state.js';
+import { newCopy, StateFile } from './copy-state.js';
 import { Failure, inWords, usage } from './failure.js';
 import { counted } from './text.js';
 
@@ -55,19 +55,7 @@ export const body = command({
     const file = new StateFile(flags.state);
     const begun = { from: `${origin.url} ${origin.orgId}`, to: `${target.url} ${target.orgId}`, sources: patterns };
     const found = await file.read();
-    const state: CopyState = found ?? {
-      format: 1,
-      ...begun,
-      start_ms: sinceMs ?? 0,
-      end_ms: untilMs ?? Date.now(),
-      after: '',
-      until_ms: {},
-      points: 0,
-      events: 0,
-      copied: 0,
-      flaws: [],
-      flawed: 0,
-    };
+    const state = found ?? newCopy({ ...begun, start_ms: sinceMs ?? 0, end_ms: untilMs ?? Date.now() });
     const isSame =
       JSON.stringify([state.from, state.to, state.sources]) === JSON.stringify(Object.values(begun)) &&
       (sinceMs ?? state.start_ms) === state.start_ms &&
