@@ -66,7 +66,8 @@ async function pointsAt(source: Source, timeMs: number, signal: AbortSignal): Pr
       return take(metrics.slice(half));
     }
     if (truncated) cutOff.push(metrics[0]!);
-    for (const one of Object.entries(series)) for (const line of linesOf(one, Infinity)) lines.push(line);
+    for (const metric of metrics.filter((name) => Object.hasOwn(series, name)))
+      for (const line of linesOf([metric, series[metric]!], Infinity)) lines.push(line);
   }
   for (const metrics of byLength(await source.metrics({ signal }))) await take(metrics);
   return {

@@ -40,9 +40,8 @@ export class BaseHeadwater {
   }
 
   /** Every device that has a history or a connection, by source_id; or the first `limit` of them behind the source_id `after`. */
-  async sources(options: SourcesQuery = {}): Promise<readonly SourceState[]> {
-    const { status, after, limit } = options;
-    return (await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', { status, after, limit }, options)).devices;
+  async sources({ signal, ...which }: SourcesQuery = {}): Promise<readonly SourceState[]> {
+    return (await this.#access.get<{ readonly devices: readonly SourceState[] }>('/v1/sources', which, { signal })).devices;
   }
 
   /**
