@@ -119,7 +119,8 @@ class Session {
 
 async function embedded(): Promise<void> {
   const data = join(folder, 'data');
-  const session = new Session(['start'], { '--data data': `--data ${data}` }, { HEADWATER_DATA: data, HEADWATER_PORT: '0' });
+  const folders = { '--data data': `--data ${data}`, '/mnt/backup': join(folder, 'backup') };
+  const session = new Session(['start'], folders, { HEADWATER_DATA: data, HEADWATER_PORT: '0' });
   try {
     await session.ready();
     for (const block of blocks.filter(({ tags: [tag = 'offline'] }) => tag === 'offline')) {

@@ -39,5 +39,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   'views remove': { summary: 'End such keys with tombstones', load: () => import('./views-remove.js') },
   verify: { summary: 'Compare what a stopped server, or the data plane, answers with the log', load: () => import('./verify.js') },
   trim: { summary: 'Take devices out of a data folder that is too large to open', load: () => import('./trim.js') },
+  backup: { summary: 'Copy the data of a server, running or stopped', load: () => import('./backup.js') },
+  restore: { summary: 'Make a data folder of a backup', load: () => import('./restore.js') },
   rebuild: { summary: 'Make the projections anew from the log', load: () => import('./rebuild.js') },
 };

@@ -15,8 +15,12 @@ export const dataFlag = { value: 'DIR', about: 'data folder of a server that is 
 export async function offline<T>(dir: string, work: (folders: Folders, runtime: Runtime) => Promise<T>): Promise<T> {
   if (!existsSync(join(dir, 'FORMAT')))
     throw new Failure(`${dir} is not a data folder of a server: name the one that HEADWATER_DATA names.`);
-  return mendable((runtime) => runtime.onFolder((folders) => work(folders, runtime)));
+  return onFolders(work);
 }
+
+/** Does `work` on data folders. Rejects `Failure` for what the operator can mend. */
+export const onFolders = <T>(work: (folders: Folders, runtime: Runtime) => Promise<T>): Promise<T> =>
+  mendable((runtime) => runtime.onFolder((folders) => work(folders, runtime)));
 
 /** Rejects `Failure` in place of what is said to an operator. */
 async function mendable<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {

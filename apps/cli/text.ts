@@ -10,6 +10,10 @@ export const oneLine = (text: string): string => harmless(text).replaceAll('\n',
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** A size for a person: `0.4 MB`, `1,250.0 MB`. */
+export const megabytes = (bytes: number): string =>
+  `${(bytes / 1e6).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} MB`;
+
 /** Lines of cells, each column as wide as its widest cell. */
 export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)));

@@ -5,6 +5,15 @@ import { takeLock, type LockFile } from './lock-file.js';
 
 /** The format of the files in a folder. This version must not touch a folder with a greater number. */
 const formatVersion = 2;
+/** What the file of the format says in a folder of this version. */
+export const formatText = `headwater ${formatVersion}\n`;
+export const formatFileName = 'FORMAT';
+/** What it says while a folder is being restored: no version opens such a folder. */
+export const unfinishedRestore = 'unfinished restore\n';
+
+export const lockFileName = 'lock';
+/** The lock, and what SQLite keeps beside it. */
+export const lockFiles = [lockFileName, `${lockFileName}-journal`];
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
 export class DataFolderError extends Error {
@@ -25,24 +34,31 @@ export interface DataFolder {
  */
 export function openDataFolder(dir: string): DataFolder {
   const path = resolve(dir);
-  const format = join(path, 'FORMAT');
+  const format = join(path, formatFileName);
   refuseNewer(path, format);
   const lock = lockFolder(path);
-  const text = `headwater ${formatVersion}\n`;
   const noteFormat = (): void => {
-    if (!existsSync(format) || readFileSync(format, 'utf8') !== text) writeDurably(format, text);
+    if (!existsSync(format) || readFileSync(format, 'utf8') !== formatText) writeDurably(format, formatText);
   };
   return { path, noteFormat, release: () => lock.release() };
 }
 
 function refuseNewer(path: string, format: string): void {
   if (!existsSync(format)) return;
-  const version = Number(/^headwater (\d+)\n?$/.exec(readFileSync(format, 'utf8'))?.[1]);
+  const text = readFileSync(format, 'utf8');
+  if (text === unfinishedRestore)
+    throw new DataFolderError(`A restore into the data folder ${path} did not come to its end: run \`headwater restore\` again.`);
+  refuseFormat(`the data folder ${path}`, text);
+}
+
+/** @throws DataFolderError when this version must not touch what has a FORMAT file with this text. */
+export function refuseFormat(what: string, text: string): void {
+  const version = Number(/^headwater (\d+)\n?$/.exec(text)?.[1]);
   if (version <= formatVersion) return;
   throw new DataFolderError(
     Number.isNaN(version)
-      ? `The FORMAT file of the data folder ${path} is not one of ours: name another folder, or restore this one from a copy.`
-      : `The data folder ${path} has format ${version} and this version knows formats up to ${formatVersion}: start the version that wrote it, or a newer one.`,
+      ? `The FORMAT file of ${what} is not one of ours: name another folder, or restore this one from a copy.`
+      : `${what.replace(/^t/, 'T')} has format ${version} and this version knows formats up to ${formatVersion}: start the version that wrote it, or a newer one.`,
   );
 }
 
@@ -51,7 +67,7 @@ function lockFolder(path: string): LockFile {
   try {
     const made = mkdirSync(path, { recursive: true, mode: 0o700 });
     if (made) sync(dirname(made));
-    lock = takeLock(join(path, 'lock'));
+    lock = takeLock(join(path, lockFileName));
   } catch (cause) {
     throw new DataFolderError(`The data folder ${path} cannot be used: ${(cause as Error).message}.`, { cause });
   }

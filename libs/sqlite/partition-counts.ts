@@ -5,7 +5,7 @@ import { DataFolderError } from './data-folder.js';
 import { writeDurably } from './durable-file.js';
 
 /** The file beside the log with the number of partitions that each topic was made with. */
-const fileName = 'partitions.json';
+export const partitionCountsName = 'partitions.json';
 
 type Counts = Readonly<Record<string, number>>;
 
@@ -14,7 +14,7 @@ type Counts = Readonly<Record<string, number>>;
  * @throws DataFolderError when the folder was made with another one, before anything in it is touched.
  */
 export function keepPartitionCounts(folder: string, topics: readonly AnyTopic[]): void {
-  const path = join(folder, fileName);
+  const path = join(folder, partitionCountsName);
   const known = existsSync(path) ? parse(folder, readFileSync(path, 'utf8')) : {};
   for (const { name, partitions } of topics) {
     const made = known[name] ?? partitions;
@@ -37,5 +37,7 @@ function parse(folder: string, text: string): Counts {
   } catch {
     // A file that is not JSON is damaged, as is one with anything but counts.
   }
-  throw new DataFolderError(`The file ${fileName} of the data folder ${folder} is damaged: restore it from a copy of the folder.`);
+  throw new DataFolderError(
+    `The file ${partitionCountsName} of the data folder ${folder} is damaged: restore it from a copy of the folder.`,
+  );
 }

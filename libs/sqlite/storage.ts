@@ -4,6 +4,7 @@ import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, typ
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, sources, topics } from '#topics';
 import { causes, type Dependency, type Metric } from '#model';
+import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
 import { Disk } from './disk.js';
@@ -15,7 +16,7 @@ import { PositionedLetters } from './log/letter-places.js';
 import { FileLog } from './log/file-log.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
-import { storeFileName } from './store-file.js';
+import { removeStore, storeFileName } from './store-file.js';
 import { fitStore } from './store-origin.js';
 import { openStores, type Stores } from './stores.js';
 
@@ -54,6 +55,7 @@ export async function openStorage(dir: string): Promise<OpenedStorage> {
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
   try {
+    removeStore(join(folder.path, storeCopyName));
     const log = await openLog(folder);
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);

@@ -8,13 +8,14 @@ export function damaged(place: string, cause?: unknown): TelemetryError {
   return new TelemetryError('log_corrupt', `The log is damaged: ${place}`, { cause });
 }
 
-const full: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+/** Whether an error of the disk says that there is no room. */
+export const isFull = (code: string): boolean => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code);
 
 /** The error to throw in place of one of the disk. `doing` says what failed, and where. */
 export function logFault(cause: unknown, doing: string): TelemetryError {
   if (cause instanceof TelemetryError) return cause;
   const { code = '', message } = cause as NodeJS.ErrnoException;
-  const why = full.includes(code) ? `the disk is full (${code}): ${message}` : message;
+  const why = isFull(code) ? `the disk is full (${code}): ${message}` : message;
   return new TelemetryError('log_unavailable', `${doing} failed: ${why}`, { cause, retryAfterS: 1 });
 }
 

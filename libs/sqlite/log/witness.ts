@@ -7,6 +7,11 @@ export const witnessFileName = 'head';
 
 const none = new Uint8Array();
 
+const rowOf = (head: number): readonly [number, number] => [head, rowChecksum(none, head)];
+
+/** What the file holds that remembers a head. */
+export const witnessBytes = (head: number): Buffer => Buffer.from(Float64Array.from(rowOf(head)).buffer);
+
 /** Commits within this time are noted together: a write for each of them would cost as much as its CPU. */
 const togetherMs = 20;
 
@@ -51,7 +56,7 @@ export class Witness {
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#row.set([this.#head, rowChecksum(none, this.#head)]);
+    this.#row.set(rowOf(this.#head));
     try {
       // The file is opened without truncating it, so that it keeps the last head until the next is written.
       this.#file ??= openSync(this.path, constants.O_WRONLY | constants.O_CREAT, ownerOnly);
