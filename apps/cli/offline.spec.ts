@@ -110,6 +110,23 @@ async function onlySource({ views }: Storage): Promise<Source> {
   return source;
 }
 
+it('a backup is restored, and nothing differs', async () => {
+  const [backup, restored] = [join(newFolder(), 'backup.tar'), join(newFolder(), 'data')];
+  const made = await run(['backup', backup, '--data', data, '--json']);
+  expect([made.code, JSON.parse(made.stdout), made.stderr]).toEqual([
+    0,
+    { head: expect.any(Number), files: 6, bytes_written: expect.any(Number) },
+    expect.stringMatching(/^Copied [\d.]+ MB; the backup has 6 files and the log up to offset \d+\.\n$/),
+  ]);
+  expect(await run(['restore', backup, '--data', restored])).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^Restored 6 files of 20/),
+  });
+  expect(await run(['verify', '--data', restored])).toMatchObject({ code: 0, stdout: '' });
+  const again = await run(['restore', backup, '--data', restored]);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/^headwater: .* is not empty, it has FORMAT in it/) });
+});
+
 it('verify repairs no data folder', async () => {
   const { code, stderr } = await run(['verify', '--repair', '--data', data]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`\`headwater rebuild --data ${data}\``)]);
@@ -131,7 +148,10 @@ it('a damaged log is said to be so', async () => {
   expect(stderr).toMatch(/^headwater: The log is damaged: .*\. Restore the data folder from a copy\.\n$/);
 });
 
-it.each(['verify', 'rebuild', 'topics', 'replay --group sources --from beginning'])('%s makes no data folder', async (command) => {
-  const { code, stderr } = await run([...command.split(' '), '--data', '/nowhere']);
-  expect([code, stderr]).toEqual([1, 'headwater: /nowhere is not a data folder of a server: name the one that HEADWATER_DATA names.\n']);
-});
+it.each(['backup never.tar', 'verify', 'rebuild', 'topics', 'replay --group sources --from beginning'])(
+  '%s makes no data folder',
+  async (command) => {
+    const { code, stderr } = await run([...command.split(' '), '--data', '/nowhere']);
+    expect([code, stderr]).toEqual([1, 'headwater: /nowhere is not a data folder of a server: name the one that HEADWATER_DATA names.\n']);
+  },
+);

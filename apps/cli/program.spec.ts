@@ -74,6 +74,9 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['org', 'set', 'org_x', '--limit', 'speed=1'], 'There is no limit "speed"'],
     [['org', 'create', '--name', 'n', '--limit', 'series=0'], 'a whole number above 0'],
     [['org', 'create', '--name', 'n', '--payment', 'maybe'], 'Write --payment yes or --payment no.'],
+    [['backup', 'b'], 'Say what is backed up: with --data or with --url.'],
+    [['backup', 'b', '--url', 'headwater:8081'], '--url "headwater:8081" is no address like http://headwater:8081.'],
+    [['backup', 'b', '--url', 'http://headwater:8081'], 'Set HEADWATER_BACKUP_TOKEN, or HEADWATER_BACKUP_TOKEN_FILE'],
     [['trim', '--data', 'd'], 'Say what stays: with --keep, with --since, or with both.'],
     [['trim', '--data', 'd', '--since', 'now'], '--since "now" is no time like'],
   ])('%j', async (args, said) => {

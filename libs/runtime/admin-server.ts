@@ -2,13 +2,18 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Histogram, type Distribution, type Figure, type Labels, type Metric, type Sample } from '#model';
+import type { BackupRoute } from './backup-route.js';
 
-/** Serves /metrics. */
+/** Serves /metrics and, where there is a route for it, /backup. */
 export class AdminServer {
   readonly #server: Server;
 
-  constructor(metrics: readonly Metric[]) {
+  constructor(metrics: readonly Metric[], backup?: BackupRoute) {
     this.#server = createServer((request, response) => {
+      if (backup && request.url === '/backup') {
+        void backup.answer(request, response);
+        return;
+      }
       if (request.url !== '/metrics') {
         response.writeHead(404).end();
         return;

@@ -1,6 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import type { Check, Clock } from '#edge';
 import type { Dependency, Metric, NameLimits } from '#model';
+import type { MakeBackup } from './backup-route.js';
 import type { Config } from './config.js';
 
 /** The ports of one shape, open: what stands behind the tokens that roles ask for. */
@@ -13,6 +14,8 @@ export interface OpenBackend {
   readonly dependencies: readonly Dependency[];
   /** Resolves when the log can be read. Rejects StartError where the operator can mend it. */
   readonly opened: Promise<void>;
+  /** Makes a backup of everything that is kept; undefined where that is no work of this process. */
+  readonly backup?: MakeBackup;
   /** Everything durable and visible, files closed. */
   close(): Promise<void>;
   /** Ends where it stands, as a crash would. */

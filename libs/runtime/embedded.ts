@@ -16,7 +16,7 @@ export const embedded: Backend = {
   names: { sources: Math.floor(heapBytes / 16_384), series: Math.floor(heapBytes / 4096), tag_sets: Math.floor(heapBytes / 16_384) },
   checkpointMs: () => 10_000,
   async open({ dataDir }, _clock, report) {
-    const storage = await onFolder(({ openStorage }) => openStorage(dataDir));
+    const { storage, backupStream } = await onFolder(async (folders) => ({ ...folders, storage: await folders.openStorage(dataDir) }));
     for (const warning of storage.warnings) report(warning);
     const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);
     return {
@@ -31,6 +31,7 @@ export const embedded: Backend = {
       checks: needed.map(({ health }) => health),
       dependencies: storage.dependencies,
       opened: Promise.resolve(),
+      backup: (signal) => backupStream(dataDir, signal),
       close: () => storage.close(),
       crash: () => storage.crash(),
     };

@@ -25,6 +25,7 @@ const settingOf =
 const setting = settingOf({});
 const ofEmbedded = settingOf({ shape: 'embedded' });
 const ofCluster = settingOf({ shape: 'cluster' });
+const ofEmbeddedOrFile = settingOf({ shape: 'embedded', mayBeFile: true });
 const secret = settingOf({ mayBeFile: true });
 const orFile = settingOf({ shape: 'cluster', mayBeFile: true });
 
@@ -40,6 +41,12 @@ export const settings = {
     'address to listen on for `/metrics`, which needs no key: expose it only on a trusted network',
   ),
   adminPort: setting('HEADWATER_ADMIN_PORT', '8081', kinds.port, 'port of `/metrics` (OpenMetrics); 0 takes a free one'),
+  backupToken: ofEmbeddedOrFile(
+    'HEADWATER_BACKUP_TOKEN',
+    '',
+    kinds.matching(/^([!-~]{16,})?$/, 'at least 16 visible ASCII characters'),
+    'token for `/backup` at that port, by which `headwater backup --url` copies everything there is; no such path without it',
+  ),
   trustedProxies: setting(
     'HEADWATER_TRUSTED_PROXIES',
     '',

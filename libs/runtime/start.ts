@@ -20,6 +20,7 @@ import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
 import { causes, gauge, operatorOrgId, type NameLimits } from '#model';
 import { Outbound } from '#outbound';
 import { AdminServer } from './admin-server.js';
+import { BackupRoute } from './backup-route.js';
 import type { Backend, OpenBackend } from './backend.js';
 import { type Config, StartError } from './config.js';
 import { DependencyWatch } from './dependency-watch.js';
@@ -164,7 +165,8 @@ async function listen(
   const ready = gauge('headwater_ready', 'Whether /health/ready says yes: 1 or 0.', () => (readiness.reasons().length === 0 ? 1 : 0));
   const { all } = app.get(Metrics);
   all.push(...requests.metrics.metrics, ...open.metrics, ...own.metrics, watch.metric, ready);
-  const admin = new AdminServer(all);
+  const backup = open.backup && config.backupToken ? new BackupRoute(config.backupToken, open.backup, logger) : undefined;
+  const admin = new AdminServer(all, backup);
   const end = (): void => {
     admin.close();
     own.stop();
