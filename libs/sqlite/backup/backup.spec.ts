@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { processorsOf, Random, until } from '#testing';
@@ -8,6 +9,7 @@ import { openTestLog } from '../open-test-log.js';
 import { openStorage } from '../storage.js';
 import { backup } from './backup.js';
 import { restore } from './restore.js';
+import { copyStore, Snapshot, type SnapshotFile } from './snapshot.js';
 import { aFolder, contentsOf, filesOf, journalBytes, lastOf, newFolder, nth, tinyJournalBytes } from './test-folder.js';
 
 const kinds = ['folder', 'monday.tar'];
@@ -91,6 +93,44 @@ describe('a backup in a folder', () => {
       'fulfilled',
       expect.stringContaining('is being made: wait for it'),
     ]);
+  });
+});
+
+describe('a snapshot', () => {
+  const opened = async (dir: string, next?: number): Promise<Snapshot> => {
+    const copy = await copyStore(dir, join(newFolder(), 'copy'));
+    return Snapshot.open(dir, next === undefined ? copy : { ...copy!, next });
+  };
+  const sha256 = ({ bytes }: SnapshotFile): string => {
+    const hash = createHash('sha256');
+    for (const piece of bytes()) hash.update(piece);
+    return hash.digest('hex');
+  };
+
+  it('has what it was taken of, whatever vanishes meanwhile', async () => {
+    const dir = await aFolder(processorsOf);
+    using snapshot = await opened(dir);
+    const before = snapshot.files.map(sha256);
+    rmSync(dir, { recursive: true });
+    expect(snapshot.files.map(sha256)).toEqual(before);
+    expect(() => snapshot.checkLog()).not.toThrow();
+  });
+
+  it('is no backup when somebody writes the log anew meanwhile', async () => {
+    const dir = await aFolder(processorsOf);
+    using snapshot = await opened(dir);
+    const [path] = filesOf(dir, 'sealed') as [string];
+    copyFileSync(path, `${path}.new`);
+    renameSync(`${path}.new`, path);
+    expect(() => snapshot.checkLog()).toThrow(/0000000000000000\.sealed was written anew while it was copied/);
+  });
+
+  it('may begin behind the first record, but not behind what the store lacks', async () => {
+    const dir = await aFolder(processorsOf);
+    rmSync(filesOf(dir, 'sealed')[0]!);
+    using snapshot = await opened(dir);
+    expect(snapshot.files.map(({ name }) => name)).not.toContain('log/0000000000000000.sealed');
+    await expect(opened(dir, 1)).rejects.toThrow(/has forgotten records while they were copied: begin the backup again/);
   });
 });
 
