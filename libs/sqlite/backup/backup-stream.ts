@@ -32,7 +32,8 @@ async function startThread(dataFolder: string, signal: AbortSignal): Promise<Wor
   const copy = join(dataFolder, storeCopyName);
   try {
     const madeMs = Date.now();
-    const store = await copyStore(dataFolder, copy, signal);
+    const store = await copyStore(dataFolder, copy);
+    signal.throwIfAborted();
     const task = { dataFolder, store, madeMs } satisfies BackupTask;
     return (await WorkerThread.start(new URL('./backup.worker.js', import.meta.url), task, 'log_unavailable', 'open'))[0];
   } finally {

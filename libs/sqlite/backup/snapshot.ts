@@ -33,15 +33,15 @@ export interface StoreCopy {
 }
 
 const pieceBytes = 256 << 10;
-/** So many pages of the store are copied in one step, 4 MiB: a copy is given up between two steps. */
+/** So many pages of the store are copied in one step, 4 MiB: a process that is to end waits for no more. */
 const stepPages = 1024;
 
 /**
  * Copies the store as it is at one moment, while others use it, without holding up the event loop. Undefined when there is none.
- * Rejects `store_corrupt`, DataFolderError when there is no room or the store is busy, and with the reason of the signal.
+ * Rejects `store_corrupt`, and DataFolderError when there is no room or the store is busy.
  * @param file that the copy is written to.
  */
-export async function copyStore(dataFolder: string, file: string, signal?: AbortSignal): Promise<StoreCopy | undefined> {
+export async function copyStore(dataFolder: string, file: string): Promise<StoreCopy | undefined> {
   const store = join(dataFolder, storeFileName);
   if (!existsSync(store)) return undefined;
   const [oldest] = filesIn(join(dataFolder, logFolderName));
@@ -53,7 +53,7 @@ export async function copyStore(dataFolder: string, file: string, signal?: Abort
     db.exec('BEGIN');
     const hasOrigin = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'origin'").get() !== undefined;
     const next = hasOrigin ? Number(db.prepare('SELECT next FROM origin').get()?.['next'] ?? 0) : 0;
-    await backup(db, file, { rate: stepPages, progress: () => signal?.throwIfAborted() });
+    await backup(db, file, { rate: stepPages });
     // A store that was made again from a log that has forgotten its oldest records has none of these.
     return { file, next: Math.max(next, oldest?.offset ?? 0) };
   } catch (cause) {
