@@ -57,6 +57,11 @@ export class JournalFile implements Segment {
     return this.#end;
   }
 
+  /** When the oldest record that was read was appended, Unix milliseconds; `Infinity` when none was. */
+  get oldestMs(): number {
+    return Math.min(Infinity, ...this.#stretches.map(({ ms }) => ms[0]));
+  }
+
   /** Where the next commit is written, in bytes from the front. */
   get size(): number {
     return this.#size;

@@ -28,6 +28,8 @@ export interface JournalOptions {
   readonly witness: Pick<Witness, 'saw'>;
   /** A journal ends with the commit with which it reaches so many bytes. */
   readonly maxBytes: number;
+  /** A journal also ends once its oldest record is so old; never when left out. */
+  readonly maxAgeMs?: number | undefined;
 }
 
 /** Linux writes through to the disk when a file was opened so; elsewhere a flush follows each write. */
@@ -47,6 +49,8 @@ interface OpenFile {
   readonly inode: number;
   readonly seed: number;
   size: number;
+  /** When its oldest record was appended; `Infinity` while it has none. */
+  oldestMs: number;
   /** Up to where the file has its length already. */
   ahead: number;
 }
@@ -85,8 +89,8 @@ export class Journal {
     return this.#head;
   }
 
-  /** Where the groups go on whose offsets are kept here. */
-  get state(): Pick<LogState, 'groups' | 'positions'> {
+  /** Where the log begins, and where the groups go on whose offsets are kept here. */
+  get state(): Pick<LogState, 'groups' | 'positions' | 'begins'> {
     return this.#state;
   }
 
@@ -103,14 +107,19 @@ export class Journal {
     this.#open = undefined;
   }
 
-  async #append({ ms, kept, compacted, positions, rewound }: Append): Promise<number> {
+  async #append({ ms, kept, compacted, positions, rewound, begins }: Append): Promise<number> {
     const first = this.#head;
     try {
       if (this.#isClosed) throw new Error('the log is closed');
-      const file = this.#open && !this.#isFull(this.#open) ? this.#open : await this.#begin();
+      const file = this.#open && !this.#isFull(this.#open, ms) ? this.#open : await this.#begin();
       const end = first + kept.length + compacted.length;
       const epochs = end > first && !this.#isEpochSaved ? this.epochs.slice(-1) : undefined;
-      const change = { ...(epochs && { epochs }), ...(positions?.length && { positions }), ...(rewound?.length && { rewound }) };
+      const change = {
+        ...(epochs && { epochs }),
+        ...(positions?.length && { positions }),
+        ...(rewound?.length && { rewound }),
+        ...(begins && { begins }),
+      };
       const parts: Part[] = [];
       if (kept.length > 0) parts.push({ kind: 'kept', first, ms, entries: kept });
       if (compacted.length > 0) parts.push({ kind: 'compacted', first: first + kept.length, ms, entries: compacted });
@@ -118,6 +127,7 @@ export class Journal {
       await write(file.file, this.#filled(file, commit), file.size);
       if (statSync(file.path, { throwIfNoEntry: false })?.ino !== file.inode) throw misplaced(file.path);
       file.size += commit.length;
+      if (end > first) file.oldestMs = Math.min(file.oldestMs, ms);
       file.ahead = Math.max(file.ahead, file.size);
       this.#isEpochSaved ||= epochs !== undefined;
       this.#state.apply(change);
@@ -130,8 +140,9 @@ export class Journal {
   }
 
   /** A journal without a record goes on: the next one would have its name. */
-  #isFull({ first, size }: OpenFile): boolean {
-    return size >= this.options.maxBytes && this.#head > first;
+  #isFull({ first, size, oldestMs }: OpenFile, ms: number): boolean {
+    const { maxBytes, maxAgeMs = Infinity } = this.options;
+    return (size >= maxBytes || ms - oldestMs >= maxAgeMs) && this.#head > first;
   }
 
   /** The commit, with zeros behind it when the file is to grow ahead of it. */
@@ -160,7 +171,7 @@ export class Journal {
       throw cause;
     }
     const before = this.#open;
-    this.#open = { ...opened, path, first: this.#head, seed, size: begin.length, ahead: begin.length };
+    this.#open = { ...opened, path, first: this.#head, seed, size: begin.length, ahead: begin.length, oldestMs: Infinity };
     this.onBegun(this.#head);
     // Zeros that stay behind its last commit do no harm.
     if (before) await finish(before).catch(() => undefined);

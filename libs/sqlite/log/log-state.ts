@@ -9,30 +9,40 @@ export interface Change {
   readonly positions?: readonly GroupPosition[];
   /** Groups that are moved back to an offset, in no partition forward. */
   readonly rewound?: readonly { readonly group: string; readonly to: number }[];
+  /** Offset at which the log begins: files with nothing but records before it may be gone. It never moves back. */
+  readonly begins?: number;
 }
 
 /**
- * What a log remembers besides its records: the epochs of its history, and where the groups go on that no store keeps. Two logs that share the epoch of
- * a record are the same log up to that record.
+ * What a log remembers besides its records: the epochs of its history, where the groups go on that no store keeps, and where it begins. Two logs that
+ * share the epoch of a record are the same log up to that record.
  */
 export class LogState {
   readonly #epochs: Epoch[] = [];
   readonly #positions = new Map<string, Map<string, GroupPosition>>();
+  #begins = 0;
+
+  /** Offset at which the log begins; above 0 once records were dropped. */
+  get begins(): number {
+    return this.#begins;
+  }
 
   /** Oldest first. */
   get epochs(): readonly Epoch[] {
     return this.#epochs;
   }
 
-  apply({ epochs = [], positions = [], rewound = [] }: Change): void {
+  apply({ epochs = [], positions = [], rewound = [], begins = 0 }: Change): void {
     this.#epochs.push(...epochs);
     for (const position of positions) this.#move(position);
     for (const { group, to } of rewound) this.#rewind(group, to);
+    this.#begins = Math.max(this.#begins, begins);
   }
 
   /** The change that makes this state of an empty one. */
   whole(): Change {
-    return { epochs: this.#epochs, positions: [...this.#positions.values()].flatMap((its) => [...its.values()]) };
+    const positions = [...this.#positions.values()].flatMap((its) => [...its.values()]);
+    return { epochs: this.#epochs, positions, ...(this.#begins > 0 && { begins: this.#begins }) };
   }
 
   /** The names of all groups. */

@@ -1,6 +1,6 @@
 import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Random } from '#testing';
 import { rowChecksum } from '../checksum.js';
@@ -40,20 +40,21 @@ class Subject {
   private constructor(
     readonly folder: string,
     private readonly maxBytes: number,
+    private readonly maxAgeMs: number,
   ) {}
 
-  static async make(maxBytes: number): Promise<Subject> {
-    const subject = new Subject(mkdtempSync(join(tmpdir(), 'headwater-segments-')), maxBytes);
+  static async make(maxBytes: number, maxAgeMs = Infinity): Promise<Subject> {
+    const subject = new Subject(mkdtempSync(join(tmpdir(), 'headwater-segments-')), maxBytes, maxAgeMs);
     await subject.open();
     return subject;
   }
 
   async open(): Promise<void> {
-    const { folder, maxBytes } = this;
+    const { folder, maxBytes, maxAgeMs } = this;
     this.witness = new Witness(join(folder, witnessFileName));
     this.segments = new Segments(folder);
     this.found = this.segments.recover(this.witness.head());
-    this.journal = await Journal.open({ folder, witness: this.witness, maxBytes }, this.found);
+    this.journal = await Journal.open({ folder, witness: this.witness, maxBytes, maxAgeMs }, this.found);
     this.journal.onBegun = (first) => this.segments.begun(first);
   }
 
@@ -74,6 +75,21 @@ class Subject {
 
   tidy(nowMs = 0): void {
     while (this.segments.tidy(nowMs));
+  }
+
+  /** Where the log begins, as far as that is durable. */
+  get begins(): number {
+    return this.journal.state.begins;
+  }
+
+  /** Drops what is before an offset at which a file begins, and ends after some of the steps of that. */
+  async drop(begins: number, steps: 'newest' | 'noted' | 'partly' | 'all'): Promise<void> {
+    while (this.segments.tidy(0, begins));
+    if (steps === 'newest') return;
+    await this.journal.append({ ms: 0, kept: [], compacted: [], begins });
+    if (steps === 'noted') return;
+    if (steps === 'partly') rmSync(this.files('sealed')[0]!);
+    else this.segments.drop(begins);
   }
 
   /** What a reader of some topics gets from an offset on. */
@@ -118,10 +134,11 @@ describe('the files of a log', () => {
     'have what was appended, whatever is sealed and compacted, seed %i',
     async (seed) => {
       const random = new Random(seed);
-      const subject = await Subject.make(random.pick([700, 3_000, 100_000]));
+      const subject = await Subject.make(random.pick([700, 3_000, 100_000]), random.pick([20, 100, Infinity]));
       const model: Stored[] = [];
       const state = new LogState();
       let ms = 1;
+      let begins = 0;
       for (let step = 0; step < 80; step++) {
         ms += random.whole(0, 5);
         const what = random.whole(0, 19);
@@ -144,6 +161,18 @@ describe('the files of a log', () => {
           for (let steps = random.whole(0, 5); steps > 0 && subject.segments.tidy(ms); steps--);
         } else if (what === 17) {
           subject.tidy(ms);
+          const aged = subject.segments.aged(ms - random.whole(0, 100)).filter(({ end }) => end > begins);
+          if (aged.length > 0) {
+            const to = random.pick(aged).end;
+            const steps = random.pick(['newest', 'noted', 'partly', 'all'] as const);
+            await subject.drop(to, steps);
+            if (steps !== 'newest') begins = to;
+            // Only a start goes on where a drop has ended.
+            if (steps === 'partly') {
+              await subject.close();
+              await subject.open();
+            }
+          }
         } else {
           await subject.close();
           if (random.chance(0.5)) tear(subject, random);
@@ -151,7 +180,9 @@ describe('the files of a log', () => {
         }
       }
       const head = subject.journal.head;
-      expect(head).toBe(model.length);
+      expect([head, subject.begins]).toEqual([model.length, begins]);
+      subject.segments.drop(begins);
+      const isThere = ({ offset }: Stored): boolean => offset >= begins;
       expect(subject.journal.state.positions('g').toSorted((a, b) => a.partition - b.partition)).toEqual(
         state.positions('g').toSorted((a, b) => a.partition - b.partition),
       );
@@ -160,19 +191,21 @@ describe('the files of a log', () => {
         const expected = model.filter(({ offset, topic }) => offset >= from && its.includes(topic));
         const found = subject.read(from, its);
         const isKept = ({ topic }: Stored): boolean => kept.includes(topic);
-        expect(found.filter(isKept)).toEqual(expected.filter(isKept));
+        expect(found.filter(isKept)).toEqual(expected.filter(isKept).filter(isThere));
         expect(found).toEqual(found.toSorted((a, b) => a.offset - b.offset));
         expect(model).toEqual(expect.arrayContaining(found));
         expect([...newestOf(found).values()].filter((one) => !isKept(one)).toSorted((a, b) => a.offset - b.offset)).toEqual(
           [...newestOf(expected).values()].filter((one) => !isKept(one)).toSorted((a, b) => a.offset - b.offset),
         );
         const topic = random.pick(kept);
-        expect(subject.segments.count(topic, from, head)).toBe(model.filter((one) => one.offset >= from && one.topic === topic).length);
+        expect(subject.segments.count(topic, from, head)).toBe(
+          model.filter((one) => one.offset >= from && one.topic === topic && isThere(one)).length,
+        );
         const sinceMs = random.whole(0, ms + 1);
         const since = subject.segments.since(sinceMs, head);
         const later = model.filter((one) => one.ms >= sinceMs);
         expect(since).toBeGreaterThanOrEqual(later[0]?.offset ?? head);
-        expect(since).toBeLessThanOrEqual(later.find(isKept)?.offset ?? head);
+        expect(since).toBeLessThanOrEqual(later.filter(isThere).find(isKept)?.offset ?? head);
       }
       await subject.close();
     },
@@ -225,12 +258,24 @@ describe('the files of a log', () => {
     await subject.close();
   });
 
-  it('are missed when the oldest, one in the middle or the newest is away', async () => {
-    for (const gone of [0, 2, 4]) {
-      const subject = await Subject.make(1);
-      for (let n = 0; n < 5; n++) await subject.append([{ topic: 'points', key: 'k', value: `${n}` }]);
-      subject.tidy();
-      await subject.close();
+  /** Five files with a record each, and the newest values where the first two were dropped. */
+  const five = async (begins: number): Promise<Subject> => {
+    const subject = await Subject.make(1);
+    for (let n = 0; n < 5; n++) await subject.append([{ topic: n === 0 ? 'keys' : 'points', key: 'k', value: `${n}` }]);
+    subject.tidy();
+    if (begins > 0) await subject.drop(begins, 'all');
+    await subject.close();
+    return subject;
+  };
+  const named = (subject: Subject): string[] => filesIn(subject.folder).map(({ path }) => basename(path).replace(/^0+(?=\d)/, ''));
+
+  it.each([
+    [0, ['0.sealed', '1.sealed', '2.sealed', '3.sealed', '4.journal']],
+    [2, ['2.sealed', '3.sealed', '4.journal', '4.newest', '5.journal']],
+  ] as const)('are missed when any of them is away, in a log that begins at %i', async (begins, files) => {
+    expect(named(await five(begins))).toEqual(files);
+    for (const gone of files.keys()) {
+      const subject = await five(begins);
       rmSync(filesIn(subject.folder)[gone]!.path);
       const read = async (): Promise<Stored[]> => {
         await subject.open();
@@ -238,6 +283,54 @@ describe('the files of a log', () => {
       };
       await expect(read()).rejects.toMatchObject({ code: 'log_corrupt' });
     }
+  });
+
+  it.each([
+    ['newest', 0],
+    ['noted', 2],
+    ['partly', 2],
+    ['all', 2],
+  ] as const)('are dropped whole or not at all when a crash comes after a step of that: %s', async (steps, begins) => {
+    const subject = await five(0);
+    await subject.open();
+    await subject.drop(2, steps);
+    await subject.close();
+    await subject.open();
+    expect(subject.begins).toBe(begins);
+    expect(subject.files('sealed').map((path) => Number.parseInt(basename(path)))).toEqual([0, 1, 2, 3].filter((first) => first >= begins));
+    expect(subject.read(0, ['keys', 'points']).map(({ value }) => value)).toEqual([
+      '0',
+      ...['1', '2', '3', '4'].slice(begins && begins - 1),
+    ]);
+    await subject.close();
+  });
+
+  it('are dropped no further than the oldest that has a record of the time asked for', async () => {
+    const subject = await Subject.make(1);
+    for (const ms of [10, 20, 15, 30, 40]) await subject.append([{ topic: 'points', key: 'k', value: '' }], ms);
+    subject.tidy();
+    const ends = (beforeMs: number): number[] => subject.segments.aged(beforeMs).map(({ end }) => end);
+    expect([10, 11, 20, 21, 31, 100].map(ends)).toEqual([[], [1], [1], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]]);
+    await subject.close();
+  });
+
+  it('end when their oldest record is old, also in a log that was opened since, and not without a record', async () => {
+    const subject = await Subject.make(1_000_000, 100);
+    const said: Sent[] = [{ topic: 'points', key: 'k', value: '' }];
+    await subject.append(said, 1_000);
+    await subject.append(said, 1_099);
+    await subject.close();
+    await subject.open();
+    await subject.append([], 1_099);
+    expect(named(subject)).toEqual(['0.journal']);
+    await subject.append([], 1_100);
+    await subject.append([], 5_000);
+    await subject.append(said, 6_000);
+    await subject.append(said, 6_099);
+    expect(named(subject)).toEqual(['0.journal', '2.journal']);
+    await subject.append(said, 6_100);
+    expect(named(subject)).toEqual(['0.journal', '2.journal', '4.journal']);
+    await subject.close();
   });
 });
 

@@ -19,7 +19,15 @@ export interface Found {
   /** The change that makes the state at the head of an empty one. */
   readonly state: Change;
   /** The journal that is appended to next; undefined when a new one has to be begun. */
-  readonly journal: (Pick<JournalFile, 'path' | 'first' | 'size'> & { readonly seed: number }) | undefined;
+  readonly journal: (Pick<JournalFile, 'path' | 'first' | 'size' | 'oldestMs'> & { readonly seed: number }) | undefined;
+}
+
+/** A sealed file that may go, for all that is known of its records here. */
+export interface Aged {
+  /** The offset after its last record. */
+  readonly end: number;
+  /** When its newest record was appended, Unix milliseconds. */
+  readonly newestMs: number;
 }
 
 /** A read ends with the piece with which it reaches one of these. */
@@ -40,7 +48,7 @@ export interface Rewriting {
 
 /** The files of a log, for everything but appending. Throws `log_corrupt` with the place, or `log_unavailable`. */
 export class Segments {
-  readonly #segments: Segment[];
+  #segments: Segment[];
   /** The newest values of the compacted topics before `#newestEnd`. */
   #newest: SealedFile | undefined;
   #newestEnd: number;
@@ -69,10 +77,14 @@ export class Segments {
    */
   recover(least = 0): Found {
     return inLog('opening', () => {
-      const [first] = this.#segments;
-      if (first && first.first > 0) throw damaged(`the files before ${basename(first.path)} are missing`);
       const last = this.#segments.at(-1);
       const found = last instanceof JournalFile ? recovered(last) : this.#foundBehind(last);
+      const { begins = 0 } = found.state;
+      if (this.#newestEnd < begins) throw damaged(`the file with the newest values before offset ${begins} is missing`);
+      // A crash may have left what was to go.
+      this.drop(begins);
+      const [first] = this.#segments;
+      if (first && first.first > begins) throw damaged(`the files before ${basename(first.path)} are missing`);
       if (found.head < least)
         throw damaged(
           `it ends at offset ${found.head}, and records up to ${least - 1} were acknowledged; to go on without them, remove log/${witnessFileName}`,
@@ -123,10 +135,11 @@ export class Segments {
   /**
    * Does some milliseconds of what there is to do in the background, and says whether there is more: seals the journals that are complete, and then
    * writes the newest values of the compacted topics when that spares enough.
+   * @param newestTo the newest values must reach so far.
    */
-  tidy(nowMs: number): boolean {
+  tidy(nowMs: number, newestTo = 0): boolean {
     return inLog('sealing', () => {
-      this.#work ??= this.#tidying(nowMs);
+      this.#work ??= this.#tidying(nowMs, newestTo);
       try {
         if (this.#work.next().done) this.#work = undefined;
       } catch (cause) {
@@ -134,6 +147,30 @@ export class Segments {
         throw cause;
       }
       return this.#work !== undefined;
+    });
+  }
+
+  /** The oldest sealed files, as far as all of their records were appended before a time, Unix milliseconds. */
+  aged(beforeMs: number): readonly Aged[] {
+    return inLog('looking for old records', () => {
+      const aged: Aged[] = [];
+      for (const [n, segment] of this.#segments.slice(0, this.#sealed).entries()) {
+        const end = this.#segments[n + 1]?.first;
+        const newestMs = Math.max(...(segment as SealedFile).contents().blocks.map(({ ms }) => ms[1]));
+        if (end === undefined || newestMs >= beforeMs) break;
+        aged.push({ end, newestMs });
+      }
+      return aged;
+    });
+  }
+
+  /** Removes the files that end before the log begins, which is durable, as are the newest values before that. */
+  drop(begins: number): void {
+    inLog('dropping old records', () => {
+      for (let [oldest, next] = this.#segments; next && next.first <= begins; [oldest, next] = this.#segments) {
+        rmSync(oldest!.path, { force: true });
+        this.#segments = this.#segments.slice(1);
+      }
     });
   }
 
@@ -199,9 +236,9 @@ export class Segments {
     }
   }
 
-  *#tidying(nowMs: number): Generator<undefined> {
+  *#tidying(nowMs: number, newestTo: number): Generator<undefined> {
     for (let n = this.#sealed; this.#segments[n + 1]; n++) yield* this.#seal(n);
-    if (this.#sparesEnough()) yield* this.#compact(this.#segments[this.#sealed]!.first, nowMs);
+    if (newestTo > this.#newestEnd || this.#sparesEnough()) yield* this.#compact(this.#segments[this.#sealed]?.first ?? newestTo, nowMs);
   }
 
   /** How many segments are sealed: the oldest are sealed first. */
@@ -242,9 +279,9 @@ export class Segments {
 function recovered(journal: JournalFile): Found {
   const state = new LogState();
   journal.readTo(Infinity, ({ change }) => state.apply(change));
-  const { path, first, seed, end: head, size } = journal;
+  const { path, first, seed, end: head, size, oldestMs } = journal;
   if (seed === undefined || size === journalHeadBytes) throw damaged(`${basename(path)} does not begin as a journal does`);
-  return { head, state: state.whole(), journal: { path, first, seed, size } };
+  return { head, state: state.whole(), journal: { path, first, seed, size, oldestMs } };
 }
 
 /** Writes batches to a sealed file. It stops after each of its steps, which take some milliseconds. */
