@@ -67,7 +67,6 @@ describe('wrong usage is exit code 2 and a sentence on stderr', () => {
     [['dlq', 'redrive', 'sources.v1', '--all', '--offset', '1'], 'Give either --offset or --all.'],
     [['dlq', 'redrive', 'sources.v1', '--offset', '-1'], '--offset "-1" is no offset.'],
     [['dlq', 'purge', 'sources.v1', '--before', 'now'], '--before "now" is no time like'],
-    [['rebuild', '--data', 'd', '--without-deleted-records'], '--without-deleted-records is for the data plane'],
     [['verify', '--without-deleted-records'], '--without-deleted-records goes with --repair'],
     [['keys', 'create', '--api-key', 'hw_x', '--name', 'n', '--scopes', 'read,root'], 'There is no scope "root"'],
     [['org', 'set', 'org_x'], 'Give --name, --payment, --limit or --enforce-read-scope.'],

@@ -8,9 +8,9 @@ export const body = command({
   about:
     'Moves the offsets of a group back, in every topic that it reads, while no processor runs; the processors go on from there when they ' +
     'start. Where the group is not that far yet, it stays where it is: nothing is left out. ' +
-    'What is read again changes nothing that is right: a projection takes each record as often as it comes. Records that Kafka has deleted are not read again. ' +
-    'With --data it works on the folder of a stopped server, whose log keeps all records: there, from the beginning, the group also makes ' +
-    'what it writes anew, such as the list of sources, and the server is ready once that is done.',
+    'What is read again changes nothing that is right: a projection takes each record as often as it comes. Records that were deleted are not read again. ' +
+    'With --data it works on the folder of a stopped server: there, from the beginning, the group also makes what it writes anew, such as the list of ' +
+    'sources, unless the log has dropped records (HEADWATER_KEEP_LOG), and the server is ready once that is done.',
   flags: {
     data: dataFlag,
     group: { value: 'GROUP', about: 'name of the group, as `headwater topics` shows it', required: true },
@@ -26,7 +26,7 @@ export const body = command({
     const forgets = data !== undefined && start === 'beginning';
     const { topics, cut } = await withLog(data, (ports, { replayGroup }) => replayGroup(ports, group, start, forgets));
     io.note(`The group ${group} goes on from ${from} in ${topics.join(' and ')}, and from where it is where it has not come so far.`);
-    if (cut.length > 0) io.note(`Of ${cut.join(' and ')} Kafka has deleted the first records: they are not read again.`);
+    if (cut.length > 0) io.note(`Of ${cut.join(' and ')} the first records were deleted: they are not read again.`);
   },
 });
 

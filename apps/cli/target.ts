@@ -56,7 +56,7 @@ const whereItIs =
   '`npm run cluster` starts all of it and writes them to data/cluster/environment.';
 
 export const withoutDeletedFlag = {
-  about: 'where Kafka has deleted records: make new tables without them all the same, and drop the old ones that have them',
+  about: 'where records were deleted from the log: make new projections without them all the same, and drop the old ones that have them',
 };
 
 export interface LogPorts {

@@ -37,16 +37,18 @@ export const body = command({
 async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
   const { projectorsOf } = await import('../processors/projectors-of.js');
   const found = await offline(data, ({ verify }) => verify(data, projectorsOf, { onProgress: shownProgress(io) }));
-  const { sources, series, rows, events, warnings, unreadable, differences, inSources } = found;
-  await show(found, { sources, series, rows, events, warnings, unreadable, differences }, json, io);
+  const { sources, series, rows, events, warnings, unreadable, dropped, differences, inSources } = found;
+  await show(found, { sources, series, rows, events, warnings, unreadable, dropped, differences }, json, io);
   io.note(
     `Compared ${counted(rows, 'row')} of ${counted(series, 'series', 'series')} and ${counted(events, 'event')} of ${counted(sources, 'source')}.`,
   );
   for (const warning of warnings) io.note(warning);
   if (unreadable > 0) io.note(`${counted(unreadable, 'record')} of the log cannot be decoded: in no projection.`);
+  if (dropped > 0) io.note(`The log has dropped its first ${counted(dropped, 'record')}: nothing is said of what only they said.`);
   if (differences === 0) return;
   const mends = [
-    differences > inSources && `\`headwater rebuild --data ${data}\` makes the projections anew`,
+    differences > inSources && dropped === 0 && `\`headwater rebuild --data ${data}\` makes the projections anew`,
+    differences > inSources && dropped > 0 && 'restore the whole folder from a copy, as the log alone cannot make the projections anew',
     inSources > 0 &&
       `\`headwater replay --data ${data} --group sources --from beginning\` has the next start make the list of sources anew`,
   ];

@@ -13,8 +13,8 @@ const maxTombstones = 10_000;
 /**
  * Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be, and as `Groups.move` does.
  *
- * @param forgets ends every key of the compacted topics that the group writes, so that it makes them again from nothing: for a log that keeps
- *   all records of the topics that the group reads, and has no readers now.
+ * @param forgets ends every key of the compacted topics that the group writes, so that it makes them again from nothing: for a log that has no readers
+ *   now. Where the log no longer has all records of the topics that the group reads, nothing is ended, as some of it could not be made again.
  */
 export async function replayGroup({ log, views, groups }: ReplayPorts, name: string, from: Start, forgets = false): Promise<Moved> {
   const names = await groups.names();
@@ -23,7 +23,7 @@ export async function replayGroup({ log, views, groups }: ReplayPorts, name: str
   if (whyNot) throw new StartError(whyNot);
   const moved = await groups.move(name, from);
   // Only now that the group is going to read everything again: whenever this ends, what is forgotten comes back.
-  if (forgets) await forget(log, views, registered(name));
+  if (forgets && moved.cut.length === 0) await forget(log, views, registered(name));
   return moved;
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { DataFolderError, openDataFolder } from './data-folder.js';
+import { DataFolderError, folderFormats, openDataFolder } from './data-folder.js';
 
 const emptyFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'headwater-folder-'));
 
@@ -13,6 +13,15 @@ describe('a data folder', () => {
     folder.noteFormat();
     folder.release();
     expect(await readFile(join(dir, 'FORMAT'), 'utf8')).toBe('headwater 2\n');
+  });
+
+  it('never has a lower format than before', async () => {
+    const dir = await emptyFolder();
+    const folder = openDataFolder(dir);
+    folder.noteFormat(folderFormats.dropped);
+    folder.noteFormat();
+    folder.release();
+    expect(await readFile(join(dir, 'FORMAT'), 'utf8')).toBe('headwater 3\n');
   });
 
   it('is one storage’s at a time, and whoever comes second hears which folder it is', async () => {
@@ -31,7 +40,7 @@ describe('a data folder', () => {
   });
 
   it.each([
-    ['headwater 3\n', 'has format 3 and this version knows formats up to 2'],
+    ['headwater 4\n', 'has format 4 and this version knows formats up to 3'],
     ['something else', 'is not one of ours'],
     ['', 'is not one of ours'],
   ])('with FORMAT %j is refused before anything is touched', async (format, why) => {

@@ -3,10 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
-/** The format of the files in a folder. This version must not touch a folder with a greater number. */
-const formatVersion = 2;
-/** What the file of the format says in a folder of this version. */
-export const formatText = `headwater ${formatVersion}\n`;
+/** The formats of the files in a folder: in the second, the log may begin later than with its first record. */
+export const folderFormats = { ordinary: 2, dropped: 3 } as const;
+
+/** This version must not touch a folder with a greater number. */
+const newestFormat = folderFormats.dropped;
+
 export const formatFileName = 'FORMAT';
 /** What it says while a folder is being restored: no version opens such a folder. */
 export const unfinishedRestore = 'unfinished restore\n';
@@ -23,8 +25,8 @@ export class DataFolderError extends Error {
 /** A data folder that nobody else can open until it is released or this process ends, even by a crash. */
 export interface DataFolder {
   readonly path: string;
-  /** To be called before this version writes what older ones do not know: these then refuse the folder. */
-  noteFormat(): void;
+  /** To be called before this version writes what older ones do not know: these then refuse the folder. It never becomes a lower one. */
+  noteFormat(format?: number): void;
   release(): void;
 }
 
@@ -34,31 +36,34 @@ export interface DataFolder {
  */
 export function openDataFolder(dir: string): DataFolder {
   const path = resolve(dir);
-  const format = join(path, formatFileName);
-  refuseNewer(path, format);
+  checkFormat(path);
   const lock = lockFolder(path);
-  const noteFormat = (): void => {
-    if (!existsSync(format) || readFileSync(format, 'utf8') !== formatText) writeDurably(format, formatText);
+  const noteFormat = (format: number = folderFormats.ordinary): void => {
+    if (checkFormat(path) < format) writeDurably(join(path, formatFileName), `headwater ${format}\n`);
   };
   return { path, noteFormat, release: () => lock.release() };
 }
 
-function refuseNewer(path: string, format: string): void {
-  if (!existsSync(format)) return;
-  const text = readFileSync(format, 'utf8');
+/** The format of a folder; 0 where none is said. @throws DataFolderError when this version must not touch it. */
+function checkFormat(path: string): number {
+  const file = join(path, formatFileName);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
   if (text === unfinishedRestore)
     throw new DataFolderError(`A restore into the data folder ${path} did not come to its end: run \`headwater restore\` again.`);
-  refuseFormat(`the data folder ${path}`, text);
+  return text === undefined ? 0 : formatIn(`the data folder ${path}`, text);
 }
 
-/** @throws DataFolderError when this version must not touch what has a FORMAT file with this text. */
-export function refuseFormat(what: string, text: string): void {
-  const version = Number(/^headwater (\d+)\n?$/.exec(text)?.[1]);
-  if (version <= formatVersion) return;
+/**
+ * The format that a FORMAT file with this text says.
+ * @throws DataFolderError when this version must not touch what has it.
+ */
+export function formatIn(what: string, text: string): number {
+  const format = Number(/^headwater (\d+)\n?$/.exec(text)?.[1]);
+  if (format <= newestFormat) return format;
   throw new DataFolderError(
-    Number.isNaN(version)
+    Number.isNaN(format)
       ? `The FORMAT file of ${what} is not one of ours: name another folder, or restore this one from a copy.`
-      : `${what.replace(/^t/, 'T')} has format ${version} and this version knows formats up to ${formatVersion}: start the version that wrote it, or a newer one.`,
+      : `${what.replace(/^t/, 'T')} has format ${format} and this version knows formats up to ${newestFormat}: start the version that wrote it, or a newer one.`,
   );
 }
 

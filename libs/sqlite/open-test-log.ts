@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LogViews } from '#log';
 import { topics } from '#topics';
 import { openDataFolder } from './data-folder.js';
-import { openLog } from './storage.js';
+import { openLog, type OpenLogOptions } from './storage.js';
 import { SqliteGroups } from './log/groups.js';
 import type { FileLog } from './log/file-log.js';
 
@@ -19,9 +19,9 @@ export interface TestLog {
 }
 
 /** The log of a data folder without the stores beside it, for tests. */
-export async function openTestLog(dir?: string, maxBytes?: number): Promise<TestLog> {
+export async function openTestLog(dir?: string, maxBytes?: number, options: OpenLogOptions = {}): Promise<TestLog> {
   const folder = openDataFolder(dir ?? (await mkdtemp(join(tmpdir(), 'headwater-log-'))));
-  const log = await openLog(folder, maxBytes);
+  const log = await openLog(folder, { ...options, maxBytes });
   const close = (): Promise<void> => log.close().finally(() => folder.release());
   const crash = (): Promise<void> => log.crash().finally(() => folder.release());
   return {
@@ -29,8 +29,8 @@ export async function openTestLog(dir?: string, maxBytes?: number): Promise<Test
     log,
     views: new LogViews(log, topics),
     groups: new SqliteGroups(log, topics),
-    reopen: () => close().then(() => openTestLog(folder.path, maxBytes)),
-    crash: () => crash().then(() => openTestLog(folder.path, maxBytes)),
+    reopen: () => close().then(() => openTestLog(folder.path, maxBytes, options)),
+    crash: () => crash().then(() => openTestLog(folder.path, maxBytes, options)),
     close,
   };
 }

@@ -6,18 +6,19 @@ import { AvroCodec, groups, sources, topics } from '#topics';
 import { causes, type Dependency, type Metric } from '#model';
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
-import { DataFolderError, openDataFolder, type DataFolder } from './data-folder.js';
+import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
 import { Disk } from './disk.js';
 import { logFolderName } from './log/fault.js';
 import { hasLog } from './log/log-folder.js';
 import { convertOldLog, removeOldLog } from './log/old-log.js';
 import { SqliteGroups } from './log/groups.js';
 import { PositionedLetters } from './log/letter-places.js';
-import { FileLog } from './log/file-log.js';
+import { FileLog, type LogOptions } from './log/file-log.js';
+import type { Retention } from './log/retention.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { removeStore, storeFileName } from './store-file.js';
-import { fitStore } from './store-origin.js';
+import { checkNoneMissed, fitStore } from './store-origin.js';
 import { openStores, type Stores } from './stores.js';
 
 /** Everything that is kept, in one data folder. */
@@ -44,24 +45,32 @@ export interface Storage {
 /** A storage whose log can also be read from the beginning. */
 export type OpenedStorage = Storage & { readonly log: FileLog };
 
+export interface StorageOptions {
+  /** Unix milliseconds, by which records are old; the machine's clock when left out. */
+  readonly clock?: () => number;
+  /** How long the log keeps records, milliseconds; for ever when left out. */
+  readonly keepLogMs?: number | undefined;
+}
+
 /**
  * Opens a data folder, made if need be; one storage has it at a time. A store that is missing or of another version begins empty: the
- * processors make it again from the log.
+ * processors make it again from the log, unless that has dropped records.
  * Rejects DataFolderError, also when log and store do not belong together, `log_corrupt` when something that was acknowledged is not
  * there, and `store_corrupt` or `store_unavailable` when the projections cannot be opened.
  */
-export async function openStorage(dir: string): Promise<OpenedStorage> {
+export async function openStorage(dir: string, { clock, keepLogMs: keepMs }: StorageOptions = {}): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
   try {
     removeStore(join(folder.path, storeCopyName));
-    const log = await openLog(folder);
+    const log = await openLog(folder, { clock, retention: keepMs === undefined ? undefined : { keepMs, groups } });
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);
     const stores = await openStores(join(folder.path, storeFileName), log.epochs);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
+    await checkNoneMissed(folder.path, log, projectors);
     const views = new LogViews(log, topics);
     const places = new PositionedLetters(log);
     const disk = new Disk(join(folder.path, logFolderName));
@@ -111,8 +120,11 @@ function whyNot(log: FileLog, stores: Stores, disk: Disk): string | undefined {
   return `The log cannot be written: ${causes(failure.cause)}.`;
 }
 
-/** @param maxBytes of a journal; see `FileLog.open`. */
-export async function openLog(folder: DataFolder, maxBytes?: number): Promise<FileLog> {
+export interface OpenLogOptions extends Omit<LogOptions, 'retention'> {
+  readonly retention?: Omit<Retention, 'beforeDrop'> | undefined;
+}
+
+export async function openLog(folder: DataFolder, { retention, ...options }: OpenLogOptions = {}): Promise<FileLog> {
   await convertOldLog(folder.path);
   folder.noteFormat();
   const log = join(folder.path, logFolderName);
@@ -121,7 +133,8 @@ export async function openLog(folder: DataFolder, maxBytes?: number): Promise<Fi
   keepPartitionCounts(folder.path, topics);
   const registry = new SchemaFile(schemas);
   const codec = await registry.atOnce(() => AvroCodec.open(registry, topics));
-  const opened = await FileLog.open(log, codec, topics, maxBytes);
+  const beforeDrop = (): void => folder.noteFormat(folderFormats.dropped);
+  const opened = await FileLog.open(log, codec, topics, { ...options, retention: retention && { ...retention, beforeDrop } });
   try {
     removeOldLog(folder.path, opened);
     return opened;
@@ -135,9 +148,10 @@ const lostSchemas = (folder: string): string =>
   `The data folder ${folder} has a log and no ${schemaFileName}, without which the records of the log cannot be read: restore it from ` +
   'a copy of the folder. Where there is none, a new folder of the version that made this one has the same file.';
 
+const projectors = groups.filter(({ kind }) => kind === 'projector');
+
 /** Has the positions of projectors kept in the store: they change in the same file as what the projectors write, so that both are lost or neither. */
 export function keepPositions(log: FileLog, { positions }: Stores): void {
-  const projectors = groups.filter(({ kind }) => kind === 'projector');
   log.keepWith(
     positions,
     projectors.map(({ name }) => name),

@@ -6,7 +6,7 @@ import { seriesWriter } from './series/writer.js';
 import { openStoreForWriting, writeFormat } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
 import { StoreOrigin, type StoreFile } from './store-origin.js';
-import { unsynced } from './transaction.js';
+import { makeDurable, unsynced } from './transaction.js';
 import { serve } from './worker.js';
 
 /** The only thread that writes the store's file. */
@@ -26,6 +26,7 @@ serve(
           took(Math.max(...moved.map(({ next }) => next)));
           positions.move(moved);
         }),
+      'positions.settle': () => makeDurable(db),
       ready: () => undefined,
       close: () => db.close(),
     };

@@ -37,6 +37,7 @@ export async function openStores(file: string, epochs: readonly Epoch[]): Promis
       positions: {
         of: (group) => threads.writer.call('positions.of', group),
         move: (positions) => threads.writer.call('positions.move', positions),
+        settle: () => threads.writer.call('positions.settle'),
       },
       ended: () => threads.writer.ended ?? threads.reader.ended,
       close: async () => {

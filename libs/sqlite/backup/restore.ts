@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { DataFolderError, formatFileName, lockFileName, lockFiles, refuseFormat, unfinishedRestore } from '../data-folder.js';
+import { DataFolderError, formatFileName, formatIn, lockFileName, lockFiles, unfinishedRestore } from '../data-folder.js';
 import { sync, writeDurably } from '../durable-file.js';
 import { takeLock } from '../lock-file.js';
 import { logFolderName } from '../log/fault.js';
@@ -34,7 +34,7 @@ export async function restore(backup: string, dir: string, onProgress: RestorePr
       }
     }),
   );
-  refuseFormat(`the backup ${backup}`, format);
+  formatIn(`the backup ${backup}`, format);
   await inBackup(`Restoring into ${folder}`, () =>
     write(folder, (take) =>
       readBackup(backup, (name, bytes) =>

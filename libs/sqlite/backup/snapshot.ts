@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, sta
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { DataFolderError, formatFileName, formatText } from '../data-folder.js';
+import { DataFolderError, folderFormats, formatFileName, formatIn } from '../data-folder.js';
 import { makePrivate } from '../durable-file.js';
 import { damaged, inLog, logFolderName } from '../log/fault.js';
 import type { Contents } from '../log/sealed-file.js';
@@ -88,7 +88,7 @@ export class Snapshot implements Disposable {
    * @throws DataFolderError, or TelemetryError `log_corrupt` and `log_unavailable`.
    */
   static open(dataFolder: string, store: StoreCopy | undefined): Snapshot {
-    refuseOtherFormats(dataFolder);
+    formatOf(dataFolder);
     const opened: number[] = [];
     try {
       const files: SnapshotFile[] = [];
@@ -108,7 +108,8 @@ export class Snapshot implements Disposable {
         const path = join(dataFolder, name);
         if (existsSync(path)) files.push(inMemory(name, readFileSync(path)));
       }
-      files.push(inMemory(formatFileName, Buffer.from(formatText)));
+      // It rises before records are dropped, so it is read after the log.
+      files.push(inMemory(formatFileName, formatOf(dataFolder)));
       return new Snapshot(log.head, files, log.files, opened);
     } catch (cause) {
       for (const file of opened) closeSync(file);
@@ -126,15 +127,13 @@ export class Snapshot implements Disposable {
   }
 }
 
-function refuseOtherFormats(dataFolder: string): void {
+/** @throws DataFolderError unless the format of the folder is one that this version writes. */
+function formatOf(dataFolder: string): Buffer {
   const path = join(dataFolder, formatFileName);
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-  if (text === formatText) return;
-  throw new DataFolderError(
-    text === undefined
-      ? `${dataFolder} is not a data folder of a server: name the one that HEADWATER_DATA names.`
-      : `The data folder ${dataFolder} is not one of this version: back it up with the version that wrote it, or start this version on it once.`,
-  );
+  if (!existsSync(path)) throw new DataFolderError(`${dataFolder} is not a data folder of a server: name the one that HEADWATER_DATA names.`);
+  const text = readFileSync(path);
+  if (formatIn(`the data folder ${dataFolder}`, text.toString()) >= folderFormats.ordinary) return text;
+  throw new DataFolderError(`The data folder ${dataFolder} is of an earlier version: back it up with that, or start this version on it once.`);
 }
 
 const inMemory = (name: string, bytes: Buffer): SnapshotFile => ({ name, size: bytes.length, bytes: () => [bytes] });

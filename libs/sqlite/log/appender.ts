@@ -32,6 +32,8 @@ interface AppenderOptions {
   readonly written: (written: Written) => void;
   /** Positions that are worth writing with a commit, though not by themselves. */
   readonly drift: () => readonly GroupPosition[];
+  /** Unix milliseconds. */
+  readonly clock: () => number;
 }
 
 export interface WriteFailure {
@@ -104,9 +106,10 @@ export class Appender {
     for (const { entries } of appends) for (const one of entries) (one.isCompacted ? compacted : kept).push(one);
     const positions = [...appends.flatMap(({ change }) => change.positions ?? []), ...this.options.drift()];
     const rewound = appends.flatMap(({ change }) => change.rewound ?? []);
-    const ms = Date.now();
+    const begins = appends.reduce((most, { change }) => Math.max(most, change.begins ?? 0), 0);
+    const ms = this.options.clock();
     try {
-      const first = await this.options.append({ ms, kept, compacted, positions, rewound });
+      const first = await this.options.append({ ms, kept, compacted, positions, rewound, begins });
       this.#failure = undefined;
       const ordered = compacted.length === 0 ? kept : [...kept, ...compacted];
       this.options.written({ end: first + ordered.length, records: records(ordered, first, ms) });

@@ -14,7 +14,7 @@ import {
   type Start,
   type StreamRecord,
 } from '#log';
-import { causes, forever, TelemetryError } from '#model';
+import { forever, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, type WriteFailure, type Written } from './appender.js';
@@ -26,17 +26,28 @@ import { LogFollowing } from './log-following.js';
 import { LogRecord } from './log-record.js';
 import type { Epoch } from './epochs.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
+import { journalAgeMs, type Retention } from './retention.js';
 import { GroupSubscription } from './subscription.js';
+import type { Change } from './log-state.js';
 import type { Found } from './segments.js';
 import { Tail } from './tail.js';
+import { Upkeep } from './upkeep.js';
 import { Witness, witnessFileName } from './witness.js';
 
 /** After encoding so many bytes an append lets the event loop turn; a small record counts as `recordBytes` more than it has. */
 const sliceBytes = 256 * 1024;
 const recordBytes = 256;
 
-/** Every journal but the newest is sealed in the background. */
 const journalBytes = 64 << 20;
+
+export interface LogOptions {
+  /** A journal ends when it has so many bytes. Every journal but the newest is sealed in the background. */
+  readonly maxBytes?: number | undefined;
+  /** Unix milliseconds; the machine's clock when left out. */
+  readonly clock?: (() => number) | undefined;
+  /** All records are kept when left out. */
+  readonly retention?: Retention | undefined;
+}
 
 /** The log in files of its own, with a thread that reads and seals them. A group has one member here. */
 export class FileLog implements RecordLog, Followed {
@@ -50,18 +61,18 @@ export class FileLog implements RecordLog, Followed {
   readonly #keeper: Keeper;
   readonly #keepers = new Map<string, Keeper>();
   readonly #parked: ParkedLetters;
+  readonly #upkeep: Upkeep;
   #head: number;
-
-  #untidy: Error | undefined;
 
   private constructor(
     private readonly thread: WorkerThread,
     private readonly journal: Journal,
     private readonly witness: Witness,
     readonly codec: AvroCodec,
-    private readonly topics: ReadonlyMap<string, AnyTopic>,
+    readonly topics: ReadonlyMap<string, AnyTopic>,
     /** What the operator should know of the log, as a sentence. */
     readonly warning: string | undefined,
+    { clock = Date.now, retention }: LogOptions,
   ) {
     const { head, epochs } = journal;
     this.epochs = epochs;
@@ -70,37 +81,46 @@ export class FileLog implements RecordLog, Followed {
     this.#parked = new ParkedLetters(this, {
       topics: [...topics.values()],
       // A letter comes after its record, and this process itself parks all letters from the head on.
-      spanOf: (_, { offset }) => ({ from: Number(offset) + 1, to: head }),
+      spanOf: (_, { offset }) => ({ from: Math.max(Number(offset) + 1, this.begins), to: head }),
       lookEveryMs: 0,
     });
     this.#appender = new Appender({
       append: (append) => journal.append(append),
       written: (written) => this.#written(written),
       drift: () => [...this.#groups].flatMap(([name, group]) => (this.#keepers.has(name) ? [] : group.drift())),
+      clock,
     });
     this.#keeper = {
       of: (group) => Promise.resolve(journal.state.positions(group)),
-      move: (positions) => this.#appender.add([], { positions }),
+      move: (positions) => this.change({ positions }),
     };
     // The thread is told before a reader asks for a record of the new journal.
-    journal.onBegun = (first) => void this.#tidy(thread.call('begun', first));
-    void this.#tidy();
+    this.#upkeep = new Upkeep(this, thread, clock, retention);
+    journal.onBegun = (first) => void this.#upkeep.tidy(thread.call('begun', first));
+    void this.#upkeep.tidy();
   }
 
   /** Opens the log in a folder, made if need be. Rejects `log_corrupt` when it does not hold all that was acknowledged. */
-  static async open(folder: string, codec: AvroCodec, topics: readonly AnyTopic[], maxBytes = journalBytes): Promise<FileLog> {
+  static async open(folder: string, codec: AvroCodec, topics: readonly AnyTopic[], options: LogOptions = {}): Promise<FileLog> {
     const witness = new Witness(join(folder, witnessFileName));
     const least = witness.head();
     const file = new URL('./log.worker.js', import.meta.url);
     const [thread, found] = await WorkerThread.start<Found>(file, { folder, least } satisfies LogFolder, 'log_unavailable', 'recover');
-    const journal = await Journal.open({ folder, witness, maxBytes }, found);
+    const { maxBytes = journalBytes, retention } = options;
+    const journal = await Journal.open({ folder, witness, maxBytes, maxAgeMs: retention && journalAgeMs(retention) }, found);
     const isUnsure = least === undefined && found.head > 0;
     if (isUnsure) witness.saw(found.head);
-    return new FileLog(thread, journal, witness, codec, new Map(topics.map((topic) => [topic.name, topic])), isUnsure ? unsure : undefined);
+    const named = new Map(topics.map((topic) => [topic.name, topic]));
+    return new FileLog(thread, journal, witness, codec, named, isUnsure ? unsure : undefined, options);
   }
 
   get head(): number {
     return this.#head;
+  }
+
+  /** Offset at which the log begins: records before it were dropped, or are about to be. */
+  get begins(): number {
+    return this.journal.state.begins;
   }
 
   async append(entries: readonly Entry[]): Promise<void> {
@@ -169,7 +189,7 @@ export class FileLog implements RecordLog, Followed {
     if (this.#groups.has(group)) throw new MoveRefused(`The group ${group} has a member: stop it first.`);
     if (this.#keepers.has(group)) throw new MoveRefused(heldByStore(group));
     const offset = typeof to === 'string' ? 0 : 'offset' in to ? to.offset : await this.#since(to.timestampMs);
-    await this.#appender.add([], { rewound: [{ group, to: offset }] });
+    await this.change({ rewound: [{ group, to: Math.max(offset, this.begins) }] });
     return [...new Set((await this.positions(group)).map(({ topic }) => topic))];
   }
 
@@ -192,15 +212,40 @@ export class FileLog implements RecordLog, Followed {
     return (this.#keepers.get(group) ?? this.#keeper).of(group);
   }
 
-  /** How many dead letters a topic of them has from an offset on. */
-  countLetters(topic: string, from: number): Promise<number> {
-    return this.thread.call('count', { topic, from, to: this.#head });
+  /** How many dead letters a topic of them has from an offset on, up to another. */
+  countLetters(topic: string, from: number, to = Infinity): Promise<number> {
+    return this.thread.call('count', { topic, from, to: Math.min(to, this.#head) });
   }
 
   /** Moves the positions of groups, each with its keeper. */
   async save(positions: readonly GroupPosition[]): Promise<void> {
     const byKeeper = Map.groupBy(positions, ({ group }) => this.#keepers.get(group) ?? this.#keeper);
     await Promise.all(Array.from(byKeeper, ([keeper, its]) => keeper.move(its)));
+  }
+
+  /** The groups that have a member, with what they read. */
+  get members(): ReadonlyMap<string, readonly AnyTopic[]> {
+    return new Map(Array.from(this.#groups, ([name, { topics }]) => [name, topics]));
+  }
+
+  /** Saves how far the groups are that have a member, so that it survives a power cut. */
+  async saveFloors(): Promise<void> {
+    await this.save([...this.#groups.values()].flatMap((group) => group.drift(1)));
+    await Promise.all(Array.from(new Set(this.#keepers.values()), async (keeper) => keeper.settle?.()));
+  }
+
+  /** Whether somebody who has begun to read has yet to read records before an offset. */
+  isRead(before: number): boolean {
+    return [...this.#readings].some(({ position }) => position < before);
+  }
+
+  change(change: Change): Promise<void> {
+    return this.#appender.add([], change);
+  }
+
+  /** Begins the next journal, if the oldest record of this one is old enough. */
+  async endOldJournal(nowMs: number): Promise<void> {
+    if (this.journal.isFull(nowMs)) await this.change({});
   }
 
   left(reading: Reading): void {
@@ -225,6 +270,7 @@ export class FileLog implements RecordLog, Followed {
 
   /** Writes what waits, ends all readings and closes the file. */
   async close(): Promise<void> {
+    this.#upkeep.stop();
     await this.#appender.close(stopping());
     await Promise.all([...this.#readings].map((reading) => reading.stop()));
     await this.journal.close();
@@ -234,25 +280,21 @@ export class FileLog implements RecordLog, Followed {
 
   /** Ends everything where it stands. */
   async crash(): Promise<void> {
+    this.#upkeep.stop();
     void this.#appender.close(stopping());
     for (const reading of this.#readings) void reading.stop();
     await Promise.all([this.journal.close(), this.thread.terminate()]);
     this.witness.crash();
   }
 
-  /** Why its files could not be tidied, as a sentence for the operator; undefined when that went well. Nothing is lost meanwhile. */
-  get untidy(): string | undefined {
-    return this.#untidy && `The log takes more space than it needs: ${causes(this.#untidy)}.`;
+  /** Resolves when its files are in order, as far as they can be now. */
+  tidied(): Promise<void> {
+    return this.#upkeep.tidy();
   }
 
-  async #tidy(begun?: Promise<void>): Promise<void> {
-    try {
-      await begun;
-      while (await this.thread.call<boolean>('tidy'));
-      this.#untidy = undefined;
-    } catch (cause) {
-      this.#untidy = cause as Error;
-    }
+  /** Why its files could not be tidied, as a sentence for the operator; undefined when that went well. Nothing is lost meanwhile. */
+  get untidy(): string | undefined {
+    return this.#upkeep.failure;
   }
 
   #since(ms: number): Promise<number> {

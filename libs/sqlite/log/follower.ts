@@ -10,6 +10,8 @@ import type { Tail } from './tail.js';
 export interface Followed {
   readonly codec: AvroCodec;
   readonly tail: Tail;
+  /** Offset at which the log begins: records before it may be gone. */
+  readonly begins: number;
   /** Offset of the next record; what is before it is durable. */
   readonly head: number;
   /** Reads some records that are durable. */
@@ -131,6 +133,14 @@ export class Follower {
     await this.#busy;
   }
 
+  /** Ends, and tells the receiver why. */
+  fail(error: Error): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#why = error;
+    this.#end();
+    this.receiver.stopped(error);
+  }
+
   #again(): void {
     this.#busy = undefined;
     this.wake();
@@ -180,7 +190,7 @@ export class Follower {
     } catch (cause) {
       const isForGood = this.receiver.to === 'end' || (cause instanceof TelemetryError && cause.code === 'log_corrupt');
       if (!isForGood) throw cause;
-      this.#fail(cause as Error);
+      this.fail(cause as Error);
       return undefined;
     }
   }
@@ -271,13 +281,6 @@ export class Follower {
       await setTimeout(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
       if (this.#stopping.signal.aborted) return;
     }
-  }
-
-  #fail(error: Error): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#why = error;
-    this.#end();
-    this.receiver.stopped(error);
   }
 
   #end(): void {

@@ -61,7 +61,10 @@ export class SqliteGroups implements Groups {
   }
 
   async move(group: string, to: Start): Promise<Moved> {
-    return { topics: await this.log.rewind(group, to), cut: [] };
+    const topics = await this.log.rewind(group, to);
+    const isCut = (name: string): boolean =>
+      this.log.begins > 0 && this.topics.some((topic) => topic.name === name && topic.cleanup === 'delete');
+    return { topics, cut: topics.filter(isCut) };
   }
 
   async #counted(topics: readonly AnyTopic[]): Promise<readonly Counted[]> {

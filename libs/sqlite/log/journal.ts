@@ -99,6 +99,11 @@ export class Journal {
     return (this.#appending = this.#append(append));
   }
 
+  /** Whether the next append begins another journal. @param ms when that is, Unix milliseconds. */
+  isFull(ms: number): boolean {
+    return this.#open !== undefined && this.#isFull(this.#open, ms);
+  }
+
   /** Takes no more, and ends where the append that is under way leaves the log. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -1,14 +1,16 @@
-import { redriveGroup, type LetterPlace, type LetterPlaces } from '#log';
+import { redriveGroup, type LetterPlace, type LetterPlaces, type Span } from '#log';
 import { everyPartition, type GroupPosition } from './positions.js';
 
-/** Letters before the offset of this group count as deleted: the log itself keeps everything. It is no group of consumers. */
+/** Letters before the offset of this group count as deleted: the log itself keeps them. It is no group of consumers. */
 export const purgeGroup = 'dlq.purge';
 
 /** Keeps positions of groups, and knows where dead letters are. */
-interface LetterLog {
+export interface LetterLog {
+  /** Offset at which the log begins. */
+  readonly begins: number;
   positions(group: string): Promise<readonly GroupPosition[]>;
   save(positions: readonly GroupPosition[]): Promise<void>;
-  countLetters(topic: string, from: number): Promise<number>;
+  countLetters(topic: string, from: number, to?: number): Promise<number>;
 }
 
 /** Keeps which letters are there and which were sent back as positions of groups. A single letter has its own offset for a partition. */
@@ -21,13 +23,18 @@ export class PositionedLetters implements LetterPlaces {
     const floor = (positions: readonly GroupPosition[]): number => positions.find((it) => it.partition === everyPartition)?.next ?? 0;
     const [redriven, purged] = await Promise.all([of(redriveGroup), of(purgeGroup)]);
     const next = floor(redriven);
-    return { first: floor(purged), next, singles: redriven.map(({ partition }) => partition).filter((offset) => offset >= next) };
+    const first = Math.max(floor(purged), this.log.begins);
+    const singles = redriven.map(({ partition }) => partition).filter((offset) => offset >= Math.max(first, next));
+    return { first, next, singles };
   }
 
-  async waiting(letters: string): Promise<number> {
+  /** @param span where to look; everywhere when left out. */
+  async waiting(letters: string, span: Span = { from: 0, to: Infinity }): Promise<number> {
     const { first, next, singles } = await this.of(letters);
-    const from = Math.max(first, next);
-    return (await this.log.countLetters(letters, from)) - singles.filter((offset) => offset >= from).length;
+    const from = Math.max(first, next, span.from);
+    if (from >= span.to) return 0;
+    const sent = singles.filter((offset) => offset >= from && offset < span.to);
+    return (await this.log.countLetters(letters, from, span.to)) - sent.length;
   }
 
   /** Nobody else has the folder open. */

@@ -1,4 +1,4 @@
-import type { Following, FollowOptions, Position } from '#log';
+import { LogGap, type AnyTopic, type Following, type FollowOptions, type Position } from '#log';
 import { Follower, type Followed, type Fresh, type Reading } from './follower.js';
 
 /** Topics that are read without a group. */
@@ -34,6 +34,12 @@ export class LogFollowing implements Following, Reading {
         options.stopped(error);
       },
     });
+    const lost = positions && options.topics.find((topic) => this.#isGone(topic, from as readonly Position[]));
+    // Whoever asks gets this following before it ends.
+    if (lost)
+      queueMicrotask(() =>
+        this.#follower.fail(new LogGap(`the log begins at offset ${log.begins}, behind where ${lost.name} was to be read`)),
+      );
     if (to === 'end')
       this.caughtUp().then(
         () => this.stop(),
@@ -69,6 +75,12 @@ export class LogFollowing implements Following, Reading {
   async stop(): Promise<void> {
     this.log.left(this);
     await this.#follower.stop();
+  }
+
+  /** Whether records of a topic are gone from one of these positions on. Of a compacted topic there are always the newest. */
+  #isGone({ name, cleanup }: AnyTopic, from: readonly Position[]): boolean {
+    const { begins, tail } = this.log;
+    return cleanup === 'delete' && from.some(({ topic, offset }) => topic === name && offset < begins && offset < tail.from);
   }
 }
 

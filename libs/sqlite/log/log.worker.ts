@@ -3,6 +3,7 @@ import { Transferred, serve } from '../worker.js';
 import { inLog } from './fault.js';
 import { chunkOf, type ChunkRequest } from './frame.js';
 import { Segments } from './segments.js';
+import type { Tidying } from './upkeep.js';
 
 /** Where the log is, and the head that it must have at least, when that is known. */
 export interface LogFolder {
@@ -26,5 +27,7 @@ serve({
   },
   count: ({ topic, from, to }: { readonly topic: string; readonly from: number; readonly to: number }) => segments.count(topic, from, to),
   since: ({ ms, to }: { readonly ms: number; readonly to: number }) => segments.since(ms, to),
-  tidy: () => segments.tidy(Date.now()),
+  tidy: ({ nowMs, newestTo }: Tidying) => segments.tidy(nowMs, newestTo),
+  aged: (beforeMs: number) => segments.aged(beforeMs),
+  drop: (begins: number) => segments.drop(begins),
 });

@@ -20,11 +20,16 @@ export function nextOffsets(saved: readonly GroupPosition[], { name, partitions 
   return Array.from({ length: partitions }, (_, partition) => Math.max(floor, at(partition)));
 }
 
+/** The offset before which a group needs no record of a topic any more. */
+export const nextOffset = (saved: readonly GroupPosition[], topic: AnyTopic): number => Math.min(...nextOffsets(saved, topic));
+
 /** Keeps the offsets that some consumer groups have committed. */
 export interface Keeper {
   of(group: string): Promise<readonly GroupPosition[]>;
   /** Never moves one back. */
   move(positions: readonly GroupPosition[]): Promise<void>;
+  /** Makes what was moved survive a power cut, where `move` does not. */
+  readonly settle?: () => Promise<void>;
 }
 
 /** The offsets that consumer groups have committed, in a table. A commit never moves one back. */

@@ -1,5 +1,5 @@
 import { forever } from '#model';
-import type { ConsumerOptions, PartitionLag, Position, StreamRecord, Subscription } from '#log';
+import type { AnyTopic, ConsumerOptions, PartitionLag, Position, StreamRecord, Subscription } from '#log';
 import { Follower, type Followed, type Fresh, type Reading } from './follower.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
@@ -54,6 +54,10 @@ export class GroupSubscription implements Subscription, Reading {
     });
   }
 
+  get topics(): readonly AnyTopic[] {
+    return this.options.topics;
+  }
+
   get position(): number {
     return this.#follower.position;
   }
@@ -77,10 +81,10 @@ export class GroupSubscription implements Subscription, Reading {
     this.#savedFloor = Math.max(this.#savedFloor, floor);
   }
 
-  /** The floor as positions to save, once it has moved far enough. */
-  drift(): readonly GroupPosition[] {
+  /** The floor as positions to save, once it has moved so far. */
+  drift(records = driftRecords): readonly GroupPosition[] {
     const floor = this.#floor();
-    if (floor - this.#savedFloor < driftRecords) return [];
+    if (floor - this.#savedFloor < records) return [];
     this.#savedFloor = floor;
     return this.#floors(floor);
   }

@@ -48,32 +48,52 @@ const valueCharacters = 80;
 /** So far is an entry searched among the expected ones. Behind a longer gap, entries count as missing and as too many. */
 const lookAhead = 1_000;
 
-/** Compares the log of a source, entry by entry. Returns how many entries it should have. */
-export async function compareEvents(store: EventStore, source: SourceCensus, fold: EventFold, findings: Findings): Promise<number> {
+/**
+ * Compares the log of a source, entry by entry. Returns how many entries it should have.
+ * @param isWhole whether the store can have no others.
+ */
+export async function compareEvents(
+  store: EventStore,
+  source: SourceCensus,
+  fold: EventFold,
+  findings: Findings,
+  isWhole: boolean,
+): Promise<number> {
   const expected = fold.sorted();
   const { orgId, sourceId } = source;
-  const missing = (from: number, to: number): void => {
-    for (const { metric, timestampMs } of expected.slice(from, to)) {
+  const missing = (some: readonly KeptEvent[]): void => {
+    for (const { metric, timestampMs } of some) {
       findings.add({ what: 'events', orgId, sourceId, metric, timestampMs, expected: 'an entry', found: 'nothing' });
     }
   };
   let at = 0;
   try {
+    if (!isWhole) {
+      missing(await notFound(entriesOf(store, source), expected));
+      return expected.length;
+    }
     for await (const entry of entriesOf(store, source)) {
       const place = placeOf(checksum(entry, tagsKey(entry.tags)), expected, at);
       const { metric, timestampMs } = entry;
       if (place < 0) findings.add({ what: 'events', orgId, sourceId, metric, timestampMs, expected: 'nothing', found: entryText(entry) });
       else {
-        missing(at, place);
+        missing(expected.slice(at, place));
         at = place + 1;
       }
     }
-    missing(at, expected.length);
+    missing(expected.slice(at));
   } catch (cause) {
     if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
     findings.add({ what: 'damage', orgId, sourceId, expected: `${expected.length} entries`, found: cause.message });
   }
   return expected.length;
+}
+
+/** The expected entries that are not among those of a store, in whatever order: one that came before, too, stands where it came first. */
+async function notFound(entries: AsyncIterable<LogEntry>, expected: readonly KeptEvent[]): Promise<readonly KeptEvent[]> {
+  const left = Map.groupBy(expected, ({ seen }) => seen);
+  for await (const entry of entries) left.get(checksum(entry, tagsKey(entry.tags)))?.pop();
+  return [...left.values()].flat();
 }
 
 /** The index of a found entry among the expected ones, from `from` on; -1 when it is not there, or too far away. */

@@ -7,18 +7,25 @@ import type { Rows, SeriesFold } from './series-fold.js';
 const intervals: readonly Interval[] = ['raw', ...rollupIntervals];
 const pageRows = 50_000;
 
-/** Compares what the store answers of some series of a source, at every interval. Returns how many rows that are. */
+/**
+ * Compares what the store answers of some series of a source, at every interval. Returns how many rows that are.
+ * @param isWhole whether the store can have no other points.
+ */
 export async function compareSeries(
   store: SeriesStore,
   source: SourceCensus,
   folds: ReadonlyMap<string, SeriesFold>,
   findings: Findings,
+  isWhole: boolean,
 ): Promise<number> {
   let rows = 0;
   const deduplicated = new Map(Array.from(folds, ([metric, fold]) => [metric, fold.deduplicated()]));
   for (const interval of intervals) {
     const comparisons = new Map(
-      Array.from(deduplicated, ([metric, fold]) => [metric, new Comparison(source, metric, interval, fold.rows(interval), findings)]),
+      Array.from(deduplicated, ([metric, fold]) => [
+        metric,
+        new Comparison(source, metric, interval, fold.rows(interval), findings, isWhole),
+      ]),
     );
     await readAll(store, source, interval, comparisons);
     for (const comparison of comparisons.values()) rows += comparison.end();
@@ -82,14 +89,16 @@ class Comparison {
     private readonly interval: Interval,
     private readonly expected: Rows,
     private readonly findings: Findings,
+    private readonly isWhole: boolean,
   ) {}
 
   take(found: Rows): void {
     for (let at = 0; at < found.timestampMs.length; at++) {
       const timestampMs = found.timestampMs[at]!;
       this.#missing(timestampMs);
-      if (this.expected.timestampMs[this.#at] !== timestampMs) this.#add(timestampMs, 'nothing', rowText(found, at));
-      else this.#compare(this.#at++, found, at);
+      const isExpected = this.expected.timestampMs[this.#at] === timestampMs && !this.#isAnother(found, at);
+      if (isExpected) this.#compare(this.#at++, found, at);
+      else if (this.isWhole) this.#add(timestampMs, 'nothing', rowText(found, at));
     }
   }
 
@@ -114,7 +123,14 @@ class Comparison {
     for (; timestampMs[this.#at]! < beforeMs; this.#at++) this.#add(timestampMs[this.#at]!, rowText(this.expected, this.#at), 'nothing');
   }
 
+  /** Whether a point is one that only the store has, beside the expected one of that time, which has other tags. */
+  #isAnother(found: Rows, at: number): boolean {
+    const isLast = found.timestampMs[at + 1] !== found.timestampMs[at];
+    return !this.isWhole && !isLast && this.interval === 'raw' && found.columns['value']![at] !== this.expected.columns['value']![this.#at];
+  }
+
   #compare(at: number, found: Rows, foundAt: number): void {
+    if (!this.isWhole && mayHaveMore(this.expected.columns, at, found.columns, foundAt)) return;
     const same = Object.entries(this.expected.columns).every(([name, column]) => {
       const [one, other] = [column[at]!, found.columns[name]![foundAt]!];
       return one === other || (name === 'avg' && Math.abs(one - other) <= this.#tolerance(at));
@@ -131,6 +147,12 @@ class Comparison {
     const { orgId, sourceId } = this.source;
     this.findings.add({ what: this.interval, orgId, sourceId, metric: this.metric, timestampMs, expected, found });
   }
+}
+
+/** Whether a bucket has more points than another one, which may be among them. */
+function mayHaveMore({ count, min, max }: Rows['columns'], at: number, found: Rows['columns'], foundAt: number): boolean {
+  const isBucket = count !== undefined && min !== undefined && max !== undefined;
+  return isBucket && found['count']![foundAt]! > count[at]! && found['min']![foundAt]! <= min[at]! && found['max']![foundAt]! >= max[at]!;
 }
 
 const columnNames = ['value', 'count', 'min', 'max', 'avg'];

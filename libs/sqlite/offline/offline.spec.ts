@@ -116,7 +116,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
       reader = new DatabaseSync(join(dir, 'store.db.rebuilding'));
       reader.exec('BEGIN; SELECT count(*) FROM event');
     };
-    await expect(rebuild(dir, projectorsOf, hold)).rejects.toThrow(stands);
+    await expect(rebuild(dir, projectorsOf, { onProgress: hold })).rejects.toThrow(stands);
     reader!.close();
     expect((await readdir(dir)).filter((name) => name.includes('rebuilding'))).toEqual([]);
     await expect(dump(dir)).resolves.toEqual(answers);
@@ -127,7 +127,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
   it('is not rebuilt where the disk has less room than the store takes', async () => {
     const dir = await copy();
     const { size } = await stat(join(dir, 'store.db'));
-    await expect(rebuild(dir, projectorsOf, undefined, () => size - 1)).rejects.toThrow(stands);
+    await expect(rebuild(dir, projectorsOf, { freeBytes: () => size - 1 })).rejects.toThrow(stands);
     await expect(dump(dir)).resolves.toEqual(answers);
   });
 
@@ -168,7 +168,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
   it('tells how far a rebuild and a verification have come', async () => {
     const dir = await copy();
     const seen: string[] = [];
-    await rebuild(dir, projectorsOf, ({ step, done, total }) => void seen.push(`${step} ${done === total}`));
+    await rebuild(dir, projectorsOf, { onProgress: ({ step, done, total }) => void seen.push(`${step} ${done === total}`) });
     await verify(dir, projectorsOf, { onProgress: ({ step, done, total }) => void seen.push(`${step} ${done === total}`) });
     expect(new Set(seen.filter((text) => text.endsWith('true')))).toEqual(new Set(['rebuild true', 'count true', 'compare true']));
   });

@@ -27,25 +27,31 @@ export type ProjectorsOf = (generation: Generation) => readonly Processor[];
 
 const freshName = `${storeFileName}.rebuilding`;
 
+export interface RebuildOptions {
+  readonly onProgress?: (progress: PassProgress) => void;
+  /** Of the folder's disk. */
+  readonly freeBytes?: (folder: string) => number;
+  /** Makes a store also where the log has dropped records, which the new store then lacks. */
+  readonly withoutDeleted?: boolean;
+}
+
 /**
  * Makes the store of a stopped server anew from its log, in a file beside the old one that then takes its name: whenever it is ended, one of
  * the two stands whole, and what it leaves behind is removed by the next one. The next start goes on at the log's end.
- * Rejects DataFolderError when the folder is in use or the disk has too little room, `log_corrupt`, and whatever a processor rejects; the
- * old store then stands.
- *
- * @param freeBytes of the folder's disk.
+ * Rejects DataFolderError when the folder is in use, the disk has too little room, or the log has dropped records, `log_corrupt`, and whatever a
+ * processor rejects; the old store then stands.
  */
 export async function rebuild(
   dir: string,
   projectorsOf: ProjectorsOf,
-  onProgress: (progress: PassProgress) => void = () => {},
-  freeBytes: (folder: string) => number = freeBytesAt,
+  { onProgress = () => {}, freeBytes = freeBytesAt, withoutDeleted = false }: RebuildOptions = {},
 ): Promise<Rebuilt> {
   await using opened = new AsyncDisposableStack();
   const folder = openDataFolder(dir);
   opened.defer(() => folder.release());
   const log = await openLog(folder);
   opened.defer(() => log.close());
+  if (log.begins > 0 && !withoutDeleted) throw new DataFolderError(wouldLose(folder.path));
   const fresh = join(folder.path, freshName);
   removeStore(fresh);
   const bytes = storeBytes(folder.path);
@@ -61,6 +67,10 @@ export async function rebuild(
     throw new DataFolderError(tooLittleRoom(folder.path, bytes, free), { cause });
   }
 }
+
+const wouldLose = (folder: string): string =>
+  `The log of the data folder ${folder} has dropped its oldest records (HEADWATER_KEEP_LOG). A store that is made anew would lack what only they said, ` +
+  'so the old store stands. When it is damaged, restore the whole folder from a copy; --without-deleted-records makes a store of what the log still has.';
 
 /** What the new store will take at least, about: as much as the old one, or half of the log where there is none. */
 function storeBytes(folder: string): number {

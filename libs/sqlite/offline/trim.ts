@@ -31,7 +31,7 @@ export interface Trimmed {
  * are opened, one at a time. Records that go leave empty ones in their places, so that no offset changes. The store is removed, and the
  * next start makes it again; the list of sources too. Whenever it is ended, calling it again does the rest.
  *
- * Rejects DataFolderError when there is no log or the folder is in use, and `log_corrupt`.
+ * Rejects DataFolderError when there is no log, the folder is in use, or the log has dropped records, and `log_corrupt`.
  */
 export async function trim(
   dir: string,
@@ -46,6 +46,7 @@ export async function trim(
     if (!hasLog(logFolder)) throw new DataFolderError(`The data folder ${folder.path} has no log: there is nothing to trim.`);
     const segments = new Segments(logFolder);
     const found = segments.recover(new Witness(join(logFolder, witnessFileName)).head());
+    if (found.state.begins) throw new DataFolderError(wouldLose(folder.path));
     removeOldLog(folder.path, { head: found.head, epochs: found.state.epochs ?? [] });
     // The store goes first: one that has records which its log lacks must never be opened.
     if (confirmed) removeStore(join(folder.path, storeFileName));
@@ -75,6 +76,10 @@ export async function trim(
     folder.release();
   }
 }
+
+const wouldLose = (folder: string): string =>
+  `The log of the data folder ${folder} has dropped its oldest records (HEADWATER_KEEP_LOG), and only the store has what they said. To trim is to make ` +
+  'the store again from the log, which would lose that: nothing was changed.';
 
 const trimmedTopics: readonly string[] = [points.name, events.name];
 const listTopics: readonly string[] = [sources.name, presence.name];

@@ -27,6 +27,8 @@ export interface Verification {
   readonly warnings: readonly string[];
   /** Records of the log that cannot be decoded, and so are in no projection. */
   readonly unreadable: number;
+  /** Records that the log has dropped: what only they said cannot be compared. */
+  readonly dropped: number;
   readonly differences: number;
   /** How many of them are in the list of sources: that stands in the log, which a rebuild leaves as it is. */
   readonly inSources: number;
@@ -43,13 +45,14 @@ export interface VerifyOptions {
 /** Differences that are named; all are counted. */
 const maxNamed = 100;
 /** What is compared of a store that cannot be opened. */
-const nothing = { sources: 0, series: 0, rows: 0, events: 0, warnings: [], unreadable: 0, inSources: 0 };
+const nothing = { sources: 0, series: 0, rows: 0, events: 0, warnings: [], unreadable: 0, dropped: 0, inSources: 0 };
 
 /**
  * Compares everything that the store of a stopped server answers with a plain fold of its log: raw points, every rollup, names of metrics,
  * events, and sources; and looks at every page, block and row of the store's file for damage. The projectors first bring the store to the
- * log's end, as the next start would. Nothing is appended to the log: sources are compared as far as their group has committed. Rejects
- * DataFolderError when the folder is in use, and `log_corrupt`.
+ * log's end, as the next start would. Nothing is appended to the log: sources are compared as far as their group has committed. Where the log has
+ * dropped records, all that it still says must be in the store, which may have more. Rejects DataFolderError when the folder is in use, and
+ * `log_corrupt`.
  */
 export async function verify(dir: string, projectorsOf: ProjectorsOf, options: VerifyOptions = {}): Promise<Verification> {
   const findings = new Findings(maxNamed);
@@ -96,10 +99,16 @@ class Verifier {
       events: this.#events,
       warnings: this.storage.warnings,
       unreadable: this.#unreadable,
+      dropped: this.storage.log.begins,
       differences: this.findings.count,
       inSources: this.#inSources,
       first: this.findings.first,
     };
+  }
+
+  /** Whether the log has all records, so that the store can have nothing else. */
+  get #isWhole(): boolean {
+    return this.storage.log.begins === 0;
   }
 
   #tell(step: PassProgress['step'], done: number): void {
@@ -119,7 +128,7 @@ class Verifier {
     using db = openStoreForReading(file);
     for (const place of damagedPlaces(db)) this.findings.add({ what: 'damage', expected: 'what was written', found: place });
     try {
-      this.#findStrangers(db, census);
+      if (this.#isWhole) this.#findStrangers(db, census);
     } catch (cause) {
       throw storeFailure(cause);
     }
@@ -142,7 +151,7 @@ class Verifier {
       await this.#compareNames(source);
     }
     for (const [key, { orgId, sourceId }] of view.scan('')) {
-      if (!census.has(key)) this.#addToSources({ orgId, sourceId, expected: 'nothing', found: 'a source' });
+      if (this.#isWhole && !census.has(key)) this.#addToSources({ orgId, sourceId, expected: 'nothing', found: 'a source' });
     }
   }
 
@@ -153,14 +162,14 @@ class Verifier {
 
   #compareSource({ orgId, sourceId, heard, tracked }: SourceCensus, source: Source | undefined): void {
     const found = new ReceiveTimes(source?.firstReceivedMs, source?.lastReceivedMs);
-    if (heard.covers(found) && found.covers(tracked)) return;
+    if ((heard.covers(found) || !this.#isWhole) && found.covers(tracked)) return;
     this.#addToSources({ orgId, sourceId, expected: heard.words, found: found.words });
   }
 
   async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {
     const found = new Set(await this.storage.series.metricNames(orgId, sourceId));
     for (const metric of new Set([...series.keys(), ...found])) {
-      if (series.has(metric) && found.has(metric)) continue;
+      if (found.has(metric) && (series.has(metric) || !this.#isWhole)) continue;
       const words = series.has(metric) ? { expected: 'the name', found: 'nothing' } : { expected: 'nothing', found: 'the name' };
       this.findings.add({ what: 'metric names', orgId, sourceId, metric, ...words });
     }
@@ -170,8 +179,8 @@ class Verifier {
   async #compareSlice(slice: Slice, tell: (part: number) => void): Promise<void> {
     const folds = await foldSlice(this.storage.log, slice);
     for (const [key, { source, series, events: log }] of folds) {
-      if (series.size > 0) this.#rows += await compareSeries(this.storage.series, source, series, this.findings);
-      if (log) this.#events += await compareEvents(this.storage.events, source, log, this.findings);
+      if (series.size > 0) this.#rows += await compareSeries(this.storage.series, source, series, this.findings, this.#isWhole);
+      if (log) this.#events += await compareEvents(this.storage.events, source, log, this.findings, this.#isWhole);
       folds.delete(key);
       tell(1 - folds.size / slice.size);
     }
