@@ -8,6 +8,7 @@ import { settings, type Setting } from './settings.js';
 
 const defaults = {
   dataDir: resolve('data'),
+  keepLogMs: Infinity,
   host: '127.0.0.1',
   port: 8080,
   adminHost: '127.0.0.1',
@@ -65,6 +66,7 @@ describe('the configuration', () => {
   it('comes from the environment', () => {
     const env = {
       HEADWATER_DATA: '/d',
+      HEADWATER_KEEP_LOG: '30d',
       HEADWATER_HOST: '::',
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_HOST: '::1',
@@ -111,6 +113,7 @@ describe('the configuration', () => {
     };
     expect(readConfig(env)).toEqual({
       dataDir: '/d',
+      keepLogMs: 30 * 86_400_000,
       host: '::',
       port: 0,
       adminHost: '::1',
@@ -164,6 +167,7 @@ describe('the configuration', () => {
 
   it('names all mistakes at once', () => {
     const env = {
+      HEADWATER_KEEP_LOG: '23h',
       HEADWATER_PORT: '65536',
       HEADWATER_ADMIN_HOST: 'a b',
       HEADWATER_ADMIN_PORT: '80 ',
@@ -187,6 +191,7 @@ describe('the configuration', () => {
     expect(() => readConfig(env)).toThrow(StartError);
     expect(() => readConfig(env)).toThrow(
       [
+        'HEADWATER_KEEP_LOG must be all, or a time of at least 24h such as 36h or 30d, not "23h".',
         'HEADWATER_HOST must be an address or host name, not "a b".',
         'HEADWATER_PORT must be a port from 0 to 65535, not "65536".',
         'HEADWATER_ADMIN_HOST must be an address or host name, not "a b".',

@@ -15,8 +15,11 @@ export const embedded: Backend = {
   // About a fifth of what all names may take, so that one organization alone does not fill it in an hour.
   names: { sources: Math.floor(heapBytes / 16_384), series: Math.floor(heapBytes / 4096), tag_sets: Math.floor(heapBytes / 16_384) },
   checkpointMs: () => 10_000,
-  async open({ dataDir }, _clock, report) {
-    const { storage, backupStream } = await onFolder(async (folders) => ({ ...folders, storage: await folders.openStorage(dataDir) }));
+  async open({ dataDir, keepLogMs }, clock, report) {
+    const { storage, backupStream } = await onFolder(async (folders) => ({
+      ...folders,
+      storage: await folders.openStorage(dataDir, { clock, keepLogMs }),
+    }));
     for (const warning of storage.warnings) report(warning);
     const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);
     return {

@@ -28,6 +28,16 @@ export const names: Kind<number | 'auto'> = {
   parse: (text) => (text === 'auto' ? text : whole(1, 999_999_999).parse(text)),
   expected: 'auto, or a whole number from 1 to 999999999',
 };
+const hoursOf: Readonly<Record<string, number>> = { h: 1, d: 24 };
+/** How long something is kept, milliseconds; `Infinity` for ever. */
+export const keptFor = (leastHours: number): Kind<number> => ({
+  parse: (text) => {
+    const [, count, unit] = /^(\d{1,6})([hd])$/.exec(text) ?? [];
+    const hours = text === 'all' ? Infinity : Number(count) * hoursOf[unit ?? '']!;
+    return hours >= leastHours ? hours * 3_600_000 : undefined;
+  },
+  expected: `all, or a time of at least ${leastHours}h such as 36h or 30d`,
+});
 /** Without a name or password, which errors would show. */
 export const httpUrl: Kind<string> = {
   parse: (text) => {

@@ -32,6 +32,13 @@ const orFile = settingOf({ shape: 'cluster', mayBeFile: true });
 /** Every variable there is, by its name in the configuration, in the order of the table in the README. */
 export const settings = {
   dataDir: ofEmbedded('HEADWATER_DATA', 'data', kinds.folder, 'the data folder; only one server can open it at a time'),
+  keepLogMs: ofEmbedded(
+    'HEADWATER_KEEP_LOG',
+    'all',
+    // Streams resume up to an hour back, and what was deleted is known as deleted for a day.
+    kinds.keptFor(24),
+    'how long the log keeps records, at least `1d`, such as `36h` or `30d`; `all` keeps all of them. What is read stays; see [Old records](#durability-and-replay)',
+  ),
   host: setting('HEADWATER_HOST', '127.0.0.1', kinds.host, 'address to listen on; `0.0.0.0` lets other machines in'),
   port: setting('HEADWATER_PORT', '8080', kinds.port, 'port of the API; 0 takes a free one'),
   adminHost: setting(

@@ -49,7 +49,7 @@ export interface StorageOptions {
   /** Unix milliseconds, by which records are old; the machine's clock when left out. */
   readonly clock?: () => number;
   /** How long the log keeps records, milliseconds; for ever when left out. */
-  readonly keepLogMs?: number | undefined;
+  readonly keepLogMs?: number;
 }
 
 /**
@@ -58,13 +58,13 @@ export interface StorageOptions {
  * Rejects DataFolderError, also when log and store do not belong together, `log_corrupt` when something that was acknowledged is not
  * there, and `store_corrupt` or `store_unavailable` when the projections cannot be opened.
  */
-export async function openStorage(dir: string, { clock, keepLogMs: keepMs }: StorageOptions = {}): Promise<OpenedStorage> {
+export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infinity }: StorageOptions = {}): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
   try {
     removeStore(join(folder.path, storeCopyName));
-    const log = await openLog(folder, { clock, retention: keepMs === undefined ? undefined : { keepMs, groups } });
+    const log = await openLog(folder, { clock, retention: keepMs === Infinity ? undefined : { keepMs, groups } });
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);
     const stores = await openStores(join(folder.path, storeFileName), log.epochs);

@@ -130,10 +130,13 @@ export class Snapshot implements Disposable {
 /** @throws DataFolderError unless the format of the folder is one that this version writes. */
 function formatOf(dataFolder: string): Buffer {
   const path = join(dataFolder, formatFileName);
-  if (!existsSync(path)) throw new DataFolderError(`${dataFolder} is not a data folder of a server: name the one that HEADWATER_DATA names.`);
+  if (!existsSync(path))
+    throw new DataFolderError(`${dataFolder} is not a data folder of a server: name the one that HEADWATER_DATA names.`);
   const text = readFileSync(path);
   if (formatIn(`the data folder ${dataFolder}`, text.toString()) >= folderFormats.ordinary) return text;
-  throw new DataFolderError(`The data folder ${dataFolder} is of an earlier version: back it up with that, or start this version on it once.`);
+  throw new DataFolderError(
+    `The data folder ${dataFolder} is of an earlier version: back it up with that, or start this version on it once.`,
+  );
 }
 
 const inMemory = (name: string, bytes: Buffer): SnapshotFile => ({ name, size: bytes.length, bytes: () => [bytes] });
