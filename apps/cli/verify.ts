@@ -47,8 +47,7 @@ async function inFolder(data: string, json: boolean, io: Io): Promise<void> {
   if (dropped > 0) io.note(`The log has dropped its first ${counted(dropped, 'record')}: nothing is said of what only they said.`);
   if (differences === 0) return;
   const mends = [
-    differences > inSources && dropped === 0 && `\`headwater rebuild --data ${data}\` makes the projections anew`,
-    differences > inSources && dropped > 0 && 'restore the whole folder from a copy, as the log alone cannot make the projections anew',
+    differences > inSources && `\`headwater rebuild --data ${data}\` makes the projections anew`,
     inSources > 0 &&
       `\`headwater replay --data ${data} --group sources --from beginning\` has the next start make the list of sources anew`,
   ];

@@ -92,10 +92,10 @@ describe('a server that keeps its log for a day', () => {
     expect(oldest()).toBe(before);
   });
 
-  it('has a store in which verify finds all that the log still says, and which rebuild does not make poorer', async () => {
+  it('has a store in which verify finds all that the log still says, also after a rebuild', async () => {
     await server.stop();
+    await onFolder(({ rebuild }) => rebuild(dataDir, projectorsOf));
     expect(await onFolder(({ verify }) => verify(dataDir, projectorsOf))).toMatchObject({ differences: 0, first: [] });
-    await expect(onFolder(({ rebuild }) => rebuild(dataDir, projectorsOf))).rejects.toThrow('has dropped its oldest records');
     server = await start({});
     await hasAll();
   });

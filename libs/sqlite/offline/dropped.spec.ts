@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -119,13 +119,38 @@ describe(`a data folder whose log has dropped records (SEED=${seed})`, () => {
     expect([...new Set(await found(dir))]).toEqual(expected);
   });
 
-  it.each<readonly [string, (dir: string) => Promise<unknown>]>([
-    ['a rebuild', (dir) => rebuild(dir, projectorsOf)],
-    ['a trim', (dir) => trim(dir, { keeps: () => false, sinceMs: undefined, confirmed: true })],
-  ])('keeps its store, which %s would make poorer', async (_, work) => {
+  it('keeps its store, which a trim would make poorer', async () => {
     const dir = await copy();
-    await expect(work(dir)).rejects.toThrow('has dropped its oldest records (HEADWATER_KEEP_LOG)');
+    const trimmed = trim(dir, { keeps: () => false, sinceMs: undefined, confirmed: true });
+    await expect(trimmed).rejects.toThrow('has dropped its oldest records (HEADWATER_KEEP_LOG)');
     expect(await answersOf(dir)).toEqual(answers);
+  });
+
+  const newestBlock = 'SELECT max(rowid) FROM block WHERE run = (SELECT max(id) FROM run)';
+  it.each([
+    ['nothing is wrong', 'SELECT 1'],
+    ['an event is gone that the log has', 'DELETE FROM event WHERE id = (SELECT max(id) FROM event)'],
+    ['the newest points are gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)'],
+    ['the newest points are damaged', `UPDATE block SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE rowid = (${newestBlock})`],
+  ])('has all of its store again after a rebuild when %s', async (_, statement) => {
+    const dir = await copy();
+    alter(dir, statement);
+    await rebuild(dir, projectorsOf);
+    expect(await answersOf(dir)).toEqual(answers);
+    expect(await verify(dir, projectorsOf)).toMatchObject({ differences: 0 });
+  });
+
+  it.each([
+    ['an event', `UPDATE event SET value = value || '!' WHERE id = 1`],
+    ['a point', `UPDATE block SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE rowid = (SELECT min(rowid) FROM block)`],
+    ['the oldest run', 'DELETE FROM run WHERE id = (SELECT min(id) FROM run)'],
+    ['a name', `UPDATE source SET name = 'renamed' WHERE id = 1`],
+  ])('is not rebuilt when %s is damaged that only its store has, which stays as it is', async (_, statement) => {
+    const dir = await copy();
+    alter(dir, statement);
+    await expect(rebuild(dir, projectorsOf)).rejects.toThrow(/The old store stands\. .* --without-deleted-records/);
+    expect(await readdir(dir)).toContain('store.db');
+    expect(await readdir(dir)).not.toContain('store.db.rebuilding');
   });
 
   it('is rebuilt from what there is when that is asked for', async () => {

@@ -12,7 +12,9 @@ import type { FileLog } from '../log/file-log.js';
 import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
+import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
 import { openStores } from '../stores.js';
+import { keepOld } from './keep-old.js';
 import { readRecords, type PassProgress } from './read-records.js';
 
 export interface Rebuilt {
@@ -31,15 +33,16 @@ export interface RebuildOptions {
   readonly onProgress?: (progress: PassProgress) => void;
   /** Of the folder's disk. */
   readonly freeBytes?: (folder: string) => number;
-  /** Makes a store also where the log has dropped records, which the new store then lacks. */
+  /** Takes nothing over from the old store, though the log has dropped records: the new store then lacks these. */
   readonly withoutDeleted?: boolean;
 }
 
 /**
  * Makes the store of a stopped server anew from its log, in a file beside the old one that then takes its name: whenever it is ended, one of
  * the two stands whole, and what it leaves behind is removed by the next one. The next start goes on at the log's end.
- * Rejects DataFolderError when the folder is in use, the disk has too little room, or the log has dropped records, `log_corrupt`, and whatever a
- * processor rejects; the old store then stands.
+ * Where the log has dropped records, the new store takes over what the old one has of them.
+ * Rejects DataFolderError when the folder is in use, the disk has too little room, or what would be taken over is damaged, `log_corrupt`, and
+ * whatever a processor rejects; the old store then stands.
  */
 export async function rebuild(
   dir: string,
@@ -51,26 +54,32 @@ export async function rebuild(
   opened.defer(() => folder.release());
   const log = await openLog(folder);
   opened.defer(() => log.close());
-  if (log.begins > 0 && !withoutDeleted) throw new DataFolderError(wouldLose(folder.path));
+  const keepsOld = log.begins > 0 && !withoutDeleted;
   const fresh = join(folder.path, freshName);
   removeStore(fresh);
   const bytes = storeBytes(folder.path);
   const free = freeBytes(folder.path);
   if (free < bytes) throw new DataFolderError(tooLittleRoom(folder.path, bytes, free));
   try {
-    const rebuilt = await fill(log, fresh, projectorsOf, onProgress);
+    if (keepsOld) {
+      fitStore(folder.path, log);
+      keepOld(join(folder.path, storeFileName), fresh, log.begins);
+    }
+    const rebuilt = await fill(log, fresh, projectorsOf, onProgress, async (projectors) => {
+      if (keepsOld) await checkNoneMissed(folder.path, log, projectors);
+    });
     replaceStore(fresh, join(folder.path, storeFileName));
     return rebuilt;
   } catch (cause) {
     removeStore(fresh);
-    if (!(cause instanceof TelemetryError) || cause.code !== 'store_unavailable') throw cause;
-    throw new DataFolderError(tooLittleRoom(folder.path, bytes, free), { cause });
+    const failure = storeFailure(cause);
+    if (!(failure instanceof TelemetryError)) throw cause;
+    if (failure.code === 'store_unavailable') throw new DataFolderError(tooLittleRoom(folder.path, bytes, free), { cause });
+    if (failure.code === 'store_corrupt' && keepsOld)
+      throw new DataFolderError(`${failure.message} The old store stands. ${onlyInStore(folder.path)}`, { cause });
+    throw cause;
   }
 }
-
-const wouldLose = (folder: string): string =>
-  `The log of the data folder ${folder} has dropped its oldest records (HEADWATER_KEEP_LOG). A store that is made anew would lack what only they said, ` +
-  'so the old store stands. When it is damaged, restore the whole folder from a copy; --without-deleted-records makes a store of what the log still has.';
 
 /** What the new store will take at least, about: as much as the old one, or half of the log where there is none. */
 function storeBytes(folder: string): number {
@@ -97,11 +106,13 @@ async function fill(
   file: string,
   projectorsOf: ProjectorsOf,
   onProgress: (progress: PassProgress) => void,
+  check: (projectors: readonly Group[]) => Promise<void>,
 ): Promise<Rebuilt> {
   const stores = await openStores(file, log.epochs);
   keepPositions(log, stores);
   try {
     const projectors = projectorsOf({ suffix: '', ...stores });
+    await check(projectors.map(({ group }) => group));
     const topics = new Set<AnyTopic>(projectors.flatMap(({ group }) => group.inputs));
     let records = 0;
     const take = async (some: readonly StreamRecord[]): Promise<void> => {
