@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +8,8 @@ import type { Difference } from '#stores';
 import { aSeriesHistory, anEventHistory, processorsOf, Random } from '#testing';
 import { events, points } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
+import { backup } from '../backup/backup.js';
+import { restore } from '../backup/restore.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
 import { rebuild } from './rebuild.js';
 import { trim } from './trim.js';
@@ -117,6 +119,15 @@ describe(`a data folder whose log has dropped records (SEED=${seed})`, () => {
     const dir = await copy();
     alter(dir, statement);
     expect([...new Set(await found(dir))]).toEqual(expected);
+  });
+
+  it('is the same when it is restored from a backup, also for versions that must refuse it', async () => {
+    const [backedUp, restored] = [join(folder, 'backup'), join(folder, 'restored')];
+    await backup({ data: await copy() }, backedUp);
+    await restore(backedUp, restored);
+    expect(await answersOf(restored)).toEqual(answers);
+    expect((await verify(restored, projectorsOf)).differences).toBe(0);
+    expect(await readFile(join(restored, 'FORMAT'), 'utf8')).toBe('headwater 3\n');
   });
 
   it('keeps its store, which a trim would make poorer', async () => {
