@@ -9,6 +9,10 @@ import { settings, type Setting } from './settings.js';
 const defaults = {
   dataDir: resolve('data'),
   keepLogMs: Infinity,
+  keepPointsMs: Infinity,
+  keep1mMs: Infinity,
+  keep1hMs: Infinity,
+  keep1dMs: Infinity,
   host: '127.0.0.1',
   port: 8080,
   adminHost: '127.0.0.1',
@@ -67,6 +71,10 @@ describe('the configuration', () => {
     const env = {
       HEADWATER_DATA: '/d',
       HEADWATER_KEEP_LOG: '30d',
+      HEADWATER_KEEP_POINTS: '36h',
+      HEADWATER_KEEP_1M: '2d',
+      HEADWATER_KEEP_1H: '2d',
+      HEADWATER_KEEP_1D: 'all',
       HEADWATER_HOST: '::',
       HEADWATER_PORT: '0',
       HEADWATER_ADMIN_HOST: '::1',
@@ -114,6 +122,10 @@ describe('the configuration', () => {
     expect(readConfig(env)).toEqual({
       dataDir: '/d',
       keepLogMs: 30 * 86_400_000,
+      keepPointsMs: 36 * 3_600_000,
+      keep1mMs: 48 * 3_600_000,
+      keep1hMs: 48 * 3_600_000,
+      keep1dMs: Infinity,
       host: '::',
       port: 0,
       adminHost: '::1',
@@ -168,6 +180,8 @@ describe('the configuration', () => {
   it('names all mistakes at once', () => {
     const env = {
       HEADWATER_KEEP_LOG: '23h',
+      HEADWATER_KEEP_POINTS: '23h',
+      HEADWATER_KEEP_1D: '1y',
       HEADWATER_PORT: '65536',
       HEADWATER_ADMIN_HOST: 'a b',
       HEADWATER_ADMIN_PORT: '80 ',
@@ -192,6 +206,8 @@ describe('the configuration', () => {
     expect(() => readConfig(env)).toThrow(
       [
         'HEADWATER_KEEP_LOG must be all, or a time of at least 24h such as 36h or 30d, not "23h".',
+        'HEADWATER_KEEP_POINTS must be all, or a time of at least 24h such as 36h or 30d, not "23h".',
+        'HEADWATER_KEEP_1D must be all, or a time of at least 24h such as 36h or 30d, not "1y".',
         'HEADWATER_HOST must be an address or host name, not "a b".',
         'HEADWATER_PORT must be a port from 0 to 65535, not "65536".',
         'HEADWATER_ADMIN_HOST must be an address or host name, not "a b".',
@@ -297,6 +313,14 @@ describe('the configuration', () => {
     [
       'HEADWATER_QUESTDB_CA needs an https:// URL in HEADWATER_QUESTDB_URL, or sslmode=verify-full in HEADWATER_QUESTDB_PG.',
       { HEADWATER_QUESTDB_CA: ca, HEADWATER_QUESTDB_PG: 'postgres://q/qdb?sslmode=disable' },
+    ],
+    [
+      'HEADWATER_KEEP_1H must be at least as long as HEADWATER_KEEP_1M, which is all unless you set it.',
+      { HEADWATER_KEEP_POINTS: '7d', HEADWATER_KEEP_1H: '300d' },
+    ],
+    [
+      'HEADWATER_KEEP_1M must be at least as long as HEADWATER_KEEP_POINTS, which is all unless you set it.',
+      { HEADWATER_KEEP_POINTS: '31d', HEADWATER_KEEP_1M: '30d' },
     ],
     [
       'Set HEADWATER_REGISTRY_USERNAME or HEADWATER_REGISTRY_TOKEN, not both.',

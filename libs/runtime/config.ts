@@ -37,6 +37,9 @@ const withTls: readonly (readonly [name: keyof Config, isTls: (config: Config) =
   ],
 ];
 
+/** What is finer is not kept for longer than what is coarser. */
+const finestFirst = ['keepPointsMs', 'keep1mMs', 'keep1hMs', 'keep1dMs'] as const;
+
 /** Reads every variable once, and the files that some of them name. @throws StartError that names all that are wrong. */
 export function readConfig(env: Env): Config {
   const mistakes: string[] = [];
@@ -79,6 +82,10 @@ function contradictions(config: Config): readonly string[] {
     // The provider sends people back there, and to no address that a request has named.
     ...(config.oidcIssuer && !config.publicUrl ? ['HEADWATER_OIDC_ISSUER cannot do without HEADWATER_PUBLIC_URL.'] : []),
     ...(config.port !== 0 && config.port === config.adminPort ? ['HEADWATER_ADMIN_PORT must not be HEADWATER_PORT.'] : []),
+    ...finestFirst
+      .slice(1)
+      .filter((name, at) => config[name] < config[finestFirst[at]!])
+      .map((name) => shorter(name, finestFirst[finestFirst.indexOf(name) - 1]!)),
     ...partly.map((group) => `${named(made(group))} cannot do without ${named(group.filter((name) => config[name] === ''))}.`),
     ...apart
       .filter((group) => made(group).length > 1)
@@ -89,6 +96,9 @@ function contradictions(config: Config): readonly string[] {
     ...(kafkaCert && kafkaKey && !isOurs() ? ['HEADWATER_KAFKA_KEY is not the key of HEADWATER_KAFKA_CERT.'] : []),
   ];
 }
+
+const shorter = (name: keyof Config, finer: keyof Config): string =>
+  `${settings[name].variable} must be at least as long as ${settings[finer].variable}, which is all unless you set it.`;
 
 /** What was given, unless it may hold a password. */
 const shown = ({ mayBeFile }: Setting<unknown>, given: string | undefined): string =>

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
-/** The formats of the files in a folder: in the second, the log may begin later than with its first record. */
+/** The formats of the files in a folder: in the second, the log may begin later than with its first record, and the store may have archives in place of points. */
 export const folderFormats = { ordinary: 2, dropped: 3 } as const;
 
 /** This version must not touch a folder with a greater number. */

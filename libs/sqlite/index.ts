@@ -7,4 +7,5 @@ export { type PassProgress } from './offline/read-records.js';
 export { rebuild, type ProjectorsOf, type Rebuilt, type RebuildOptions } from './offline/rebuild.js';
 export { trim, type Trimmed, type TrimOptions } from './offline/trim.js';
 export { verify, type Verification, type VerifyOptions } from './offline/verify.js';
+export { type Keep } from './series/keeper.js';
 export { openStorage, type Storage, type StorageOptions } from './storage.js';

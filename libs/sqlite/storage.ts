@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, sources, topics } from '#topics';
-import { causes, type Dependency, type Metric } from '#model';
+import { causes, counter, type Dependency, type Metric } from '#model';
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
@@ -16,6 +16,7 @@ import { PositionedLetters } from './log/letter-places.js';
 import { FileLog, type LogOptions } from './log/file-log.js';
 import type { Retention } from './log/retention.js';
 import { keepPartitionCounts } from './partition-counts.js';
+import type { Keep } from './series/keeper.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { removeStore, storeFileName } from './store-file.js';
 import { checkNoneMissed, fitStore } from './store-origin.js';
@@ -50,6 +51,8 @@ export interface StorageOptions {
   readonly clock?: () => number;
   /** How long the log keeps records, milliseconds; for ever when left out. */
   readonly keepLogMs?: number;
+  /** How long the store keeps points and rollups; whatever it has when left out. */
+  readonly keep?: Keep;
 }
 
 /**
@@ -58,7 +61,7 @@ export interface StorageOptions {
  * Rejects DataFolderError, also when log and store do not belong together, `log_corrupt` when something that was acknowledged is not
  * there, and `store_corrupt` or `store_unavailable` when the projections cannot be opened.
  */
-export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infinity }: StorageOptions = {}): Promise<OpenedStorage> {
+export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infinity, keep }: StorageOptions = {}): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
@@ -67,7 +70,9 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
     const log = await openLog(folder, { clock, retention: keepMs === Infinity ? undefined : { keepMs, groups } });
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);
-    const stores = await openStores(join(folder.path, storeFileName), log.epochs);
+    // An earlier version would remove what is archived.
+    if (keep && Object.values(keep).some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
+    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);
@@ -93,7 +98,7 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
         { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning() ?? log.untidy, isSpare: true },
       ],
-      metrics: [...disk.metrics, waitingLetters(places, topics)],
+      metrics: [...disk.metrics, waitingLetters(places, topics), late(stores)],
       close: () => opened.disposeAsync(),
       crash: async () => {
         disk.stop();
@@ -105,6 +110,13 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
     throw cause;
   }
 }
+
+const late = ({ latePoints }: Stores): Metric =>
+  counter(
+    'headwater_late_points',
+    'Points that came when their time was no longer kept: the log has them, and answers do not.',
+    latePoints,
+  );
 
 /** After so long without another write a failure is out of date: requests are let in again, because only a write can tell whether the log works. */
 const staleMs = 10_000;

@@ -3,6 +3,7 @@ import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
 import type { Directory } from './series/directory.js';
+import type { Keep } from './series/keeper.js';
 import { SqliteSeriesStore } from './series/series-store.js';
 import type { StoreFile } from './store-origin.js';
 import { WorkerThread } from './worker.js';
@@ -16,6 +17,8 @@ export interface Stores {
   readonly ended: () => string | undefined;
   /** What the series store keeps in memory for as long as it is open. */
   readonly directory: Pick<Directory, 'bytes' | 'bytesOf' | 'find'>;
+  /** Points that came when their time was no longer kept, since it was opened. */
+  readonly latePoints: () => number;
   /** Closes the file and empties its write-ahead file. Records that were not checkpointed may be only in the log. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would. */
@@ -23,15 +26,16 @@ export interface Stores {
 }
 
 /**
- * Opens the file, made if need be, as a store of the log with these epochs. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
+ * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
  * cannot be opened.
  */
-export async function openStores(file: string, epochs: readonly Epoch[]): Promise<Stores> {
+export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep): Promise<Stores> {
   const threads = await startStoreThreads(file, epochs);
   try {
-    const series = await SqliteSeriesStore.open(threads.writer, threads.reader);
+    const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
     return {
       series,
+      latePoints: () => series.late,
       directory: series.directory,
       events: new SqliteEventStore(threads.writer, threads.reader),
       positions: {

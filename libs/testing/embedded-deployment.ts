@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onFolder, type Running } from '#runtime';
+import { onFolder, type Config, type Running, type StartOptions } from '#runtime';
 import type { Deployment, Keys, Urls } from './deployment.js';
 import { eventually } from './eventually.js';
 import { send } from './http/send.js';
@@ -13,15 +13,19 @@ export class EmbeddedDeployment implements Deployment {
   private constructor(
     private readonly dataDir: string,
     readonly keys: Keys,
-    private readonly checkpointMs: number,
+    private readonly options: Partial<Config> & StartOptions,
     private running: Running,
   ) {}
 
-  /** @param checkpointMs how much of the log a crash may make it read again. */
-  static async start(checkpointMs = 200): Promise<EmbeddedDeployment> {
+  /**
+   * @param checkpointMs how much of the log a crash may make it read again.
+   * @param settings that are not as usual.
+   */
+  static async start(checkpointMs = 200, settings: Partial<Config> & StartOptions = {}): Promise<EmbeddedDeployment> {
     const dataDir = await mkdtemp(join(tmpdir(), 'headwater-'));
     const keys = await makeKeys(dataDir);
-    return new EmbeddedDeployment(dataDir, keys, checkpointMs, await startEmbedded({ dataDir, checkpointMs }));
+    const options = { ...settings, checkpointMs };
+    return new EmbeddedDeployment(dataDir, keys, options, await startEmbedded({ ...options, dataDir }));
   }
 
   get urls(): Urls {
@@ -41,7 +45,7 @@ export class EmbeddedDeployment implements Deployment {
 
   settle(): Promise<void> {
     return eventually(async () => {
-      const { text } = await send(this.running.adminUrl, { path: '/metrics' });
+      const text = await this.metrics();
       const lags = [...text.matchAll(/^headwater_group_lag_records\{.*\} (\d+)$/gm)].map(([, lag]) => Number(lag));
       if (lags.length === 0 || lags.some((lag) => lag > 0))
         throw new Error(`the consumer groups lag by ${lags.join(', ') || 'nobody knows what'}`);
@@ -58,13 +62,18 @@ export class EmbeddedDeployment implements Deployment {
     await this.#start();
   }
 
+  /** What its operator sees. */
+  async metrics(): Promise<string> {
+    return (await send(this.running.adminUrl, { path: '/metrics' })).text;
+  }
+
   async stop(): Promise<void> {
     await this.running.stop();
     await rm(this.dataDir, { recursive: true });
   }
 
   async #start(): Promise<void> {
-    this.running = await startEmbedded({ dataDir: this.dataDir, checkpointMs: this.checkpointMs });
+    this.running = await startEmbedded({ ...this.options, dataDir: this.dataDir });
   }
 }
 

@@ -691,18 +691,18 @@ async function live(
     // Right after a crash it may still hold more than was checkpointed.
     if (next < reached || !random.chance(0.2)) continue;
     await visible();
-    await compare(history, random, store, model);
+    await compareSeries(history, random, store, model);
   }
   await visible();
-  await compare(history, random, store, model);
+  await compareSeries(history, random, store, model);
 }
 
-/** Asks a handful of questions of each kind. */
-async function compare(
+/** Asks a handful of questions of each kind about a history. */
+export async function compareSeries(
   { orgId, sourceIds, metrics, times }: SeriesHistory,
   random: Random,
   store: SeriesStore,
-  model: SeriesModel,
+  model: Omit<SeriesModel, 'write'>,
 ): Promise<void> {
   for (let question = 0; question < 8; question++) {
     const [startMs, endMs] = [random.pick(times), random.pick(times)].sort((a, b) => a - b) as [number, number];

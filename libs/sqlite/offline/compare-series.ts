@@ -8,7 +8,7 @@ const intervals: readonly Interval[] = ['raw', ...rollupIntervals];
 const pageRows = 50_000;
 
 /**
- * Compares what the store answers of some series of a source, at every interval. Returns how many rows that are.
+ * Compares what the store answers of some series of a source from a time on, at every interval. Returns how many rows that are.
  * @param isWhole whether the store can have no other points.
  */
 export async function compareSeries(
@@ -17,6 +17,7 @@ export async function compareSeries(
   folds: ReadonlyMap<string, SeriesFold>,
   findings: Findings,
   isWhole: boolean,
+  fromMs: number,
 ): Promise<number> {
   let rows = 0;
   const deduplicated = new Map(Array.from(folds, ([metric, fold]) => [metric, fold.deduplicated()]));
@@ -27,7 +28,7 @@ export async function compareSeries(
         new Comparison(source, metric, interval, fold.rows(interval), findings, isWhole),
       ]),
     );
-    await readAll(store, source, interval, comparisons);
+    await readAll(store, source, interval, comparisons, fromMs);
     for (const comparison of comparisons.values()) rows += comparison.end();
   }
   return rows;
@@ -39,14 +40,15 @@ async function readAll(
   source: SourceCensus,
   interval: Interval,
   comparisons: ReadonlyMap<string, Comparison>,
+  fromMs: number,
 ): Promise<void> {
   try {
-    for await (const [metric, rows] of pages(store, source, [...comparisons.keys()], interval)) comparisons.get(metric)?.take(rows);
+    for await (const [metric, rows] of pages(store, source, [...comparisons.keys()], interval, fromMs)) comparisons.get(metric)?.take(rows);
   } catch (cause) {
     if (!(cause instanceof TelemetryError) || cause.code !== 'store_corrupt') throw cause;
     for (const [metric, comparison] of comparisons) {
       comparison.restart();
-      if (comparisons.size > 1) await readAll(store, source, interval, new Map([[metric, comparison]]));
+      if (comparisons.size > 1) await readAll(store, source, interval, new Map([[metric, comparison]]), fromMs);
       else comparison.damaged(cause.message);
     }
   }
@@ -57,9 +59,10 @@ async function* pages(
   { orgId, sourceId }: SourceCensus,
   metrics: readonly string[],
   interval: Interval,
+  fromMs: number,
 ): AsyncGenerator<readonly [metric: string, rows: Rows]> {
   let limit = Math.max(pageRows, 2 * metrics.length);
-  for (let startMs = 0, more = true; more;) {
+  for (let startMs = fromMs, more = true; more;) {
     const query: SeriesQuery = { orgId, sourceId, metrics, window: { startMs, endMs: 1e16 }, limit };
     const { series, truncated } = await (interval === 'raw' ? store.raw(query) : store.buckets({ ...query, interval }));
     more = truncated;

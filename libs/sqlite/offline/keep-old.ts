@@ -2,6 +2,7 @@ import { copyFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import { columnsChecksum } from '../checksum.js';
+import { takeWhatIsNotArchived } from '../series/carry.js';
 import type { Run } from '../series/run.js';
 import { openStoreForWriting, settleStore } from '../store-file.js';
 import { transaction } from '../transaction.js';
@@ -20,8 +21,10 @@ export function keepOld(old: string, fresh: string, begins: number): void {
   transaction(db, () => {
     const kept = JSON.stringify(runs.map(({ id }) => id));
     db.prepare('DELETE FROM run WHERE id NOT IN (SELECT value FROM json_each(?))').run(kept);
-    db.prepare('DELETE FROM block WHERE run NOT IN (SELECT value FROM json_each(?))').run(kept);
+    // Archives have negative numbers.
+    db.prepare('DELETE FROM block WHERE run > 0 AND run NOT IN (SELECT value FROM json_each(?))').run(kept);
     db.prepare('UPDATE newest SET arena = ?').run(runs.at(-1)?.lastArena ?? 0);
+    takeWhatIsNotArchived(db);
   });
   for (const place of damagedPlaces(db)) throw damaged(place);
 }

@@ -14,6 +14,7 @@ import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
 import { openStores } from '../stores.js';
+import { carryArchives } from '../series/carry.js';
 import { keepOld } from './keep-old.js';
 import { readRecords, type PassProgress } from './read-records.js';
 
@@ -39,7 +40,8 @@ export interface RebuildOptions {
 
 /**
  * Makes the store of a stopped server anew from its log, in a file beside the old one that then takes its name: whenever it is ended, one of
- * the two stands whole, and what it leaves behind is removed by the next one. The next start goes on at the log's end.
+ * the two stands whole, and what it leaves behind is removed by the next one. The next start goes on at the log's end. What the
+ * old store has archived is taken over.
  * Where the log has dropped records, the new store takes over what the old one has of them.
  * Rejects DataFolderError when the folder is in use, the disk has too little room, or what would be taken over is damaged, `log_corrupt`, and
  * whatever a processor rejects; the old store then stands.
@@ -64,7 +66,7 @@ export async function rebuild(
     if (keepsOld) {
       fitStore(folder.path, log);
       keepOld(join(folder.path, storeFileName), fresh, log.begins);
-    }
+    } else if (!withoutDeleted) carryArchives(join(folder.path, storeFileName), fresh);
     const rebuilt = await fill(log, fresh, projectorsOf, onProgress, async (projectors) => {
       if (keepsOld) await checkNoneMissed(folder.path, log, projectors);
     });

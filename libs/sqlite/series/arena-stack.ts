@@ -69,14 +69,16 @@ export class ArenaStack {
   /**
    * Seals the active arena; resolves when there is a new one. Only one sealed arena waits: rejects when the writer thread cannot write that. Calls
    * must come one after the other.
+   * @param wanted what is to be kept from now on, where that changes.
    */
-  async seal(): Promise<void> {
+  async seal(wanted?: SealedArena['wanted']): Promise<void> {
     if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
     const { number, columns, points, pieces, tagSets } = arena;
     const { buffer, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
-    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory: this.directory.takeNew() };
+    const directory = this.directory.takeNew();
+    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory, wanted };
     this.#sealed = { arena, request, attempt: anAttempt() };
     this.#active = new Arena(number + 1, this.#spare.pop() ?? ArenaColumns.allocate(this.size));
     void this.#flush(this.#sealed);

@@ -1,5 +1,6 @@
 import type { SeriesRun } from '#model';
 import type { DirectoryColumns } from './directory-rows.js';
+import type { Boundaries, Kept } from './kept.js';
 import type { Points } from './points.js';
 import { TagSets } from './tag-sets.js';
 
@@ -14,6 +15,7 @@ export interface OpenedStore {
   readonly directory: DirectoryColumns;
   readonly lastArena: number;
   readonly offsets: Readonly<Record<number, number>>;
+  readonly wanted: Boundaries;
 }
 
 /** An arena that takes no more points, and the names that became known while it was filled. */
@@ -29,6 +31,8 @@ export interface SealedArena {
   readonly offsets: Readonly<Record<number, number>>;
   /** The offset after the last record that it has points of; the next arena may have the rest of them. */
   readonly next: number;
+  /** What is to be kept from then on, where that changes: no later arena has points from before. */
+  readonly wanted: Pick<Kept, 'wanted' | 'asOfMs'> | undefined;
 }
 
 /** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */

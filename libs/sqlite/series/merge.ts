@@ -2,8 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { transaction, unsynced } from '../transaction.js';
 import { BlockCursor } from './block-cursor.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
-import { entryPoints, Points, readPoints } from './points.js';
-import { blockInsert, type BlockSearch, blockSearch, insertRun, rawKind, type Run } from './run.js';
+import type { Kept } from './kept.js';
+import { entryPoints, lowerBound, Points, readPoints } from './points.js';
+import { blockInsert, type BlockSearch, blockSearch, insertRun, rawKind, removeRun, type Run } from './run.js';
 import { RunWriter } from './run-writer.js';
 
 /** How many neighbouring runs of a level become one. */
@@ -30,6 +31,26 @@ export function mergeable(runs: readonly Run[]): readonly Run[] | undefined {
   return undefined;
 }
 
+/** A run with its place and without its points, all of which are gone. */
+export const emptied = (run: Run, id: number): Run => ({
+  ...run,
+  id,
+  points: 0,
+  firstMs: 0,
+  lastMs: -1,
+  raw: { blocks: 0, last: { key: -1, timeMs: 0 } },
+  segments: [],
+});
+
+/** A run of which more than half is gone, by its times; what is written of it anew begins with what is kept. */
+export function halfGone(runs: readonly Run[], { reached, asOfMs }: Kept): readonly Run[] | undefined {
+  const run = runs.find(
+    ({ firstMs, lastMs }) =>
+      2 * (reached.raw - firstMs) > Math.min(lastMs, asOfMs) - firstMs && firstMs < reached.raw && lastMs >= reached.raw,
+  );
+  return run && [run];
+}
+
 const pointsOf = (runs: readonly Run[]): number => runs.reduce((sum, { points }) => sum + points, 0);
 
 /** Makes one run of several, a slice at a time; readers see it whole or not at all. */
@@ -44,9 +65,11 @@ export class Merge {
     readonly runs: readonly Run[],
     readonly id: number,
     metricOf: (series: number) => number,
+    /** Points before are left out. */
+    fromMs: number,
   ) {
     const search = blockSearch(db);
-    this.#scans = runs.map((run) => new RunScan(search, run));
+    this.#scans = runs.map((run) => new RunScan(search, run, fromMs));
     this.#writer = new RunWriter(id, metricOf, blockInsert(db));
   }
 
@@ -80,15 +103,14 @@ export class Merge {
     const [oldest, newest] = [this.runs[0]!, this.runs.at(-1)!];
     const { level, firstArena } = oldest;
     const { lastArena, offsets } = newest;
-    const run: Run = { ...this.#writer.finish(), level: level + 1, firstArena, lastArena, offsets };
+    const run: Run = { ...this.#writer.finish(), level: this.runs.length > 1 ? level + 1 : level, firstArena, lastArena, offsets };
     insertRun(this.db, run);
-    const remove = this.db.prepare('DELETE FROM run WHERE id = ?');
-    for (const { id } of this.runs) remove.run(id);
+    for (const { id } of this.runs) removeRun(this.db, id);
     return run;
   }
 }
 
-/** All points of a run in its order: a stream of each series in turn. */
+/** All points of a run that are kept, in its order: a stream of each series in turn. */
 class RunScan implements PointStream {
   at = 0;
   end = 0;
@@ -97,7 +119,11 @@ class RunScan implements PointStream {
   #left: boolean;
   #series = 0;
 
-  constructor(search: BlockSearch, run: Run) {
+  constructor(
+    search: BlockSearch,
+    run: Run,
+    private readonly fromMs: number,
+  ) {
     this.#cursor = new BlockCursor(search, run.id, rawKind, run.raw);
     this.#left = this.#cursor.first();
   }
@@ -115,15 +141,19 @@ class RunScan implements PointStream {
 
   next(): boolean {
     if (this.series !== this.#series) return false;
+    if (this.#cursor.entry.lastMs < this.fromMs) {
+      this.#left = this.#cursor.next();
+      return this.next();
+    }
     readPoints(this.#cursor.entry, this.points);
-    this.at = 0;
+    this.at = lowerBound(this.points.timeMs, this.fromMs, 0, this.points.length);
     this.end = this.points.length;
     this.#left = this.#cursor.next();
     return true;
   }
 }
 
-/** Removes at most `max` blocks of a run that was merged; true when it may have more. */
+/** Removes at most `max` blocks of a run or an archive that is no longer read; true when it may have more. */
 export function sweep(db: DatabaseSync, run: number, max: number): boolean {
   const remove = db.prepare('DELETE FROM block WHERE rowid IN (SELECT rowid FROM block WHERE run = ? LIMIT ?)');
   return unsynced(db, () => Number(remove.run(run, max).changes) === max);
@@ -141,12 +171,12 @@ export function shrink(db: DatabaseSync, max: number): boolean {
 const freePages = (db: DatabaseSync): number =>
   (db.prepare('SELECT freelist_count AS free FROM pragma_freelist_count').get() as { free: number }).free;
 
-/** Runs that have blocks but are not in the table of runs. */
+/** Runs and archives that have blocks but are in no table of those. */
 export function orphans(db: DatabaseSync): number[] {
   const next = db.prepare('SELECT min(run) AS run FROM block WHERE run > ?');
-  const known = db.prepare('SELECT 1 FROM run WHERE id = ?');
+  const known = db.prepare('SELECT 1 FROM run WHERE id = ?1 UNION ALL SELECT 1 FROM archive WHERE id = ?1');
   const found: number[] = [];
-  for (let run = 0; ;) {
+  for (let run = Number.MIN_SAFE_INTEGER; ;) {
     const row = next.get(run) as { run: number | null };
     if (row.run === null) return found;
     run = row.run;

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type SelectedRows, TelemetryError } from '#model';
 import { type Handlers, Transferred } from '../worker.js';
 import { LentArenas } from './arena-reader.js';
+import { keptReader } from './kept.js';
 import { type ReadRequest, Reads } from './reads.js';
 import { type BlockSearch, blockSearch, type Run, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
@@ -29,6 +30,7 @@ class Snapshots {
   readonly #commit: StatementSync;
   readonly #runs: ReturnType<typeof runsReader>;
   readonly #search: BlockSearch;
+  readonly #past: ReturnType<typeof keptReader>;
   #readers = new Map<number, RunReader>();
   #deadlineMs = 0;
 
@@ -36,6 +38,7 @@ class Snapshots {
     this.#begin = db.prepare('BEGIN');
     this.#commit = db.prepare('COMMIT');
     this.#runs = runsReader(db);
+    this.#past = keptReader(db);
     this.#search = this.#timely(blockSearch(db));
   }
 
@@ -45,7 +48,7 @@ class Snapshots {
     this.#checkDeadline();
     this.#begin.run();
     try {
-      return read(new Reads(this.#openRuns(), arenas, request));
+      return read(new Reads(this.#openRuns(), arenas, request, this.#past(), this.#search));
     } finally {
       this.#commit.run();
     }

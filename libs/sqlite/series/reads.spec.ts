@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { allKept } from './kept.js';
 import { Reads, type ReadRequest } from './reads.js';
 import type { RunReader } from './run-reader.js';
 
@@ -28,6 +29,6 @@ it.each<[string, (reads: Reads) => unknown]>([
     fleet: false,
     deadlineMs: Infinity,
   };
-  read(new Reads([run as unknown as RunReader], [], request));
+  read(new Reads([run as unknown as RunReader], [], request, { kept: allKept, archives: [] }, () => undefined));
   expect([...new Set(seen)]).toEqual([2, 4, 7, 9]);
 });

@@ -11,11 +11,13 @@ import {
   type Window,
 } from '#model';
 import type { LentArena } from './arena.js';
+import { type ArchiveLevel, archiveLevelOf, ArchiveReader } from './archive.js';
 import { ArenaReader, ArenaScratch, type OpenArena } from './arena-reader.js';
+import type { KeptArchives } from './kept.js';
 import { mergeRows, type Stale } from './merge-rows.js';
 import { lowerBound } from './points.js';
 import { MergedPoints, type PointStream } from './point-stream.js';
-import { type Level, levelOf } from './run.js';
+import { type BlockSearch, type Level, levelOf } from './run.js';
 import type { RunReader } from './run-reader.js';
 import { TagSets } from './tag-sets.js';
 
@@ -40,6 +42,7 @@ export interface ReadRequest {
 
 /** How many rows of a level are read of a series at once: whole days of minutes and of hours. */
 const sliceRows = 8640;
+export const sliceMs = (interval: RollupInterval): number => sliceRows * intervalMs[levelOf[interval]];
 
 /** Memory that every read of this thread uses again, for rows: of each run and arena, of all together, of a coarser interval, folded again; and for answers. */
 const arenaScratch: ArenaScratch[] = [];
@@ -57,13 +60,20 @@ export class Reads {
   readonly #arenas: readonly ArenaReader[];
   /** Rows of each run and arena. */
   readonly #gathered: readonly RollupRows[];
+  /** Points before are gone: buckets before it, which is an edge of days, are archived. */
+  readonly #pointsMs: number;
+  readonly #archives: readonly ArchiveReader[];
 
   /** @param runs oldest first. */
   constructor(
     private readonly runs: readonly RunReader[],
     arenas: readonly OpenArena[],
     private readonly request: ReadRequest,
+    private readonly past: KeptArchives,
+    search: BlockSearch,
   ) {
+    this.#pointsMs = past.kept.reached.raw;
+    this.#archives = past.archives.map((archive) => new ArchiveReader(search, archive));
     const inRuns = runs.at(-1)?.run.lastArena ?? 0;
     const others = arenas.filter(({ number }) => number > inRuns);
     this.#arenas = others.map((arena, at) => new ArenaReader(arena, (arenaScratch[at] ??= new ArenaScratch())));
@@ -100,15 +110,15 @@ export class Reads {
     for (const position of inRunOrder(series)) {
       let fromMs = startMs;
       for (let taken = 0; taken <= limit && fromMs < endMs && fromMs <= first.lastMs;) {
-        const toMs = Math.min(endMs, fromMs + sliceRows * intervalMs[levelOf[interval]], first.lastMs + sizeMs);
-        const rows = this.#rows(position, interval, fromMs, toMs);
+        const toMs = this.endOfSlice(interval, fromMs, Math.min(endMs, first.lastMs + sizeMs));
+        const rows = this.rows(position, interval, fromMs, toMs);
         if (rows.length > 0) present[position] = 1;
         const some = Math.min(rows.length, limit + 1 - taken);
-        first.add(position, [rows.startMs, rows.min, rows.max, this.#averages(position, sizeMs, rows, some), rows.count], 0, some);
+        first.add(position, [rows.startMs, rows.min, rows.max, this.#averages(position, interval, rows, some), rows.count], 0, some);
         taken += some;
-        fromMs = rows.length > 0 ? toMs : this.#nextBucket(position, sizeMs, toMs, endMs);
+        fromMs = rows.length > 0 ? toMs : this.nextBucket(position, interval, toMs, endMs);
       }
-      if (present[position] === 0) present[position] = Number(this.#nextBucket(position, sizeMs, fromMs, endMs) < endMs);
+      if (present[position] === 0) present[position] = Number(this.nextBucket(position, interval, fromMs, endMs) < endMs);
     }
     return { ...first.finish(), present };
   }
@@ -124,8 +134,9 @@ export class Reads {
     return newest;
   }
 
-  #streams(position: number, fromMs: number, toMs: number): PointStream[] {
+  #streams(position: number, asked: number, toMs: number): PointStream[] {
     const series = this.request.series[position]!;
+    const fromMs = Math.max(asked, this.#pointsMs);
     return [
       ...this.runs.map((run) => run.points(series, fromMs, toMs)),
       ...this.#arenas.map((arena) => arena.points(position, fromMs, toMs)),
@@ -136,8 +147,20 @@ export class Reads {
     return new MergedPoints(this.#streams(position, fromMs, toMs));
   }
 
-  /** The bucket of the first point at or after `fromMs`; `endMs` when there is none before that. */
-  #nextBucket(position: number, sizeMs: number, fromMs: number, endMs: number): number {
+  /** Where the rows that are read at once end, which begin at `fromMs`. They are all archived or all not. */
+  endOfSlice(interval: RollupInterval, fromMs: number, endMs: number): number {
+    const toMs = Math.min(endMs, fromMs + sliceMs(interval));
+    return fromMs < this.#pointsMs ? Math.min(toMs, this.#pointsMs) : toMs;
+  }
+
+  /** The first bucket at or after `fromMs` that is not empty; `endMs` when there is none before that. */
+  nextBucket(position: number, interval: RollupInterval, fromMs: number, endMs: number): number {
+    const sizeMs = intervalMs[interval];
+    if (fromMs < this.#pointsMs) {
+      const toMs = Math.min(endMs, this.#pointsMs);
+      const archivedMs = this.#nextArchived(position, archiveLevelOf[interval], fromMs, toMs);
+      if (archivedMs < toMs) return bucketStartMs(archivedMs, sizeMs);
+    }
     let nextMs = endMs;
     for (const stream of this.#streams(position, fromMs, endMs)) {
       if (stream.next()) nextMs = Math.min(nextMs, bucketStartMs(stream.points.timeMs[stream.at]!, sizeMs));
@@ -145,16 +168,52 @@ export class Reads {
     return nextMs;
   }
 
-  /** The rows of the buckets of a series in [fromMs, toMs). The next call reuses their memory. */
-  #rows(position: number, interval: RollupInterval, fromMs: number, toMs: number): RollupRows {
+  /** The rows of the buckets of a series in [fromMs, toMs), a slice or a part of one. The next call reuses their memory. */
+  rows(position: number, interval: RollupInterval, fromMs: number, toMs: number): RollupRows {
+    finest.clear();
+    if (fromMs < this.#pointsMs) return this.#archived(position, interval, fromMs, toMs, finest);
     const level = levelOf[interval];
     const levelMs = intervalMs[level];
-    finest.clear();
     for (const stale of mergeRows(this.#gather(position, level, fromMs, toMs), levelMs, finest)) this.#foldAgain(position, levelMs, stale);
     if (interval === level) return finest;
     coarse.clear();
     coarse.foldRows(intervalMs[interval], finest);
     return coarse;
+  }
+
+  /** The sum of a bucket's values times `downscale`, for a sum that leaves the range of doubles. */
+  scaledSum(position: number, interval: RollupInterval, startMs: number): number {
+    const sizeMs = intervalMs[interval];
+    again.clear();
+    if (startMs < this.#pointsMs) return this.#archived(position, interval, startMs, startMs + sizeMs, again, downscale).sum[0]!;
+    const stream = this.#points(position, startMs, startMs + sizeMs);
+    while (stream.next()) again.fold(sizeMs, stream.points.timeMs, stream.points.value, stream.at, stream.end, downscale);
+    return again.sum[0]!;
+  }
+
+  #archived(position: number, interval: RollupInterval, fromMs: number, toMs: number, into: RollupRows, scale = 1): RollupRows {
+    const { series, metrics } = this.request;
+    for (const archive of this.#archivesIn(archiveLevelOf[interval], fromMs, toMs)) {
+      archive.rows(metrics[position]!, series[position]!, interval, this.#keptFrom(interval, fromMs), toMs, into, scale);
+    }
+    return into;
+  }
+
+  #nextArchived(position: number, level: ArchiveLevel, fromMs: number, toMs: number): number {
+    const { series, metrics } = this.request;
+    for (const archive of this.#archivesIn(level, fromMs, toMs)) {
+      const nextMs = archive.next(metrics[position]!, series[position]!, this.#keptFrom(level, fromMs), toMs);
+      if (nextMs < toMs) return nextMs;
+    }
+    return toMs;
+  }
+
+  #keptFrom(interval: RollupInterval, fromMs: number): number {
+    return Math.max(fromMs, this.past.kept.reached[archiveLevelOf[interval]]);
+  }
+
+  #archivesIn(level: ArchiveLevel, fromMs: number, toMs: number): readonly ArchiveReader[] {
+    return this.#archives.filter(({ archive }) => archive.level === level && archive.toMs > fromMs && archive.fromMs < toMs);
   }
 
   /** The rows that each run and arena has by itself, oldest first. The next call reuses their memory. */
@@ -179,17 +238,11 @@ export class Reads {
   }
 
   /** The averages of the first `count` rows, in place of their sums. Where a sum left the range of doubles, the average is made from the points. */
-  #averages(position: number, sizeMs: number, rows: RollupRows, count: number): Float64Array {
+  #averages(position: number, interval: RollupInterval, rows: RollupRows, count: number): Float64Array {
     const { startMs, min, max, sum, count: counts } = rows;
     for (let row = 0; row < count; row++) {
-      if (Number.isFinite(sum[row])) {
-        sum[row]! /= counts[row]!;
-        continue;
-      }
-      again.clear();
-      const stream = this.#points(position, startMs[row]!, startMs[row]! + sizeMs);
-      while (stream.next()) again.fold(sizeMs, stream.points.timeMs, stream.points.value, stream.at, stream.end, downscale);
-      sum[row] = averageOf(again.sum[0]!, { min: min[row]!, max: max[row]!, count: counts[row]! });
+      if (Number.isFinite(sum[row])) sum[row]! /= counts[row]!;
+      else sum[row] = averageOf(this.scaledSum(position, interval, startMs[row]!), { min: min[row]!, max: max[row]!, count: counts[row]! });
     }
     return sum;
   }

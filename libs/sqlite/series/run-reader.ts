@@ -1,25 +1,24 @@
-import { intervalMs, RollupRows } from '#model';
+import { intervalMs, type RollupRows } from '#model';
+import { firstReaching } from './archive.js';
 import { type Block, isBefore } from './block.js';
 import { BlockCursor } from './block-cursor.js';
 import type { PointStream } from './point-stream.js';
 import { entryPoints, lowerBound, Points, readPoints } from './points.js';
-import { readRows } from './rows.js';
-import { type BlockSearch, type Extent, type Level, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
-
-/** The rows of the entry that is being read; its memory is kept from one entry to the next. */
-const entry = new RollupRows();
+import { type BlockSearch, type Level, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
+import { StoredRows } from './stored-rows.js';
 
 /** Reads one run. One stream of points of it may be open at a time. */
 export class RunReader {
   readonly #raw: BlockCursor;
   readonly #entry = new LoadedEntry();
-  readonly #rows = new Map<number, BlockCursor>();
+  readonly #rows: StoredRows;
 
   constructor(
-    private readonly search: BlockSearch,
+    search: BlockSearch,
     readonly run: Run,
   ) {
     this.#raw = new BlockCursor(search, run.id, rawKind, run.raw);
+    this.#rows = new StoredRows(search, run.id);
   }
 
   /** The points of a series with times in [fromMs, toMs). */
@@ -42,20 +41,9 @@ export class RunReader {
       if (!isBefore(segment.from, series, toMs)) return;
       const stored = segment.rows[level] ? level : '1m';
       const extent = segment.rows[stored];
-      if (extent && !fromPoints) this.#stored(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
+      if (extent && !fromPoints)
+        this.#rows.read(rowsKind(at, stored), extent, rowsKey(metric, series), intervalMs[level], fromMs, toMs, into);
       else this.#folded(segment, series, level, fromMs, toMs, into);
-    }
-  }
-
-  #stored(kind: number, extent: Extent, key: number, sizeMs: number, fromMs: number, toMs: number, into: RollupRows): void {
-    let cursor = this.#rows.get(kind);
-    if (!cursor) this.#rows.set(kind, (cursor = new BlockCursor(this.search, this.run.id, kind, extent)));
-    for (let more = cursor.seek(key, fromMs); more && cursor.entry.key === key && cursor.entry.firstMs < toMs; more = cursor.next()) {
-      entry.clear();
-      readRows(cursor.entry, entry);
-      const from = lowerBound(entry.startMs, fromMs, 0, entry.length);
-      const to = lowerBound(entry.startMs, toMs, from, entry.length);
-      into.foldRows(sizeMs, entry, from, to);
     }
   }
 
@@ -65,18 +53,6 @@ export class RunReader {
     const stream = this.points(series, begin, end);
     while (stream.next()) into.fold(intervalMs[level], stream.points.timeMs, stream.points.value, stream.at, stream.end);
   }
-}
-
-/** The first segment that ends at or after a series' bucket. */
-function firstReaching(segments: readonly Segment[], series: number, fromMs: number): number {
-  let low = 0;
-  let high = segments.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(segments[middle]!.to, series, fromMs)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The points of the entry that was read last. Neighbouring buckets that are folded again are mostly in one entry, which is then read once. */

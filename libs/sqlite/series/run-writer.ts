@@ -40,7 +40,9 @@ export class RunWriter {
     this.#raw.flush();
     const raw = { blocks: this.#raw.blocks, last: this.#raw.last };
     const segments = this.#segments.finish();
-    return { id: this.id, points: this.points, firstMs: this.#firstMs, lastMs: this.#lastMs, raw, segments };
+    // JSON has no infinities.
+    const [firstMs, lastMs] = this.points > 0 ? [this.#firstMs, this.#lastMs] : [0, -1];
+    return { id: this.id, points: this.points, firstMs, lastMs, raw, segments };
   }
 
   #flush(): void {

@@ -58,6 +58,10 @@ export function insertRun(db: DatabaseSync, run: Run): void {
   db.prepare('INSERT INTO newest(id, arena) VALUES (1, ?) ON CONFLICT DO UPDATE SET arena = max(arena, excluded.arena)').run(run.lastArena);
 }
 
+export function removeRun(db: DatabaseSync, id: number): void {
+  db.prepare('DELETE FROM run WHERE id = ?').run(id);
+}
+
 /** Makes the function that reads the runs, oldest first; it does not parse those in `known` again, and throws TelemetryError `store_corrupt`. */
 export function runsReader(db: DatabaseSync): (known?: ReadonlyMap<number, Run>) => Run[] {
   const all = db.prepare('SELECT id FROM run');

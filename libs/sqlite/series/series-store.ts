@@ -25,9 +25,10 @@ import {
   type SeriesStore,
 } from '#stores';
 import type { WorkerThread } from '../worker.js';
-import type { ArenaSize, OpenedStore } from './arena.js';
+import type { ArenaSize, OpenedStore, SealedArena } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
 import { Directory, type Fleet, type KnownSource } from './directory.js';
+import { type Keep, keepAll, Keeper } from './keeper.js';
 import type { ReadRequest } from './reads.js';
 
 const readMs = 10_000;
@@ -50,24 +51,27 @@ export class SqliteSeriesStore implements SeriesStore {
     private readonly reader: WorkerThread,
     readonly directory: Directory,
     private readonly arenas: ArenaStack,
+    private readonly keeper: Keeper,
   ) {}
 
   /** @param size of an arena. Rejects `store_corrupt` when names or runs are damaged. */
-  static async open(writer: WorkerThread, reader: WorkerThread, size?: ArenaSize): Promise<SqliteSeriesStore> {
+  static async open(writer: WorkerThread, reader: WorkerThread, size?: ArenaSize, keep: Keep = keepAll): Promise<SqliteSeriesStore> {
     const opened = await writer.call<OpenedStore>('series.open');
     const directory = new Directory(opened.directory);
     const arenas = new ArenaStack(writer, directory, opened, size);
     void arenas.tidied();
-    return new SqliteSeriesStore(reader, directory, arenas);
+    return new SqliteSeriesStore(reader, directory, arenas, new Keeper(keep, opened.wanted));
   }
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const { partition, offset, value } of batches) {
         if (this.arenas.holds(partition, offset)) continue;
+        const due = this.keeper.due(value.receivedMs);
+        if (due) await this.#move(due);
         this.arenas.begin(offset);
         // Most batches need no new arena, and so nothing to wait for.
-        const rest = this.#take(value);
+        const rest = this.#take(this.keeper.timely(value));
         if (rest) await rest;
         this.arenas.took(partition, offset);
       }
@@ -135,6 +139,17 @@ export class SqliteSeriesStore implements SeriesStore {
   /** Takes no more points; those that were not checkpointed are only in the log. */
   end(): void {
     this.arenas.end();
+  }
+
+  /** Points that came when their time was no longer kept, since the start. */
+  get late(): number {
+    return this.keeper.late;
+  }
+
+  /** The arena that is sealed here is the last one with points from before what is to be kept. */
+  async #move(due: NonNullable<SealedArena['wanted']>): Promise<void> {
+    await this.arenas.seal(due);
+    this.keeper.move(due);
   }
 
   /** Takes what there is room for now, and promises the rest. */

@@ -4,9 +4,12 @@ import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
 import { readDirectory, writeDirectory } from './directory-rows.js';
-import { Merge, mergeable, orphans, shrink, sweep } from './merge.js';
+import { Keeping, leftOf, planOf } from './keeping.js';
+import { allKept, checkKeptRow, insertArchive, keptReader, type KeptArchives, keptTables, writeKept } from './kept.js';
+import { emptied, halfGone, Merge, mergeable, orphans, shrink, sweep } from './merge.js';
 import { Points } from './points.js';
-import { blockInsert, insertRun, type Run, runsReader } from './run.js';
+import type { Archive } from './archive.js';
+import { blockInsert, insertRun, removeRun, type Run, runsReader } from './run.js';
 import { RunWriter } from './run-writer.js';
 import { sortPoints } from './sort-points.js';
 import { positionsBySmallValue } from './sorted-positions.js';
@@ -27,7 +30,7 @@ const tables = `
 `;
 
 export function createSeriesTables(db: DatabaseSync): void {
-  db.exec(tables);
+  db.exec(tables + keptTables);
 }
 
 /**
@@ -53,7 +56,10 @@ class SeriesWriter {
   #runs: Run[] = [];
   #nextRun = 1;
   #merge: Merge | undefined;
-  /** Runs whose blocks are to be removed. */
+  #past: KeptArchives = { kept: allKept, archives: [] };
+  #keeping: Keeping | undefined;
+  #lastArchive = 0;
+  /** Runs and archives whose blocks are to be removed. */
   #gone: number[] = [];
   #damaged = false;
   readonly #metricOf = (series: number): number => this.#metrics[series]!;
@@ -67,19 +73,27 @@ class SeriesWriter {
     const directory = readDirectory(this.db);
     this.#note(directory.pairs);
     this.#runs = runsReader(this.db)();
+    checkKeptRow(this.db);
+    this.#past = keptReader(this.db)();
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
+    this.#lastArchive = Math.min(0, ...this.#gone, ...this.#past.archives.map(({ id }) => id));
     const newest = this.#runs.at(-1);
-    return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {} };
+    return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {}, wanted: this.#past.kept.wanted };
   }
 
-  /** Writes a sealed arena as one run, in one transaction with its names and its place in the log. Does nothing for an arena that is in a run already. */
+  /**
+   * Writes a sealed arena as one run, in one transaction with its names, its place in the log, and what is to be kept once it is in a run. Does nothing
+   * for an arena that is in a run already.
+   */
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
     this.#note(arena.directory.pairs);
     const writer = new RunWriter(this.#nextRun++, this.#metricOf, blockInsert(this.db));
+    const kept = { ...this.#past.kept, ...arena.wanted };
     const run = transaction(this.db, () => {
       this.took(arena.next);
+      if (arena.wanted) writeKept(this.db, kept);
       writeDirectory(this.db, arena.directory);
       writePoints(arena, writer);
       const made: Run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
@@ -87,38 +101,96 @@ class SeriesWriter {
       return made;
     });
     this.#runs.push(run);
+    this.#past = { ...this.#past, kept };
   }
 
-  /** Merges runs and removes merged ones, for some milliseconds: the more runs there are, the longer. False when nothing is left to do. */
+  /** Moves what is kept, merges runs and removes merged ones, for some milliseconds: the more runs there are, the longer. False when nothing is left to do. */
   tidy(): boolean {
     if (this.#gone.length > 0) {
       if (!sweep(this.db, this.#gone[0]!, sweptBlocks)) this.#gone.shift();
       return true;
     }
+    // What is being archived reads the runs as they are.
+    if (!this.#merge) this.#keeping ??= this.#beginKeeping();
+    if (this.#keeping) return this.#keep(this.#keeping);
     this.#merge ??= this.#begin();
     if (!this.#merge) return shrink(this.db, movedPages);
-    this.#step(this.#merge);
+    return this.#step(this.#merge);
+  }
+
+  get #sliceMs(): number {
+    return 20 + 2 * this.#runs.length;
+  }
+
+  #beginKeeping(): Keeping | undefined {
+    const plan = this.#damaged ? undefined : planOf(this.#past);
+    return plan && new Keeping(this.db, this.#runs, this.#past, Uint32Array.from(this.#metrics.slice(1)), plan, this.#lastArchive);
+  }
+
+  #keep(keeping: Keeping): true {
+    try {
+      const made = keeping.step(this.#sliceMs);
+      if (!made) return true;
+      this.#finishKeeping(keeping, made);
+    } catch (cause) {
+      this.#gone.push(...keeping.ids);
+      this.#keeping = undefined;
+      this.#failed(cause);
+    } finally {
+      this.#lastArchive = Math.min(this.#lastArchive, ...keeping.ids);
+    }
+    this.#keeping = undefined;
     return true;
   }
 
-  #begin(): Merge | undefined {
-    const some = this.#damaged ? undefined : mergeable(this.#runs);
-    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf);
+  /** All readers see the new boundaries at once, with the archives in place of the points. */
+  #finishKeeping({ plan: { reached } }: Keeping, made: readonly Archive[]): void {
+    const { kept, archives } = this.#past;
+    const left = leftOf(archives, made, reached);
+    const past: KeptArchives = {
+      kept: { ...kept, reached, newest: made.at(-1)?.id ?? kept.newest },
+      archives: [...left, ...made].toSorted((a, b) => a.fromMs - b.fromMs),
+    };
+    const dropped = archives.filter((archive) => !left.includes(archive));
+    const runs = this.#runs.map((run) => (run.points > 0 && run.lastMs < reached.raw ? emptied(run, this.#nextRun++) : run));
+    const replaced = this.#runs.filter((run) => !runs.includes(run));
+    transaction(this.db, () => {
+      for (const archive of made) insertArchive(this.db, archive);
+      const remove = this.db.prepare('DELETE FROM archive WHERE id = ?');
+      for (const { id } of dropped) remove.run(id);
+      for (const { id } of replaced) removeRun(this.db, id);
+      for (const run of runs) if (!this.#runs.includes(run)) insertRun(this.db, run);
+      writeKept(this.db, past.kept);
+    });
+    this.#past = past;
+    this.#runs = runs;
+    this.#gone.push(...[...dropped, ...replaced].map(({ id }) => id));
   }
 
-  #step(merge: Merge): void {
+  #begin(): Merge | undefined {
+    const { kept } = this.#past;
+    const some = this.#damaged ? undefined : (halfGone(this.#runs, kept) ?? mergeable(this.#runs));
+    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf, kept.reached.raw);
+  }
+
+  #step(merge: Merge): true {
     try {
-      const run = merge.step(20 + 2 * this.#runs.length);
-      if (!run) return;
+      const run = merge.step(this.#sliceMs);
+      if (!run) return true;
       this.#runs.splice(this.#runs.indexOf(merge.runs[0]!), merge.runs.length, run);
       this.#gone.push(...merge.runs.map(({ id }) => id));
-      this.#merge = undefined;
     } catch (cause) {
       this.#gone.push(merge.id);
       this.#merge = undefined;
-      this.#damaged ||= cause instanceof TelemetryError && cause.code === 'store_corrupt';
-      throw cause;
+      this.#failed(cause);
     }
+    this.#merge = undefined;
+    return true;
+  }
+
+  #failed(cause: unknown): never {
+    this.#damaged ||= cause instanceof TelemetryError && cause.code === 'store_corrupt';
+    throw cause;
   }
 
   #note(pairs: Uint32Array): void {

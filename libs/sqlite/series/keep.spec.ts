@@ -1,0 +1,184 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from '@jest/globals';
+import { intervalMs, type PointBatch } from '#model';
+import type { FleetQuery, Placed, SeriesQuery } from '#stores';
+import { aSeriesHistory, compareSeries, Random, SeriesModel, type SeriesHistory } from '#testing';
+import { endStoreThreads, startStoreThreads } from '../stores.js';
+import { archiveLevelOf } from './archive.js';
+import { type Keep, Keeper } from './keeper.js';
+import { type Boundaries, fromTheBeginning, type Kept } from './kept.js';
+import type { Run } from './run.js';
+import { SqliteSeriesStore } from './series-store.js';
+
+const dayMs = intervalMs['1d'];
+const hourMs = intervalMs['1h'];
+const days = (raw: number, minutes: number, hours: number, all: number): Keep => ({
+  raw: raw * dayMs,
+  '1m': minutes * dayMs,
+  '1h': hours * dayMs,
+  '1d': all * dayMs,
+});
+
+/** The model of a store that answers from these boundaries on. */
+class KeptModel {
+  constructor(
+    private readonly model: SeriesModel,
+    private readonly from: Boundaries,
+  ) {}
+
+  metricNames = (orgId: string, sourceId: string) => this.model.metricNames(orgId, sourceId);
+  latest = (orgId: string, sourceId: string, window: SeriesQuery['window']) => this.model.latest(orgId, sourceId, this.#cut('raw', window));
+  raw = (query: SeriesQuery) => this.model.raw(this.#kept(query));
+  tagged = (query: SeriesQuery) => this.model.tagged(this.#kept(query));
+  buckets = (query: Parameters<SeriesModel['buckets']>[0]) =>
+    this.model.buckets({ ...query, window: this.#cut(archiveLevelOf[query.interval], query.window) });
+  fleet = (query: FleetQuery) => this.model.fleet({ ...query, window: this.#cut(archiveLevelOf[query.interval], query.window) });
+
+  #kept(query: SeriesQuery): SeriesQuery {
+    return { ...query, window: this.#cut('raw', query.window) };
+  }
+
+  #cut(level: keyof Boundaries, { startMs, endMs }: SeriesQuery['window']): SeriesQuery['window'] {
+    return { startMs: Math.max(startMs, this.from[level]), endMs };
+  }
+}
+
+/** A store that forgets, and what it must have taken of each record. */
+class Life {
+  #keeper: Keeper;
+  #taken: PointBatch[] = [];
+  #store!: SqliteSeriesStore;
+  #threads!: Awaited<ReturnType<typeof startStoreThreads>>;
+
+  constructor(
+    private readonly file: string,
+    private readonly keep: Keep,
+    private readonly points: number,
+  ) {
+    this.#keeper = new Keeper(keep, fromTheBeginning);
+  }
+
+  get store(): SqliteSeriesStore {
+    return this.#store;
+  }
+
+  async open(): Promise<void> {
+    this.#threads = await startStoreThreads(this.file, []);
+    const size = { points: this.points, pieces: this.points };
+    this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep);
+  }
+
+  async write(records: readonly Placed<PointBatch>[]): Promise<void> {
+    for (const record of records) this.#decide(record);
+    await this.#store.write(records);
+  }
+
+  /** Ends it where it stands, and begins again with the records from the beginning on. */
+  async crash(records: readonly Placed<PointBatch>[]): Promise<void> {
+    await this.end();
+    const { wanted } = this.#kept;
+    const runs = this.#rows<Run>('run').toSorted((a, b) => a.lastArena - b.lastArena);
+    const offsets = runs.at(-1)?.offsets ?? {};
+    this.#keeper = new Keeper(this.keep, wanted);
+    for (const record of records) if (record.offset > (offsets[record.partition] ?? -1)) this.#decide(record);
+    await this.open();
+    await this.#store.write(records);
+  }
+
+  async end(): Promise<void> {
+    this.#store.end();
+    await endStoreThreads(this.#threads);
+  }
+
+  /** Compares with the model at the boundaries that hold while it asks. */
+  async compare(history: SeriesHistory, random: Random): Promise<void> {
+    const { reached } = this.#kept;
+    const model = new SeriesModel();
+    for (const batch of this.#taken) model.write(batch);
+    try {
+      await compareSeries(history, random, this.#store, new KeptModel(model, reached));
+    } catch (cause) {
+      if (JSON.stringify(reached) === JSON.stringify(this.#kept.reached)) throw cause;
+      await this.compare(history, random);
+    }
+  }
+
+  /** What it must keep. */
+  get wanted(): Boundaries {
+    return this.#keeper.wanted;
+  }
+
+  get reached(): Boundaries {
+    return this.#kept.reached;
+  }
+
+  #decide({ offset, value }: Placed<PointBatch>): void {
+    const due = this.#keeper.due(value.receivedMs);
+    if (due) this.#keeper.move(due);
+    this.#taken[offset] = this.#keeper.timely(value);
+  }
+
+  get #kept(): Kept {
+    return this.#rows<Kept>('kept')[0] ?? { wanted: fromTheBeginning, reached: fromTheBeginning, asOfMs: 0, newest: 0 };
+  }
+
+  #rows<T>(table: string): T[] {
+    const db = new DatabaseSync(this.file, { readOnly: true });
+    const rows = db.prepare(`SELECT info FROM ${table}`).all() as { info: string }[];
+    db.close();
+    return rows.map(({ info }) => JSON.parse(info) as T);
+  }
+}
+
+/** The records as they come while days go by; two without points tell that they do. */
+function received({ orgId, records }: SeriesHistory, random: Random, fromMs: number, stepDays: number): Placed<PointBatch>[] {
+  let nowMs = fromMs;
+  const batches = records.flatMap(({ value }) => {
+    const leapMs = random.chance(0.5) ? random.whole(0, stepDays * dayMs) : 0;
+    const times = leapMs > 0 ? [nowMs + leapMs, nowMs + leapMs + hourMs] : [];
+    nowMs = times.at(-1) ?? nowMs;
+    const silent = times.map((receivedMs): PointBatch => ({ orgId, sourceId: 'silent', receivedMs, series: [] }));
+    return [...silent, { ...value, receivedMs: nowMs }];
+  });
+  return batches.map((value, offset) => ({ partition: random.whole(0, 3), offset, value }));
+}
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const noonMs = 1_700_006_400_000;
+
+it.each<[string, Keep, points: number]>([
+  ['each level longer than the one before', days(5, 20, 60, 150), 50_000],
+  ['days for ever', days(10, 10, 40, Infinity), 50_000],
+  ['all the same', days(20, 20, 20, 20), 50_000],
+  ['arenas that are soon full', days(3, 30, 90, Infinity), 97],
+  ['nothing', days(Infinity, Infinity, Infinity, Infinity), 997],
+])(`what is kept is answered as if all were kept, SEED=${seed}: %s`, async (_, keep, points) => {
+  for (let at = 0; at < Number(process.env['HISTORIES'] ?? 1); at++) {
+    const random = new Random(seed + at);
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
+    const history = aSeriesHistory(random, 'org', 0);
+    const records = received(history, random, noonMs - random.whole(0, 130) * dayMs, 20);
+    const life = new Life(join(folder, 'store.db'), keep, points);
+    await life.open();
+    for (let next = 0; next < records.length;) {
+      const some = records.slice(next, next + random.whole(1, 4));
+      await life.write(some);
+      next += some.length;
+      if (random.chance(0.2)) await life.store.checkpoint();
+      if (random.chance(0.1)) await life.crash(records.slice(0, next));
+      if (random.chance(0.2)) await life.store.settled();
+      if (random.chance(0.3)) await life.compare(history, random);
+    }
+    await life.store.checkpoint();
+    await life.store.settled();
+    expect(life.reached).toEqual(life.wanted);
+    await life.compare(history, random);
+    await life.crash(records);
+    await life.compare(history, random);
+    await life.end();
+    await rm(folder, { recursive: true });
+  }
+});
