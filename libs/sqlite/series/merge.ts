@@ -140,11 +140,8 @@ class RunScan implements PointStream {
   }
 
   next(): boolean {
+    while (this.series === this.#series && this.#cursor.entry.lastMs < this.fromMs) this.#left = this.#cursor.next();
     if (this.series !== this.#series) return false;
-    if (this.#cursor.entry.lastMs < this.fromMs) {
-      this.#left = this.#cursor.next();
-      return this.next();
-    }
     readPoints(this.#cursor.entry, this.points);
     this.at = lowerBound(this.points.timeMs, this.fromMs, 0, this.points.length);
     this.end = this.points.length;
