@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { forever, type PointBatch } from '#model';
-import type { SeriesStore } from '#stores';
+import { intervalMs, type PointBatch } from '#model';
 import { Random } from '#testing';
 import { closeStoreThreads, startStoreThreads } from '../stores.js';
+import { carryArchives } from './carry.js';
+import type { Keep } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
 
 const t = 1_700_000_040_000;
@@ -28,17 +29,17 @@ describe('a store that was damaged', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-damage-'));
     await withStore(async (store) => {
-      await store.write([{ partition: 0, offset: 0, value: aBatch('s1', 'a') }], forever);
+      await store.write([{ partition: 0, offset: 0, value: aBatch('s1', 'a') }]);
       await store.checkpoint();
-      await store.write([{ partition: 0, offset: 1, value: aBatch('s2', 'b') }], forever);
+      await store.write([{ partition: 0, offset: 1, value: aBatch('s2', 'b') }]);
     });
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  async function withStore(use: (store: SeriesStore) => Promise<unknown>): Promise<void> {
+  async function withStore(use: (store: SqliteSeriesStore) => Promise<unknown>, keep?: Keep): Promise<void> {
     const threads = await startStoreThreads(join(folder, 'store.db'), []);
     try {
-      const store = await SqliteSeriesStore.open(threads.writer, threads.reader);
+      const store = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
       try {
         await use(store);
       } finally {
@@ -86,5 +87,49 @@ describe('a store that was damaged', () => {
     expect(db.prepare(damage).run().changes).toBeGreaterThan(0);
     db.close();
     await expect(readAll()).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  /** Ten days later its points are gone and their rollups archived. */
+  async function archive(): Promise<void> {
+    const keep = { raw: intervalMs['1d'], '1m': Infinity, '1h': Infinity, '1d': Infinity };
+    await withStore(async (store) => {
+      for (const hour of [240, 241]) {
+        const value = { orgId: 'o', sourceId: 's1', receivedMs: t + hour * intervalMs['1h'], series: [] };
+        await store.write([{ partition: 0, offset: hour, value }]);
+      }
+      await store.checkpoint();
+      await store.settled();
+    }, keep);
+  }
+
+  it('is read when it was not: archives', async () => {
+    await archive();
+    await expect(readAll()).resolves.toBeUndefined();
+  });
+
+  it.each([
+    ['an archive lost', 'DELETE FROM archive WHERE id = (SELECT min(id) FROM archive)'],
+    ['all archives lost', 'DELETE FROM archive'],
+    ['an archive changed', `UPDATE archive SET info = replace(info, '"merges":0', '"merges":1')`],
+    ['what is kept lost', 'DELETE FROM kept'],
+    ['what is kept changed', `UPDATE kept SET info = replace(info, '"raw":1', '"raw":2')`],
+    ['the blocks of archives lost', 'DELETE FROM block WHERE run < 0'],
+    ['a block of an archive changed', 'UPDATE block SET body = zeroblob(length(body)) WHERE run = -1'],
+    ['a block of another archive', 'UPDATE block SET body = (SELECT body FROM block WHERE run = -2 LIMIT 1) WHERE run = -1'],
+  ])('says so: %s', async (_, damage) => {
+    await archive();
+    const db = new DatabaseSync(join(folder, 'store.db'));
+    expect(db.prepare(damage).run().changes).toBeGreaterThan(0);
+    db.close();
+    await expect(readAll()).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  it('is not taken over by a rebuild: a block of an archive changed', async () => {
+    await archive();
+    const file = join(folder, 'store.db');
+    const db = new DatabaseSync(file);
+    db.exec('UPDATE block SET body = zeroblob(length(body)) WHERE run = -1');
+    db.close();
+    expect(() => carryArchives(file, join(folder, 'fresh.db'))).toThrow('is damaged, and the old store stands');
   });
 });

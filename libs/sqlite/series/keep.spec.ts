@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { intervalMs, type PointBatch } from '#model';
 import type { FleetQuery, Placed, SeriesQuery } from '#stores';
 import { aSeriesHistory, compareSeries, Random, SeriesModel, type SeriesHistory } from '#testing';
 import { endStoreThreads, startStoreThreads } from '../stores.js';
 import { archiveLevelOf } from './archive.js';
-import { type Keep, Keeper } from './keeper.js';
+import { batchFrom, type Keep, Keeper } from './keeper.js';
 import { type Boundaries, fromTheBeginning, type Kept } from './kept.js';
 import type { Run } from './run.js';
 import { SqliteSeriesStore } from './series-store.js';
@@ -83,7 +83,11 @@ class Life {
     const runs = this.#rows<Run>('run').toSorted((a, b) => a.lastArena - b.lastArena);
     const offsets = runs.at(-1)?.offsets ?? {};
     this.#keeper = new Keeper(this.keep, wanted);
-    for (const record of records) if (record.offset > (offsets[record.partition] ?? -1)) this.#decide(record);
+    for (const record of records) {
+      // What was refused for good lies before a boundary that is known for good.
+      if (record.offset > (offsets[record.partition] ?? -1)) this.#decide(record);
+      else expect(batchFrom(this.#taken[record.offset]!, wanted.raw)).toEqual(batchFrom(record.value, wanted.raw));
+    }
     await this.open();
     await this.#store.write(records);
   }
@@ -109,6 +113,15 @@ class Life {
   /** What it must keep. */
   get wanted(): Boundaries {
     return this.#keeper.wanted;
+  }
+
+  /** What is in use of its file. */
+  get bytes(): number {
+    using db = new DatabaseSync(this.file, { readOnly: true });
+    const { pages } = db
+      .prepare('SELECT page_count - freelist_count AS pages FROM pragma_page_count, pragma_freelist_count')
+      .get() as unknown as { pages: number };
+    return 4096 * pages;
   }
 
   get reached(): Boundaries {
@@ -181,4 +194,56 @@ it.each<[string, Keep, points: number]>([
     await life.end();
     await rm(folder, { recursive: true });
   }
+});
+
+describe('the room of points that are gone is used again', () => {
+  /** Bytes in use after each of some records, which bring the points of so many days. */
+  async function bytesAfter(
+    keep: Keep,
+    arena: number,
+    daysOf: readonly (readonly [receivedDay: number, days: readonly number[]])[],
+  ): Promise<number[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
+    const life = new Life(join(folder, 'store.db'), keep, arena);
+    await life.open();
+    const random = new Random(1);
+    const bytes: number[] = [];
+    for (const [at, [receivedDay, its]] of daysOf.entries()) {
+      const series = its.map((day) => {
+        const timestampMs = Float64Array.from({ length: 8_640 }, (_, point) => noonMs + day * dayMs + point * 10_000);
+        return { metric: 'm', tags: '', timestampMs, value: timestampMs.map(() => random.fraction()) };
+      });
+      const receivedMs = noonMs + receivedDay * dayMs;
+      const silent = { orgId: 'org', sourceId: 's', receivedMs: receivedMs + hourMs, series: [] };
+      await life.write([
+        { partition: 0, offset: 2 * at, value: { ...silent, receivedMs, series } },
+        { partition: 0, offset: 2 * at + 1, value: silent },
+      ]);
+      await life.store.checkpoint();
+      await life.store.settled();
+      bytes.push(life.bytes);
+    }
+    await life.end();
+    await rm(folder, { recursive: true });
+    return bytes;
+  }
+  const range = (length: number): number[] => Array.from({ length }, (_, at) => at);
+  const keep = days(3, 3, 10, Infinity);
+
+  it('while days go by', async () => {
+    const bytes = await bytesAfter(
+      keep,
+      5_000,
+      range(60).map((day) => [day + 1, [day]]),
+    );
+    expect(Math.max(...bytes.slice(20))).toBeLessThan(1.25 * Math.max(...bytes.slice(0, 20)));
+  });
+
+  it('in a run of which most is gone', async () => {
+    const [before, after] = await bytesAfter(keep, 500_000, [
+      [1, range(30)],
+      [29, []],
+    ]);
+    expect(after).toBeLessThan(before! / 4);
+  });
 });
