@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { entry, Runner } from '#log';
+import { noTags } from '#model';
+import { processorsOf } from '#testing';
+import { points } from '#topics';
+import { projectorsOf } from '../../../apps/processors/projectors-of.js';
+import { backup } from '../backup/backup.js';
+import { restore } from '../backup/restore.js';
+import type { SqliteSeriesStore } from '../series/series-store.js';
+import { openStorage, type OpenedStorage } from '../storage.js';
+import { rebuild } from './rebuild.js';
+import { verify } from './verify.js';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const beginMs = Date.UTC(2026, 0, 1);
+const days = 20;
+const keep = { raw: 4 * dayMs, '1m': 4 * dayMs, '1h': Infinity, '1d': Infinity };
+
+/** Has a point of each hour taken when it was measured, by a server that forgets points after four days and what its log has of them after one. */
+async function live(dir: string): Promise<void> {
+  let nowMs = beginMs;
+  const storage = await openStorage(dir, { clock: () => nowMs, keepLogMs: dayMs, keep });
+  const runners = processorsOf(storage).map((one) => new Runner(storage.log, one, { checkpointMs: 1e9, report: () => {} }));
+  const series = storage.series as SqliteSeriesStore;
+  for (const runner of runners) await runner.start();
+  for (let hour = 0; hour < 24 * days; hour++, nowMs += hourMs) {
+    const measured = [{ metric: 'm', tags: noTags, timestampMs: Float64Array.of(nowMs), value: Float64Array.of(hour) }];
+    await storage.log.append([entry(points, { orgId: 'o', sourceId: 's', receivedMs: nowMs, series: measured })]);
+    if (hour % 8 > 0) continue;
+    for (const runner of runners) {
+      await runner.caughtUp();
+      await runner.checkpoint();
+    }
+    await series.settled();
+    await storage.log.tidied();
+  }
+  for (const runner of runners) {
+    await runner.caughtUp();
+    await runner.checkpoint();
+    await runner.stop();
+  }
+  await series.settled();
+  await storage.close();
+}
+
+async function hoursOf({ series }: OpenedStorage): Promise<readonly (readonly [hour: number, value: number])[]> {
+  const query = { orgId: 'o', sourceId: 's', metrics: undefined, window: { startMs: 0, endMs: 1e13 }, limit: 10_000 };
+  const [found] = (await series.buckets({ ...query, interval: '1h' })).series;
+  return Array.from(found!.timestampMs, (ms, at) => [(ms - beginMs) / hourMs, found!.avg[at]!]);
+}
+
+async function firstPointOf({ series }: OpenedStorage): Promise<number> {
+  const query = { orgId: 'o', sourceId: 's', metrics: undefined, window: { startMs: 0, endMs: 1e13 }, limit: 10_000 };
+  return ((await series.raw(query)).series[0]!.timestampMs[0]! - beginMs) / dayMs;
+}
+
+describe('a folder that has forgotten points, and what its log had of them', () => {
+  let folder: string;
+  let dir: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
+    dir = join(folder, 'data');
+    await live(dir);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const expectAllHours = async (of: string): Promise<void> => {
+    const storage = await openStorage(of);
+    expect(storage.log.begins).toBeGreaterThan(24 * (days - 8));
+    expect(await firstPointOf(storage)).toBeGreaterThan(days - 7);
+    expect(await hoursOf(storage)).toEqual(Array.from({ length: 24 * days }, (_, hour) => [hour, hour]));
+    await storage.close();
+  };
+
+  it('has every hour, and differs in nothing from its log', async () => {
+    await expectAllHours(dir);
+    expect(await verify(dir, projectorsOf)).toMatchObject({ differences: 0, dropped: expect.any(Number) });
+  });
+
+  it('has every hour after a rebuild, which makes the newest points from the log again', async () => {
+    const { records } = await rebuild(dir, projectorsOf);
+    expect(records).toBeGreaterThan(0);
+    await expectAllHours(dir);
+    expect((await verify(dir, projectorsOf)).differences).toBe(0);
+  });
+
+  it('has every hour when it is restored from a backup', async () => {
+    const { files } = await backup({ data: dir }, join(folder, 'forgotten.tar'));
+    expect(await restore(join(folder, 'forgotten.tar'), join(folder, 'restored'))).toMatchObject({ files });
+    await expectAllHours(join(folder, 'restored'));
+  });
+});
