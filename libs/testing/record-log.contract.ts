@@ -16,6 +16,7 @@ import { events, points, sources } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
 import { LogReader } from './log-reader.js';
+import { eventually } from './eventually.js';
 import { Random } from './random.js';
 
 /** A log on data of its own. */
@@ -206,8 +207,8 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
       } finally {
         gate.resolve();
       }
-      await consumer.has(10_000);
-      expect(ascending(numbers(consumer.records))).toEqual(count(10_000));
+      // Where the handler waits for longer than a member may be silent, on a busy machine, some are given again.
+      await eventually(() => expect(ascending([...new Set(numbers(consumer.records))])).toEqual(count(10_000)));
       for (const batch of consumer.batches) expect(sum(batch.map(({ bytes }) => bytes))).toBeLessThan(4 << 20);
     });
 
