@@ -21,7 +21,7 @@ const stateSchema = z.strictObject({
   points: count,
   events: count,
   copied: count,
-  /** What the target lacks or has otherwise: the first sentences, and how many there are. */
+  /** Differences between target and origin: the first of them as sentences, and how many there are in all. */
   flaws: z.array(z.string()),
   flawed: count,
 });

@@ -25,7 +25,7 @@ afterAll(() => live.stop());
 const ask = (given: RequestInit & { readonly path?: string } = {}): Promise<Response> =>
   fetch(live.adminUrl + (given.path ?? '/backup'), { headers: { authorization: `Bearer ${token}` }, ...given });
 
-/** A minute of its own for each body, so that no bucket has points of two. */
+/** Each body has its own minute, so that no bucket of a minute has points of two bodies. */
 const ms = (n: number): number => 1_699_999_980_000 + 60_000 * n;
 
 /** The nth body is acknowledged before the next is sent. */

@@ -17,7 +17,7 @@ export interface BackedUp extends Manifest {
 /** Where a backup comes from: a data folder, or the tar file that a server sends, with its address. */
 export type BackupSource = { readonly data: string } | { readonly from: string; readonly stream: AsyncIterable<Uint8Array> };
 
-/** Hears how many bytes were written. */
+/** Is called with how many more bytes were written. */
 export type Progress = (bytes: number) => void;
 
 /** Whether a backup of this name is one file. */

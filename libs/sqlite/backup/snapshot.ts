@@ -108,7 +108,7 @@ export class Snapshot implements Disposable {
         const path = join(dataFolder, name);
         if (existsSync(path)) files.push(inMemory(name, readFileSync(path)));
       }
-      // It rises before records are dropped, so it is read after the log.
+      // The format rises before records are dropped, so FORMAT is read after the log.
       files.push(inMemory(formatFileName, formatOf(dataFolder)));
       return new Snapshot(log.head, files, log.files, opened);
     } catch (cause) {

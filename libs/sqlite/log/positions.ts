@@ -20,7 +20,7 @@ export function nextOffsets(saved: readonly GroupPosition[], { name, partitions 
   return Array.from({ length: partitions }, (_, partition) => Math.max(floor, at(partition)));
 }
 
-/** The offset before which a group needs no record of a topic any more. */
+/** The offset of the first record of a topic that a group may still need. */
 export const nextOffset = (saved: readonly GroupPosition[], topic: AnyTopic): number => Math.min(...nextOffsets(saved, topic));
 
 /** Keeps the offsets that some consumer groups have committed. */

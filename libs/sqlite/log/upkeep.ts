@@ -4,7 +4,7 @@ import type { Change } from './log-state.js';
 import { nextBeginning, type Readers, type Retention } from './retention.js';
 import type { Aged } from './segments.js';
 
-/** How often it looks whether records are old; each journal that begins makes it look too. */
+/** How often the log is searched for records that are old enough to go. It also is whenever a journal begins. */
 const lookMs = 60_000;
 
 /** The log whose files are kept in order. */

@@ -34,7 +34,7 @@ export interface RebuildOptions {
   readonly onProgress?: (progress: PassProgress) => void;
   /** Of the folder's disk. */
   readonly freeBytes?: (folder: string) => number;
-  /** Takes nothing over from the old store, though the log has dropped records: the new store then lacks these. */
+  /** Makes the new store from the log alone: it then lacks what only the old store has, of records that the log has dropped and of points that were archived. */
   readonly withoutDeleted?: boolean;
 }
 

@@ -51,7 +51,7 @@ export class Keeping {
   readonly #made: Archive[] = [];
   readonly #left: Archiving[];
 
-  /** @param metrics of the series from 1 on. @param lastId of the archives that there are or were. */
+  /** @param metrics the metric of each series, beginning with series 1. @param lastId the lowest number that an archive has or had. */
   constructor(
     db: DatabaseSync,
     runs: readonly Run[],
