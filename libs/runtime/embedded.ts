@@ -15,11 +15,11 @@ export const embedded: Backend = {
   // About a fifth of what all names may take, so that one organization alone does not fill it in an hour.
   names: { sources: Math.floor(heapBytes / 16_384), series: Math.floor(heapBytes / 4096), tag_sets: Math.floor(heapBytes / 16_384) },
   checkpointMs: () => 10_000,
-  async open({ dataDir, keepLogMs, keepPointsMs, keep1mMs, keep1hMs, keep1dMs }, clock, report) {
+  async open({ dataDir, keepLogMs, keepPointsMs, keep1mMs, keep1hMs, keep1dMs, keepEventsMs }, clock, report) {
     const keep = { raw: keepPointsMs, '1m': keep1mMs, '1h': keep1hMs, '1d': keep1dMs };
     const { storage, backupStream } = await onFolder(async (folders) => ({
       ...folders,
-      storage: await folders.openStorage(dataDir, { clock, keepLogMs, keep }),
+      storage: await folders.openStorage(dataDir, { clock, keepLogMs, keep, keepEventsMs }),
     }));
     for (const warning of storage.warnings) report(warning);
     const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);

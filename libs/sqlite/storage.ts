@@ -53,6 +53,8 @@ export interface StorageOptions {
   readonly keepLogMs?: number;
   /** How long the store keeps points and rollups; whatever it has when left out. */
   readonly keep?: Keep;
+  /** The same of events. */
+  readonly keepEventsMs?: number;
 }
 
 /**
@@ -61,7 +63,10 @@ export interface StorageOptions {
  * Rejects DataFolderError, also when log and store do not belong together, `log_corrupt` when something that was acknowledged is not
  * there, and `store_corrupt` or `store_unavailable` when the projections cannot be opened.
  */
-export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infinity, keep }: StorageOptions = {}): Promise<OpenedStorage> {
+export async function openStorage(
+  dir: string,
+  { clock, keepLogMs: keepMs = Infinity, keep, keepEventsMs = Infinity }: StorageOptions = {},
+): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
   opened.defer(() => folder.release());
@@ -70,9 +75,9 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
     const log = await openLog(folder, { clock, retention: keepMs === Infinity ? undefined : { keepMs, groups } });
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);
-    // An earlier version would remove what is archived.
-    if (keep && Object.values(keep).some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
-    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep);
+    // An earlier version would remove what is archived, and show events that are being removed.
+    if ([...Object.values(keep ?? {}), keepEventsMs].some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
+    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, keepEventsMs);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);
@@ -98,7 +103,7 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
         { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning() ?? log.untidy, isSpare: true },
       ],
-      metrics: [...disk.metrics, waitingLetters(places, topics), late(stores)],
+      metrics: [...disk.metrics, waitingLetters(places, topics), ...late(stores)],
       close: () => opened.disposeAsync(),
       crash: async () => {
         disk.stop();
@@ -111,11 +116,13 @@ export async function openStorage(dir: string, { clock, keepLogMs: keepMs = Infi
   }
 }
 
-const late = ({ latePoints }: Stores): Metric =>
-  counter(
-    'headwater_late_points',
-    'Points that came when their time was no longer kept: the log has them, and answers do not.',
-    latePoints,
+const late = ({ latePoints, lateEvents }: Stores): Metric[] =>
+  [['points', latePoints] as const, ['events', lateEvents] as const].map(([what, count]) =>
+    counter(
+      `headwater_late_${what}`,
+      `The ${what} that came when their time was no longer kept: the log has them, and answers do not.`,
+      count,
+    ),
   );
 
 /** After so long without another write a failure is out of date: requests are let in again, because only a write can tell whether the log works. */

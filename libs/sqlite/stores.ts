@@ -19,6 +19,8 @@ export interface Stores {
   readonly directory: Pick<Directory, 'bytes' | 'bytesOf' | 'find'>;
   /** Points that came when their time was no longer kept, since it was opened. */
   readonly latePoints: () => number;
+  /** The same of events. */
+  readonly lateEvents: () => number;
   /** Closes the file and empties its write-ahead file. Records that were not checkpointed may be only in the log. */
   close(): Promise<void>;
   /** Ends the threads where they stand, as the death of the process would. */
@@ -26,18 +28,20 @@ export interface Stores {
 }
 
 /**
- * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
+ * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` and `keepEventsMs` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
  * cannot be opened.
  */
-export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep): Promise<Stores> {
+export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep, keepEventsMs?: number): Promise<Stores> {
   const threads = await startStoreThreads(file, epochs);
   try {
     const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
+    const events = await SqliteEventStore.open(threads.writer, threads.reader, keepEventsMs);
     return {
       series,
       latePoints: () => series.late,
+      lateEvents: () => events.late,
       directory: series.directory,
-      events: new SqliteEventStore(threads.writer, threads.reader),
+      events,
       positions: {
         of: (group) => threads.writer.call('positions.of', group),
         move: (positions) => threads.writer.call('positions.move', positions),

@@ -16,7 +16,7 @@ export * from './http/frame-text.js';
 export * from './http/socket-client.js';
 export * from './http/raw.js';
 export { send, type Answer, type Ask } from './http/send.js';
-export { ApiClient, query, type ColumnsJson, type QueryJson } from './http/client.js';
+export { ApiClient, query, type ColumnsJson, type EntryJson, type QueryJson } from './http/client.js';
 export * from './http/stream-client.js';
 export * from './keys.contract.js';
 export * from './identity-provider.js';

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import type { Handlers } from '../worker.js';
+import { eventsFromReader } from './event-boundaries.js';
 import { eventCheck } from './event-writer.js';
 
 /** A question to the reader thread. */
@@ -72,18 +73,33 @@ function* partsOf(columns: EventColumns): Generator<EventColumns, EventColumns> 
 }
 
 class EventReader {
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #from: ReturnType<typeof eventsFromReader>;
   readonly #source: StatementSync;
   readonly #metric: StatementSync;
   readonly #statements: Readonly<Record<'first' | 'last', Statements>>;
 
   constructor(db: DatabaseSync) {
+    this.#begin = db.prepare('BEGIN');
+    this.#commit = db.prepare('COMMIT');
+    this.#from = eventsFromReader(db);
     this.#source = db.prepare('SELECT id FROM event_source WHERE org = ? AND source = ?');
     this.#metric = db.prepare('SELECT id FROM event_metric WHERE name = ?');
     this.#statements = { first: prepare(db, 'ASC'), last: prepare(db, 'DESC') };
   }
 
-  /** @throws TelemetryError `store_corrupt` when an entry is not what was written. */
+  /** Reads what was committed when it began. @throws TelemetryError `store_corrupt` when an entry is not what was written. */
   read(query: EventQuery): EventColumns {
+    this.#begin.run();
+    try {
+      return this.#read({ ...query, startMs: Math.max(query.startMs, this.#from(query.orgId)) });
+    } finally {
+      this.#commit.run();
+    }
+  }
+
+  #read(query: EventQuery): EventColumns {
     const columns: EventColumns = { timestampMs: [], metric: [], value: [], tags: [] };
     for (const [id, timestampMs, receivedMs, place, metric, checksum, tags, value] of this.#rows(query)) {
       const { orgId, sourceId } = query;

@@ -1,6 +1,8 @@
 import { eachInSteps, stepEntries, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
 import { type EventStore, inTurns, type Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
+import type { EventBoundaries } from './event-boundaries.js';
+import { EventKeeper } from './event-keeper.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import { eventWrite } from './event-writer.js';
 
@@ -8,17 +10,44 @@ const allTime = { startMs: -Infinity, endMs: Infinity };
 
 /** Events in tables of the store's file, written and read by its two threads. */
 export class SqliteEventStore implements EventStore {
+  /** Events that came when their time was no longer kept, since the start. */
+  late = 0;
+  #saved: EventBoundaries;
+  #forgetting: Promise<void> | undefined;
+
   constructor(
     private readonly writer: WorkerThread,
     private readonly reader: WorkerThread,
-  ) {}
-
-  write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    return this.writer.call('writeEvents', eventWrite(batches));
+    private readonly keeper = new EventKeeper(Infinity, new Map()),
+  ) {
+    this.#saved = keeper.boundaries;
   }
 
-  checkpoint(): Promise<void> {
-    return this.writer.call('checkpointEvents');
+  /** @param keepMs how long events are kept. Rejects `store_corrupt` when what is kept is damaged. */
+  static async open(writer: WorkerThread, reader: WorkerThread, keepMs = Infinity): Promise<SqliteEventStore> {
+    const boundaries = await writer.call<EventBoundaries>('openEvents');
+    const store = new SqliteEventStore(writer, reader, new EventKeeper(keepMs, boundaries));
+    void store.settled();
+    return store;
+  }
+
+  async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    const timely = this.keeper.timely(batches);
+    const { boundaries } = this.keeper;
+    await this.writer.call('writeEvents', eventWrite(timely, boundaries === this.#saved ? undefined : boundaries));
+    this.#saved = boundaries;
+    this.late += countOf(batches) - countOf(timely);
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.writer.call('checkpointEvents');
+    void this.settled();
+  }
+
+  /** Resolves when all events that are no longer kept are removed. What fails is tried again after the next checkpoint. */
+  settled(): Promise<void> {
+    this.#forgetting ??= this.#forget().finally(() => (this.#forgetting = undefined));
+    return this.#forgetting;
   }
 
   window(orgId: string, sourceId: string, window: Window, limit: number, name?: string): Promise<readonly LogEntry[]> {
@@ -38,7 +67,18 @@ export class SqliteEventStore implements EventStore {
       part = await this.reader.call<EventPart>('restOfEvents', part.answer);
     }
   }
+
+  async #forget(): Promise<void> {
+    if (this.#saved.size === 0) return;
+    try {
+      while (await this.writer.call<boolean>('forgetEvents'));
+    } catch {
+      // A full disk is reported by the writes, and a damaged file by the reads that meet it.
+    }
+  }
 }
+
+const countOf = (batches: readonly Placed<EventBatch>[]): number => batches.reduce((sum, { value }) => sum + value.events.length, 0);
 
 function entriesOf({ timestampMs, metric, value, tags }: EventColumns): Steps<LogEntry[]> {
   const entry = (time: number, at: number): LogEntry => ({

@@ -4,6 +4,7 @@ import { eventDigest, type EventBatch, type Tags } from '#model';
 import type { Placed } from '#stores';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
+import { createEventBoundaries, type EventBoundaries, eventsFrom, readEventBoundaries, writeEventBoundaries } from './event-boundaries.js';
 
 /**
  * Rows lie in the order of arrival, so that a write appends; two narrow indexes find them. `event_identity` makes a repeated event one
@@ -22,6 +23,7 @@ const tables = `
 
 export function createEventTables(db: DatabaseSync): void {
   db.exec(tables);
+  createEventBoundaries(db);
 }
 
 /** An event as a row, with the names that its ids stand for. */
@@ -59,9 +61,11 @@ export interface EventWrite {
   readonly ordinals: number[];
   /** The offset after the last batch's. */
   readonly next: number;
+  /** From when on events are kept, where that has changed. */
+  readonly boundaries: EventBoundaries | undefined;
 }
 
-export function eventWrite(batches: readonly Placed<EventBatch>[]): EventWrite {
+export function eventWrite(batches: readonly Placed<EventBatch>[], boundaries?: EventBoundaries): EventWrite {
   const columns: EventWrite = {
     orgIds: [],
     sourceIds: [],
@@ -75,6 +79,7 @@ export function eventWrite(batches: readonly Placed<EventBatch>[]): EventWrite {
     places: [],
     ordinals: [],
     next: 1 + batches.reduce((most, { offset }) => Math.max(most, offset), -1),
+    boundaries,
   };
   for (const { value } of batches) {
     const { orgId, sourceId, receivedMs, events } = value;
@@ -103,7 +108,9 @@ export function eventWriter(db: DatabaseSync, took: (next: number) => void): Han
   createEventTables(db);
   const writer = new EventWriter(db, took);
   return {
+    openEvents: () => writer.boundaries,
     writeEvents: (request: EventWrite) => writer.write(request),
+    forgetEvents: () => writer.forget(),
     checkpointEvents: () => makeDurable(db),
   };
 }
@@ -116,6 +123,11 @@ class EventWriter {
   readonly #sources: NameIds;
   readonly #metrics: NameIds;
   readonly #put;
+  readonly #sourcesFrom: StatementSync;
+  readonly #remove: StatementSync;
+  boundaries: EventBoundaries;
+  /** The source whose old events are to be removed next; undefined when no source has any. */
+  #forgetting: number | undefined = 0;
 
   constructor(
     private readonly db: DatabaseSync,
@@ -128,6 +140,10 @@ class EventWriter {
       ON CONFLICT(source, metric, time, digest) DO UPDATE
       SET received = excluded.received, place = excluded.place, checksum = excluded.checksum
       WHERE (excluded.received, excluded.place) < (received, place)`);
+    this.boundaries = readEventBoundaries(db);
+    this.#sourcesFrom = db.prepare('SELECT id, org FROM event_source WHERE id >= ? ORDER BY id LIMIT ?');
+    this.#remove = db.prepare(`
+      DELETE FROM event WHERE id IN (SELECT id FROM event INDEXED BY event_order WHERE source = ? AND time < ? ORDER BY time LIMIT ?)`);
   }
 
   /** Writes all batches or, when it throws, none. They survive the end of the process at once, and a power cut after `makeDurable`. */
@@ -135,6 +151,7 @@ class EventWriter {
     try {
       unsynced(this.db, () => {
         this.took(columns.next);
+        if (columns.boundaries) writeEventBoundaries(this.db, columns.boundaries);
         for (let batch = 0; batch < columns.ends.length; batch++) this.#writeBatch(columns, batch);
       });
     } catch (cause) {
@@ -142,6 +159,26 @@ class EventWriter {
       this.#metrics.forget();
       throw cause;
     }
+    if (!columns.boundaries) return;
+    this.boundaries = columns.boundaries;
+    this.#forgetting = 0;
+  }
+
+  /** Removes some of the events that are no longer kept; false when none are left. No reader sees any of them. */
+  forget(): boolean {
+    const first = this.#forgetting;
+    if (first === undefined) return false;
+    this.#forgetting = unsynced(this.db, () => this.#forgetFrom(first));
+    return this.#forgetting !== undefined;
+  }
+
+  #forgetFrom(first: number): number | undefined {
+    let room = forgottenAtOnce;
+    for (const { id, org } of this.#sourcesFrom.all(first, room) as unknown as { readonly id: number; readonly org: string }[]) {
+      room -= 1 + Number(this.#remove.run(id, eventsFrom(this.boundaries, org), room).changes);
+      if (room <= 0) return id;
+    }
+    return undefined;
   }
 
   #writeBatch(columns: EventWrite, batch: number): void {
@@ -157,6 +194,8 @@ class EventWriter {
   }
 }
 
+/** Events and sources that are looked at in one transaction: other writes wait for so long. */
+const forgottenAtOnce = 256;
 const maxRemembered = 100_000;
 
 /** Numbers for names, from a table `(id, …columns)`; the ones in use are held in memory. */

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, Runner } from '#log';
 import { noTags } from '#model';
 import { processorsOf } from '#testing';
-import { points } from '#topics';
+import { events, points } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { backup } from '../backup/backup.js';
 import { restore } from '../backup/restore.js';
 import type { SqliteSeriesStore } from '../series/series-store.js';
-import { openStorage, type OpenedStorage } from '../storage.js';
+import { openStorage, type OpenedStorage, type StorageOptions } from '../storage.js';
 import { rebuild } from './rebuild.js';
 import { verify } from './verify.js';
 
@@ -18,18 +18,21 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const beginMs = Date.UTC(2026, 0, 1);
 const days = 20;
+const keepEventsMs = 3 * dayMs;
 const keep = { raw: 4 * dayMs, '1m': 4 * dayMs, '1h': Infinity, '1d': Infinity };
 
-/** Has a point of each hour taken when it was measured, by a server that forgets points after four days and what its log has of them after one. */
-async function live(dir: string): Promise<void> {
+/** Has a point and an event of each hour taken when they were measured, by a server that forgets points after four days, events after three, and what its log has of them as it is told. */
+async function live(dir: string, log: Pick<StorageOptions, 'keepLogMs'>): Promise<void> {
   let nowMs = beginMs;
-  const storage = await openStorage(dir, { clock: () => nowMs, keepLogMs: dayMs, keep });
+  const storage = await openStorage(dir, { clock: () => nowMs, ...log, keep, keepEventsMs });
   const runners = processorsOf(storage).map((one) => new Runner(storage.log, one, { checkpointMs: 1e9, report: () => {} }));
   const series = storage.series as SqliteSeriesStore;
   for (const runner of runners) await runner.start();
   for (let hour = 0; hour < 24 * days; hour++, nowMs += hourMs) {
     const measured = [{ metric: 'm', tags: noTags, timestampMs: Float64Array.of(nowMs), value: Float64Array.of(hour) }];
-    await storage.log.append([entry(points, { orgId: 'o', sourceId: 's', receivedMs: nowMs, series: measured })]);
+    const of = { orgId: 'o', sourceId: 's', receivedMs: nowMs };
+    const told = { metric: 'door', timestampMs: nowMs, value: `${hour}`, isJson: false, tags: noTags, place: 0, ordinal: 0 };
+    await storage.log.append([entry(points, { ...of, series: measured }), entry(events, { ...of, origin: 'source', events: [told] })]);
     if (hour % 8 > 0) continue;
     for (const runner of runners) {
       await runner.caughtUp();
@@ -58,13 +61,16 @@ async function firstPointOf({ series }: OpenedStorage): Promise<number> {
   return ((await series.raw(query)).series[0]!.timestampMs[0]! - beginMs) / dayMs;
 }
 
-describe('a folder that has forgotten points, and what its log had of them', () => {
+const hoursOfEvents = async (storage: OpenedStorage): Promise<readonly number[]> =>
+  (await storage.events.tail('o', 's', 10_000)).map(({ value }) => Number(value));
+
+describe('a folder that has forgotten points and events, and what its log had of them', () => {
   let folder: string;
   let dir: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
     dir = join(folder, 'data');
-    await live(dir);
+    await live(dir, { keepLogMs: dayMs });
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -72,6 +78,7 @@ describe('a folder that has forgotten points, and what its log had of them', () 
     const storage = await openStorage(of);
     expect(storage.log.begins).toBeGreaterThan(24 * (days - 8));
     expect(await firstPointOf(storage)).toBeGreaterThan(days - 7);
+    expect(await hoursOfEvents(storage)).toEqual(Array.from({ length: 24 * 4 }, (_, hour) => 24 * (days - 4) + hour));
     expect(await hoursOf(storage)).toEqual(Array.from({ length: 24 * days }, (_, hour) => [hour, hour]));
     await storage.close();
   };
@@ -93,4 +100,21 @@ describe('a folder that has forgotten points, and what its log had of them', () 
     expect(await restore(join(folder, 'forgotten.tar'), join(folder, 'restored'))).toMatchObject({ files });
     await expectAllHours(join(folder, 'restored'));
   });
+});
+
+it('has no event back after a rebuild from a log that is whole', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
+  await live(folder, {});
+  const firstHour = async (): Promise<number> => {
+    const storage = await openStorage(folder);
+    const [first] = await hoursOfEvents(storage);
+    await storage.close();
+    return first!;
+  };
+  expect(await firstHour()).toBe(24 * (days - 4));
+  expect((await verify(folder, projectorsOf)).differences).toBe(0);
+  await rebuild(folder, projectorsOf);
+  expect(await firstHour()).toBe(24 * (days - 4));
+  expect((await verify(folder, projectorsOf)).differences).toBe(0);
+  await rm(folder, { recursive: true });
 });

@@ -14,6 +14,7 @@ import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
 import { openStores } from '../stores.js';
+import { carryEventBoundaries } from '../events/event-boundaries.js';
 import { carryArchives } from '../series/carry.js';
 import { keepOld } from './keep-old.js';
 import { readRecords, type PassProgress } from './read-records.js';
@@ -66,7 +67,10 @@ export async function rebuild(
     if (keepsOld) {
       fitStore(folder.path, log);
       keepOld(join(folder.path, storeFileName), fresh, log.begins);
-    } else if (!withoutDeleted) carryArchives(join(folder.path, storeFileName), fresh);
+    } else if (!withoutDeleted) {
+      carryArchives(join(folder.path, storeFileName), fresh);
+      carryEventBoundaries(join(folder.path, storeFileName), fresh);
+    }
     const rebuilt = await fill(log, fresh, projectorsOf, onProgress, async (projectors) => {
       if (keepsOld) await checkNoneMissed(folder.path, log, projectors);
     });

@@ -6,6 +6,8 @@ import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
 import { storeFailure } from '../store-failure.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
+import { type EventBoundaries, eventsFrom, readEventBoundaries } from '../events/event-boundaries.js';
+import { eventsSince } from '../events/event-keeper.js';
 import { batchFrom } from '../series/keeper.js';
 import { keptReader } from '../series/kept.js';
 import { openStoreForReading, storeFileName } from '../store-file.js';
@@ -78,8 +80,7 @@ class Verifier {
   #rows = 0;
   #events = 0;
   #inSources = 0;
-  /** Points before are gone, and come too late when they come: what is left of them cannot be compared with the log. */
-  #fromMs = 0;
+  #kept: KeptFrom = { points: 0, events: new Map() };
 
   constructor(
     private readonly storage: OpenedStorage,
@@ -88,7 +89,7 @@ class Verifier {
   ) {}
 
   async verify(dir: string): Promise<Verification> {
-    this.#fromMs = pointsFrom(join(dir, storeFileName));
+    this.#kept = keptOf(join(dir, storeFileName));
     const census = await this.#count();
     this.#lookAtFile(join(dir, storeFileName), census);
     await this.#compareSources(census);
@@ -124,7 +125,7 @@ class Verifier {
     const { log } = this.storage;
     const census = new Map<string, SourceCensus>();
     const isTracked = await log.committed(sourcesGroup.name);
-    const count = (records: readonly StreamRecord[]): void => countRecords(recordsFrom(records, this.#fromMs), isTracked, census);
+    const count = (records: readonly StreamRecord[]): void => countRecords(recordsFrom(records, this.#kept), isTracked, census);
     this.#unreadable = await readRecords(log, [points, events], count, (next) => this.#tell('count', next));
     return census;
   }
@@ -174,7 +175,7 @@ class Verifier {
   async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {
     const found = new Set(await this.storage.series.metricNames(orgId, sourceId));
     for (const metric of new Set([...series.keys(), ...found])) {
-      if (found.has(metric) && (series.has(metric) || !this.#isWhole || this.#fromMs > 0)) continue;
+      if (found.has(metric) && (series.has(metric) || !this.#isWhole || this.#kept.points > 0)) continue;
       const words = series.has(metric) ? { expected: 'the name', found: 'nothing' } : { expected: 'nothing', found: 'the name' };
       this.findings.add({ what: 'metric names', orgId, sourceId, metric, ...words });
     }
@@ -182,10 +183,10 @@ class Verifier {
 
   /** @param tell hears which part of the slice is compared. */
   async #compareSlice(slice: Slice, tell: (part: number) => void): Promise<void> {
-    const folds = await foldSlice(this.storage.log, slice, this.#fromMs);
+    const folds = await foldSlice(this.storage.log, slice, this.#kept);
     for (const [key, { source, series, events: log }] of folds) {
       if (series.size > 0)
-        this.#rows += await compareSeries(this.storage.series, source, series, this.findings, this.#isWhole, this.#fromMs);
+        this.#rows += await compareSeries(this.storage.series, source, series, this.findings, this.#isWhole, this.#kept.points);
       if (log) this.#events += await compareEvents(this.storage.events, source, log, this.findings, this.#isWhole);
       folds.delete(key);
       tell(1 - folds.size / slice.size);
@@ -201,24 +202,33 @@ interface SourceFold {
   readonly events: EventFold | undefined;
 }
 
-/** The time from which on a store takes points. */
-function pointsFrom(file: string): number {
-  using db = openStoreForReading(file);
-  return keptReader(db)().kept.wanted.raw;
+/** From when on a store takes points and events. What is before is gone, and comes too late when it comes: what is left of it cannot be compared with the log. */
+interface KeptFrom {
+  readonly points: number;
+  readonly events: EventBoundaries;
 }
 
-const recordsFrom = (records: readonly StreamRecord[], fromMs: number): readonly StreamRecord[] =>
-  records.map((record) => (isPoints(record) && record.value ? { ...record, value: batchFrom(record.value, fromMs) } : record));
+function keptOf(file: string): KeptFrom {
+  using db = openStoreForReading(file);
+  return { points: keptReader(db)().kept.wanted.raw, events: readEventBoundaries(db) };
+}
+
+const recordsFrom = (records: readonly StreamRecord[], kept: KeptFrom): readonly StreamRecord[] =>
+  records.map((record) => {
+    if (!record.value) return record;
+    if (isPoints(record)) return { ...record, value: batchFrom(record.value, kept.points) };
+    return isEvents(record) ? { ...record, value: eventsSince(record.value, eventsFrom(kept.events, record.value.orgId)) } : record;
+  });
 
 /** Reads the whole log and keeps what belongs to the slice, by the key of its source. */
-async function foldSlice(log: OpenedStorage['log'], slice: Slice, fromMs: number): Promise<Map<string, SourceFold>> {
+async function foldSlice(log: OpenedStorage['log'], slice: Slice, kept: KeptFrom): Promise<Map<string, SourceFold>> {
   const folds = new Map<string, SourceFold>();
   for (const [key, { source, metrics, hasEvents }] of slice) {
     const series = new Map(metrics.map((metric) => [metric, new SeriesFold(source.points.get(metric)!)]));
     folds.set(key, { source, series, events: hasEvents ? new EventFold() : undefined });
   }
   await readRecords(log, [points, events], (records) => {
-    for (const record of recordsFrom(records, fromMs)) {
+    for (const record of recordsFrom(records, kept)) {
       const fold = folds.get(record.key);
       if (isPoints(record)) for (const run of record.value!.series) fold?.series.get(run.metric)?.add(run);
       else if (isEvents(record)) fold?.events?.add(record.value!);

@@ -1,4 +1,5 @@
-import { bucketStartMs, intervalMs, type PointBatch } from '#model';
+import type { PointBatch } from '#model';
+import { AgreedTime, keptFrom } from '../agreed-time.js';
 import type { SealedArena } from './arena.js';
 import type { Boundaries } from './kept.js';
 
@@ -7,12 +8,6 @@ export type Keep = Boundaries;
 export const keepAll: Keep = { raw: Infinity, '1m': Infinity, '1h': Infinity, '1d': Infinity };
 
 const levels = ['raw', '1m', '1h', '1d'] as const;
-const dayMs = intervalMs['1d'];
-/**
- * Records must come for so long before a boundary moves to what the first of them said: a clock that is wrong for less takes nothing away. That
- * clock is the server's, of which the records tell: those of devices count for nothing, and a log that is read again says the same.
- */
-const agreedMs = 3_600_000;
 
 /** The points of a batch at or after a time. */
 export function batchFrom(batch: PointBatch, fromMs: number): PointBatch {
@@ -30,7 +25,7 @@ const pointsOf = ({ series }: PointBatch): number => series.reduce((sum, { value
 export class Keeper {
   /** Points that came too late. */
   late = 0;
-  #sinceMs: number | undefined;
+  readonly #time = new AgreedTime();
 
   constructor(
     private readonly keep: Keep,
@@ -39,16 +34,14 @@ export class Keeper {
 
   /** What is to be kept from now on, once a record was received at this time; undefined while that does not change. */
   due(receivedMs: number): SealedArena['wanted'] {
-    if (!this.#isLater(receivedMs)) this.#sinceMs = undefined;
-    else if (this.#sinceMs === undefined || receivedMs < this.#sinceMs) this.#sinceMs = receivedMs;
-    else if (receivedMs >= this.#sinceMs + agreedMs) return { wanted: this.#at(this.#sinceMs), asOfMs: this.#sinceMs };
-    return undefined;
+    const asOfMs = this.#time.after(receivedMs, this.#isLater(receivedMs));
+    return asOfMs === undefined ? undefined : { wanted: this.#at(asOfMs), asOfMs };
   }
 
   /** What is due holds from now on. */
   move({ wanted }: NonNullable<SealedArena['wanted']>): void {
     this.wanted = wanted;
-    this.#sinceMs = undefined;
+    this.#time.restart();
   }
 
   /** The batch without points that come too late, which are counted. */
@@ -59,12 +52,11 @@ export class Keeper {
   }
 
   #isLater(nowMs: number): boolean {
-    return levels.some((level) => nowMs - this.keep[level] >= this.wanted[level] + dayMs);
+    return levels.some((level) => keptFrom(this.keep[level], nowMs) > this.wanted[level]);
   }
 
   #at(nowMs: number): Boundaries {
-    const from = (level: keyof Boundaries): number =>
-      Math.max(this.wanted[level], this.keep[level] === Infinity ? 0 : bucketStartMs(nowMs - this.keep[level], dayMs));
+    const from = (level: keyof Boundaries): number => Math.max(this.wanted[level], keptFrom(this.keep[level], nowMs));
     return { raw: from('raw'), '1m': from('1m'), '1h': from('1h'), '1d': from('1d') };
   }
 }
