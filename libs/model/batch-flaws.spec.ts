@@ -52,6 +52,9 @@ describe('a batch of points', () => {
     ...inBoth.map(([what, fields, sourceId, flaw]) => [what, pointsWith(fields, sourceId), flaw] as const),
     ['NaN', pointsWith({ value: column(1, Number.NaN) }), 'a value is not finite'],
     ['infinity', pointsWith({ value: column(-Infinity, 1) }), 'a value is not finite'],
+    ['a deletion among them', { ...pointsWith({}), deleted: { metric: null } }, 'a deletion brings points or events too'],
+    ['a deletion', { ...pointsWith({}), series: [], deleted: { metric: 'm' } }, undefined],
+    ['a deletion of what is no metric', { ...pointsWith({}), series: [], deleted: { metric: '' } }, 'a metric name is not one'],
     ['time 0', pointsWith({ timestampMs: column(t, 0) }), badTime],
     ['a time after the year 9999', pointsWith({ timestampMs: column(t, 253_402_300_800_000) }), badTime],
   ] as const)('with %s', (_, batch, flaw) => {
@@ -62,6 +65,8 @@ describe('a batch of points', () => {
 describe('a batch of events', () => {
   it.each([
     ...inBoth.map(([what, fields, sourceId, flaw]) => [what, eventsWith(fields, sourceId), flaw] as const),
+    ['a deletion among them', { ...eventsWith({}), deleted: { metric: null } }, 'a deletion brings points or events too'],
+    ['a deletion', { ...eventsWith({}), events: [], deleted: { metric: null } }, undefined],
     ['time 0', eventsWith({ timestampMs: 0 }), badTime],
     ['half a millisecond', eventsWith({ timestampMs: t + 0.5 }), badTime],
     ['a long value', eventsWith({ value: 'é'.repeat(2049) }), 'a value has more than 4096 bytes'],

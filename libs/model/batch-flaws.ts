@@ -1,24 +1,30 @@
 import { maxEventValueBytes } from './event-value.js';
 import { isMetric, isOrgId, isSourceId } from './names.js';
-import type { DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
+import type { Deletion, DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
 import { maxTagBytes, maxTags, pairsOf } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
 import { fitsUtf8 } from './utf8.js';
 
 /** How a batch, perhaps of another producer, breaks the rules of ingest, in words for the operator; undefined if it does not. */
-export function flawOfPoints({ orgId, sourceId, series }: PointBatch): string | undefined {
-  return flawOfSource({ orgId, sourceId }) ?? firstFlaw(series, flawOfRun);
+export function flawOfPoints({ orgId, sourceId, series, deleted }: PointBatch): string | undefined {
+  return flawOfSource({ orgId, sourceId }) ?? flawOfDeletion(deleted, series) ?? firstFlaw(series, flawOfRun);
 }
 
 /** As `flawOfPoints`. */
-export function flawOfEvents({ orgId, sourceId, events }: EventBatch): string | undefined {
-  return flawOfSource({ orgId, sourceId }) ?? firstFlaw(events, flawOfEvent);
+export function flawOfEvents({ orgId, sourceId, events, deleted }: EventBatch): string | undefined {
+  return flawOfSource({ orgId, sourceId }) ?? flawOfDeletion(deleted, events) ?? firstFlaw(events, flawOfEvent);
 }
 
 /** What is wrong with the names of an organization and its source, in words for the operator; undefined if nothing is. */
 export function flawOfSource({ orgId, sourceId }: { readonly orgId: string; readonly sourceId: string }): string | undefined {
   if (!isOrgId(orgId)) return 'the organization id is not one';
   return isSourceId(sourceId) ? undefined : 'the source id is not one';
+}
+
+function flawOfDeletion(deleted: Deletion | null | undefined, content: readonly unknown[]): string | undefined {
+  if (!deleted) return undefined;
+  if (content.length > 0) return 'a deletion brings points or events too';
+  return deleted.metric === null || isMetric(deleted.metric) ? undefined : 'a metric name is not one';
 }
 
 function flawOfRun({ metric, tags, timestampMs, value }: SeriesRun): string | undefined {

@@ -11,8 +11,8 @@ const pointBytes = timestampBytes + 8;
 const maxRunHeadBytes = 16 * 1024;
 /** Of an organization and a source. */
 const maxKeyBytes = 2 * (lengthBytes + 256);
-/** Framing, receive time, origin, the array's own lengths. */
-const batchBytes = 5 + 10 + 1 + 2 * lengthBytes;
+/** Framing, receive time, origin, that nothing is deleted, the array's own lengths. */
+const batchBytes = 5 + 10 + 1 + 1 + 2 * lengthBytes;
 
 /** Cuts a batch into several of less than 256 KiB each once encoded, in order; mostly it is one already. */
 export function cutPoints(batch: PointBatch): PointBatch[] {

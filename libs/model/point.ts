@@ -17,13 +17,20 @@ export interface SeriesRun {
   readonly value: Float64Array;
 }
 
-/** The numeric points of one request and one source. */
+/** What a batch deletes of its source, in its own topic: all that stands before it there. What comes later is new. */
+export interface Deletion {
+  /** Null is all of the source. */
+  readonly metric: string | null;
+}
+
+/** The numeric points of one request and one source; or a deletion, which has none. */
 export interface PointBatch {
   readonly orgId: string;
   readonly sourceId: string;
   /** Server receive time, Unix milliseconds. */
   readonly receivedMs: number;
   readonly series: readonly SeriesRun[];
+  readonly deleted?: Deletion | null;
 }
 
 /** One event as it is kept: identified by (source, metric, time, value, tags, ordinal). */
@@ -41,7 +48,7 @@ export interface DeviceEvent {
   readonly ordinal: number;
 }
 
-/** The events of one request and one source. */
+/** The events of one request and one source; or a deletion, which has none. */
 export interface EventBatch {
   readonly orgId: string;
   readonly sourceId: string;
@@ -50,6 +57,7 @@ export interface EventBatch {
   /** Who wrote it; what the service writes itself (alerts, command results) never counts as the source being seen. */
   readonly origin: 'source' | 'service';
   readonly events: readonly DeviceEvent[];
+  readonly deleted?: Deletion | null;
 }
 
 /** An event as readers see it. */

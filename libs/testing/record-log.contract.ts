@@ -12,7 +12,7 @@ import {
   type Views,
 } from '#log';
 import { tagsKey, type EventBatch, type PointBatch, type Source } from '#model';
-import { events, points, sources } from '#topics';
+import { deletionOf, events, points, sources } from '#topics';
 import { until } from './until.js';
 import { LogConsumer } from './log-consumer.js';
 import { LogReader } from './log-reader.js';
@@ -44,6 +44,7 @@ const saying = (sourceId: string, n: number, text = ''): Entry<EventBatch> =>
     receivedMs: t,
     origin: 'source',
     events: [{ metric: 'said', timestampMs: t + n, value: text, isJson: false, tags: '', place: 0, ordinal: 0 }],
+    deleted: null,
   });
 
 const numberOf = ({ value }: StreamRecord): number => (value as EventBatch).events[0]!.timestampMs - t;
@@ -58,7 +59,8 @@ const newest = (records: readonly StreamRecord[]): Map<string, unknown> => new M
 const pointsOf = (sourceId: string, length: number, random: Random): Entry<PointBatch> => {
   const timestampMs = Float64Array.from({ length }, (_, at) => t + at);
   const value = Float64Array.from({ length }, () => random.fraction());
-  return entry(points, { orgId: 'o', sourceId, receivedMs: t, series: [{ metric: 'm', tags: tagsKey({ a: 'b' }), timestampMs, value }] });
+  const series = [{ metric: 'm', tags: tagsKey({ a: 'b' }), timestampMs, value }];
+  return entry(points, { orgId: 'o', sourceId, receivedMs: t, series, deleted: null });
 };
 
 function expectInOrder(records: readonly StreamRecord[]): void {
@@ -88,6 +90,7 @@ export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12)
     const values: readonly [string, () => AnyEntry][] = [
       ['points', () => pointsOf('s', 300, new Random(1))],
       ['an event with headers', () => ({ ...saying('s', 1, 'é\u{1F600}\0'), headers: { request_id: 'r-1', traceparent: '00-é' } })],
+      ['a deletion', () => deletionOf({ orgId: 'o', sourceId: 's' }, 'm', t)[0]],
       ['a definition', () => entry(sources, aSource('s'))],
       ['a tombstone', () => tombstone(sources, 'o/s')],
       ['a long key', () => entry(sources, aSource('s'.repeat(256)))],

@@ -59,6 +59,13 @@ export class AvroReader {
     return symbol;
   }
 
+  /** A union of null and one other type. */
+  optional<T>(read: () => T): T | null {
+    const branch = this.long();
+    if (branch !== 0 && branch !== 1) throw new Error('the record holds a union that has no such type');
+    return branch === 1 ? read() : null;
+  }
+
   string(): string {
     const length = this.long();
     const start = this.#at;

@@ -41,6 +41,13 @@ export class AvroWriter {
     this.#bytes[this.#end++] = value ? 1 : 0;
   }
 
+  /** A union of null and one other type, null for undefined too. */
+  optional<T>(value: T | null | undefined, write: (value: T, to: AvroWriter) => void): void {
+    const isNull = value === null || value === undefined;
+    this.long(isNull ? 0 : 1);
+    if (!isNull) write(value, this);
+  }
+
   /** @throws RangeError when `value` is none of the symbols. */
   enumOf<T>(symbols: readonly T[], value: T): void {
     const at = symbols.indexOf(value);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { tagsOfPairs, type DeviceEvent, type EventBatch, type PointBatch, type SeriesRun, type Tags } from '#model';
 import { AvroWriter } from './avro-writer.js';
 import { avroType } from './avro.js';
-import { batchCoders } from './batch-coders.js';
+import { batchCoders, olderReaders } from './batch-coders.js';
 import type { BodyCoder } from './body-coder.js';
 import { schemaVersions } from './schema-files.js';
 
@@ -22,11 +22,13 @@ const run: fc.Arbitrary<SeriesRun> = fc
     timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
     value: Float64Array.from(points, ([, value]) => value),
   }));
+const deleted = fc.option(fc.record({ metric: fc.option(text) }));
 const pointBatch: fc.Arbitrary<PointBatch> = fc.record({
   orgId: text,
   sourceId: text,
   receivedMs: long,
   series: fc.array(run, { maxLength: 4 }),
+  deleted,
 });
 
 const event: fc.Arbitrary<DeviceEvent> = fc.record({
@@ -44,6 +46,7 @@ const eventBatch: fc.Arbitrary<EventBatch> = fc.record({
   receivedMs: long,
   origin: fc.constantFrom('source', 'service'),
   events: fc.array(event, { maxLength: 4 }),
+  deleted,
 });
 
 const writer = new AvroWriter();
@@ -78,6 +81,20 @@ describe.each([
     );
   });
 
+  it('reads an older version as avsc does', () => {
+    expect(versions.length).toBeGreaterThan(1);
+    for (const [at, version] of versions.slice(0, -1).entries()) {
+      const older = avroType(version);
+      const resolver = type.createResolver(older);
+      fc.assert(
+        fc.property(batch, (value) => {
+          const bytes = older.toBuffer(value);
+          expect(olderReaders[`${schema}.v${at + 1}`]!(bytes)).toEqual(type.fromBuffer(bytes, resolver));
+        }),
+      );
+    }
+  });
+
   it('of broken bytes reads what avsc reads, or throws', () => {
     fc.assert(
       fc.property(batch, mutation, (value, { at, byte, cut }) => {
@@ -100,12 +117,12 @@ describe.each([
   });
 });
 
-const points = batchCoders['point-batch.v1']! as BodyCoder<PointBatch>;
-const events = batchCoders['event-batch.v1']! as BodyCoder<EventBatch>;
+const points = batchCoders['point-batch.v2']! as BodyCoder<PointBatch>;
+const events = batchCoders['event-batch.v2']! as BodyCoder<EventBatch>;
 const aRun: SeriesRun = { metric: 'm', tags: '', timestampMs: Float64Array.of(1), value: Float64Array.of(2) };
-const aBatch: PointBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, series: [aRun] };
+const aBatch: PointBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, series: [aRun], deleted: null };
 const anEvent: DeviceEvent = { metric: 'e', timestampMs: 1, value: 'v', isJson: true, tags: '', place: 4, ordinal: 5 };
-const anEventBatch: EventBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, origin: 'service', events: [anEvent] };
+const anEventBatch: EventBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, origin: 'service', events: [anEvent], deleted: null };
 
 describe('a tag', () => {
   it('may have any key', () => {
@@ -146,12 +163,12 @@ describe('a long', () => {
 
 describe('a column', () => {
   it('may come in many blocks, with or without their size', () => {
-    const head = encode(points, { ...aBatch, series: [] }).subarray(0, -1);
+    const head = encode(points, { ...aBatch, series: [] }).subarray(0, -2);
     const times = [2, 2, 4, 1, 2, 6, 0];
     const values = [4, ...new Uint8Array(16), 2, ...new Uint8Array(8), 0];
-    const bytes = Buffer.from([...head, 2, 2, 0x6d, 0, ...times, ...values, 0]);
+    const bytes = Buffer.from([...head, 2, 2, 0x6d, 0, ...times, ...values, 0, 0]);
     expect(() => points.read(bytes)).toThrow('differ in length');
-    const two = Buffer.from([...head, 2, 2, 0x6d, 0, 2, 2, 1, 2, 4, 0, ...values.slice(0, 17), 0, 0]);
+    const two = Buffer.from([...head, 2, 2, 0x6d, 0, 2, 2, 1, 2, 4, 0, ...values.slice(0, 17), 0, 0, 0]);
     expect([...points.read(two).series[0]!.timestampMs]).toEqual([1, 2]);
   });
 
@@ -160,16 +177,16 @@ describe('a column', () => {
   });
 
   it('of a hundred thousand blocks is read in one go', () => {
-    const head = encode(points, { ...aBatch, series: [] }).subarray(0, -1);
+    const head = encode(points, { ...aBatch, series: [] }).subarray(0, -2);
     const blocks = Buffer.alloc(200_000, 2);
-    expect(() => points.read(Buffer.concat([head, Buffer.of(2, 2, 0x6d, 0), blocks, Buffer.of(0, 0, 0)]))).toThrow('differ in length');
+    expect(() => points.read(Buffer.concat([head, Buffer.of(2, 2, 0x6d, 0), blocks, Buffer.of(0, 0, 0, 0)]))).toThrow('differ in length');
   });
 });
 
 describe('bytes that announce what they do not hold are refused before it is made', () => {
   const huge = Buffer.of(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40);
   const negativeHuge = Buffer.of(0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40);
-  const start = encode(points, { ...aBatch, series: [] }).subarray(0, -1);
+  const start = encode(points, { ...aBatch, series: [] }).subarray(0, -2);
   const at = {
     'an org id': Buffer.alloc(0),
     'an array of runs': start,

@@ -2,7 +2,7 @@ import type { Type } from 'avsc';
 import type { AnyTopic, Topic } from '#log';
 import { AvroWriter } from './avro-writer.js';
 import { avroType } from './avro.js';
-import { batchCoders } from './batch-coders.js';
+import { batchCoders, olderReaders } from './batch-coders.js';
 import { generalCoder, type BodyCoder } from './body-coder.js';
 import { schemaVersions } from './schema-files.js';
 import type { SchemaRegistry } from './schema-registry.js';
@@ -46,7 +46,9 @@ export class AvroCodec {
       const type = ownType(texts.at(-1)!);
       const coder = batchCoders[`${topic.schema}.v${texts.length}`] ?? generalCoder(type);
       const coding: Coding = { schemaId: ids.at(-1)!, type, coder, readers: new Map() };
-      for (const [at, id] of ids.entries()) coding.readers.set(id, reader(coding, ownType(texts[at]!)));
+      for (const [at, id] of ids.entries()) {
+        coding.readers.set(id, olderReaders[`${topic.schema}.v${at + 1}`] ?? reader(coding, ownType(texts[at]!)));
+      }
       codec.#codings.set(topic.name, coding);
     }
     return codec;

@@ -29,7 +29,7 @@ describe('a record stays below 256 KiB', () => {
     ['very many runs of one point', Array.from({ length: 2_000 }, () => run(1))],
     ['runs of all lengths', Array.from({ length: 300 }, (_, at) => run(at * 50))],
   ])('%s', (_, series) => {
-    const sizes = cutPoints({ ...head, series }).map((batch) => recordBytes('point-batch.v1', batch));
+    const sizes = cutPoints({ ...head, series }).map((batch) => recordBytes('point-batch.v2', batch));
     expect(Math.max(...sizes)).toBeLessThan(maxRecordBytes);
     expect(sizes.length).toBeGreaterThan(1);
   });
@@ -45,7 +45,7 @@ describe('a record stays below 256 KiB', () => {
       ordinal: 9999,
     };
     const events = Array.from({ length: 500 }, () => event);
-    const sizes = cutEvents({ ...head, origin: 'source', events }).map((batch) => recordBytes('event-batch.v1', batch));
+    const sizes = cutEvents({ ...head, origin: 'source', events }).map((batch) => recordBytes('event-batch.v2', batch));
     expect(Math.max(...sizes)).toBeLessThan(maxRecordBytes);
     expect(sizes.length).toBeGreaterThan(1);
   });

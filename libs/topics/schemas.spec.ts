@@ -89,6 +89,7 @@ const files = readdirSync(folder).filter((name) => name.endsWith('.avsc'));
 const text = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
 const t = 1_700_000_000_123;
 
+/** `deleted` is what an older writer's record is read with, here and in events. */
 const pointBatch: Required<PointBatch> = {
   orgId: 'o',
   sourceId: 's',
@@ -97,6 +98,7 @@ const pointBatch: Required<PointBatch> = {
     { metric: 'a.b', tags: tagsKey({ k: 'é' }), timestampMs: Float64Array.of(t, t - 1), value: Float64Array.of(1.5, -0) },
     { metric: 'c', tags: '', timestampMs: new Float64Array(), value: new Float64Array() },
   ],
+  deleted: null,
 };
 const eventBatch: Required<EventBatch> = {
   orgId: 'o',
@@ -104,6 +106,7 @@ const eventBatch: Required<EventBatch> = {
   receivedMs: t,
   origin: 'service',
   events: [{ metric: 'm', timestampMs: t, value: '{"a":1}', isJson: true, tags: tagsKey({ k: 'v' }), place: 3, ordinal: 1 }],
+  deleted: null,
 };
 /** `sources` and `createdBy` are what an older writer's record is read with. */
 const apiKey: Required<ApiKey> = {
@@ -394,6 +397,7 @@ const written: Readonly<Record<string, string>> = {
   'command.v1.avsc': '026f02730263026e0267026d0e7b2261223a317df6a1abfef962',
   'decisions.v1.avsc': '106d6f6e69746f7273026f020263f6a1abfef962106861735f6b65797300f8a1abfef96200',
   'event-batch.v1.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b027600060200',
+  'event-batch.v2.avsc': '026f0273f6a1abfef9620202026df6a1abfef9620e7b2261223a317d0102026b02760006020000',
   'gateway.v1.avsc': '0267f6a1abfef962',
   'invitation.v1.avsc': '0269026f02066540780261f6a1abfef962',
   'key-command.v1.avsc': '026f0263f6a1abfef962026b0202026b026f026e0461620668775f027a0408726561640a61646d696e00f6a1abfef962',
@@ -416,6 +420,8 @@ const written: Readonly<Record<string, string>> = {
   'people-command.v2.avsc': '026f0263f6a1abfef962026b0a70726573730e000000000002026402046162f8a1abfef96200',
   'point-batch.v1.avsc':
     '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f000000000000008000026300000000',
+  'point-batch.v2.avsc':
+    '026f0273f6a1abfef9620406612e6202026b04c3a90004f6a1abfef962f4a1abfef9620004000000000000f83f00000000000000800002630000000000',
   'presence.v1.avsc': '026f027302630267f6a1abfef962',
   'projection.v1.avsc': '0270040206',
   'projection.v2.avsc': '027004020600',
@@ -521,13 +527,23 @@ describe('a topic', () => {
     expect(codec.decode(organizations, 'o', codec.encode(organizations, limited))).toEqual(limited);
   });
 
+  it.each([null, 'm'])('keeps that the metric %s is deleted', (metric) => {
+    const deletion = { deleted: { metric } };
+    const [ofPoints, ofEvents] = [
+      { ...pointBatch, series: [], ...deletion },
+      { ...eventBatch, events: [], ...deletion },
+    ];
+    expect(codec.decode(points, 'o/s', codec.encode(points, ofPoints))).toEqual(ofPoints);
+    expect(codec.decode(events, 'o/s', codec.encode(events, ofEvents))).toEqual(ofEvents);
+  });
+
   it('keeps who signs in to an account by a provider', () => {
     const bound = { ...account, identity: { issuer: 'https://id.example', subject: 's' } };
     expect(codec.decode(accounts, 'a', codec.encode(accounts, bound))).toEqual(bound);
   });
 
   it('reads what a newer writer wrote, once it has learned its schema', async () => {
-    const schema = JSON.parse(text('point-batch.v1.avsc')) as { fields: object[] };
+    const schema = JSON.parse(text('point-batch.v2.avsc')) as { fields: object[] };
     schema.fields.splice(2, 0, { name: 'quality', type: ['null', 'string'], default: null });
     const newer = JSON.stringify(schema);
     const id = await registry.register('telemetry.points.v1-value', newer);
@@ -540,7 +556,7 @@ describe('a topic', () => {
   });
 
   it('loses no tag of a newer writer, whatever its key', async () => {
-    const schema = JSON.parse(text('point-batch.v1.avsc')) as { fields: object[] };
+    const schema = JSON.parse(text('point-batch.v2.avsc')) as { fields: object[] };
     schema.fields.push({ name: 'labels', type: { type: 'map', values: 'long' }, default: {} });
     const newer = JSON.stringify(schema);
     const id = await registry.register('telemetry.points.v1-value', newer);
