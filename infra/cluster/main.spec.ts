@@ -34,7 +34,7 @@ async function taken<T>(use: (port: number) => Promise<T>): Promise<T> {
 describe('a cluster starts nothing', () => {
   it('in a folder that another one has, and names that one', async () => {
     const folder = newFolder();
-    const lock = lockFolder(folder, 'http://localhost:1234');
+    const lock = await lockFolder(folder, 'http://localhost:1234');
     const { code, said } = await cluster(folder, 1);
     lock.release();
     const which = `A cluster is already running on ${folder}: process ${process.pid}, at http://localhost:1234. Use it, end it with`;
@@ -49,6 +49,6 @@ describe('a cluster starts nothing', () => {
       1,
       `Port ${port} of 127.0.0.1 is taken by another program: end it, or choose another port with HEADWATER_PORT.`,
     ]);
-    lockFolder(folder, '').release();
+    (await lockFolder(folder, '')).release();
   });
 });

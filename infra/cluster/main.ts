@@ -23,7 +23,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
   const url = `http://localhost:${port}`;
   const folder = resolve(process.env['HEADWATER_DATA'] || 'data/cluster');
   mkdirSync(folder, { recursive: true });
-  const lock = lockFolder(folder, url);
+  const lock = await lockFolder(folder, url);
   started.defer(() => lock.release());
   // The only one that is not chosen among those that are free. Before the servers start: that takes half a minute.
   if (!(await isFree(port, host)))

@@ -34,8 +34,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   embedded: [...faces, ...apps],
   cli: [...faces, ...apps, 'client', 'runtime'],
   // The bench and the build scripts talk to a server over HTTP, as a stand-alone client does. They ask `runtime` which roles and settings
-  // there are, lock a folder as `sqlite` locks its own, and measure the client library.
-  infra: ['runtime', 'sqlite', 'client'],
+  // there are, and measure the client library.
+  infra: ['runtime', 'client'],
 };
 
 /** Which of ours may import a client library: the bench measures some as they come. What is not listed may be imported anywhere but in `model`. */
