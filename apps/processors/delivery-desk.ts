@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { CLOCK, type Clock } from '#edge';
+import { CLOCK, type Clock, Outbound } from '#edge';
 import {
   entry,
   on,
@@ -37,7 +37,6 @@ import {
   type TargetCommand,
   type TargetDeliveries,
 } from '#model';
-import { Outbound } from '#outbound';
 import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, targetKey } from '#topics';
 import { Agenda } from './agenda.js';
 import { AttemptCounts, deliveryMetrics, type TargetFigures } from './delivery-metrics.js';

@@ -24,6 +24,8 @@ export { isWebSocket, responseTo } from './live/upgrade-adapter.js';
 export * from './metrics.js';
 export * from './operation.js';
 export * from './organizations.js';
+export { maxWaitingMs, type OpenIdProvider } from './outbound/open-id-provider.js';
+export { maxAttemptMs, Outbound } from './outbound/outbound.js';
 export * from './parameters.js';
 export * from './people/accounts.js';
 export * from './people/attempts.js';

@@ -1,11 +1,10 @@
-import { Outbound } from '#outbound';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLOCK, Keyring, Metrics, Readiness } from '#edge';
+import { CLOCK, Keyring, Metrics, Outbound, Readiness } from '#edge';
 import { CHECKPOINT_MS, entry, RECORD_LOG, VIEWS, type Entry } from '#log';
 import type { Sample } from '#model';
 import { openStorage, type Storage } from '#sqlite';

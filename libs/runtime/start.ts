@@ -2,23 +2,23 @@ import type { DynamicModule, Provider, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   Accounts,
+  type Answered,
   CLOCK,
+  type Clock,
   createHttpApp,
+  type HttpAppOptions,
   KeyCommands,
   Keyring,
   Metrics,
   Organizations,
+  Outbound,
   People,
   PublicUrl,
   Readiness,
   Traffic,
-  type Answered,
-  type Clock,
-  type HttpAppOptions,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
 import { causes, gauge, operatorOrgId, type NameLimits } from '#model';
-import { Outbound } from '#outbound';
 import { AdminServer } from './admin-server.js';
 import { BackupRoute } from './backup-route.js';
 import type { Backend, OpenBackend } from './backend.js';

@@ -4,7 +4,7 @@ import { roles } from '#runtime';
 
 /** What the parts of a role may use: no adapter, no composition. */
 const ports = ['model', 'log', 'topics', 'stores'];
-const faces = [...ports, 'edge', 'outbound'];
+const faces = [...ports, 'edge'];
 const adapters = ['kafka', 'questdb', 'sqlite'];
 const apps = [...roles, 'embedded', 'cli'];
 
@@ -24,9 +24,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   rollups: ['model'],
   questdb: [...ports, 'rollups', 'sockets'],
   sqlite: ports,
+  // Between us and the world: what comes in, and what goes out where people say.
   edge: ports,
-  // What goes out to the world, where people say.
-  outbound: ['model'],
   // Nobody else opens adapters: for the command line too it opens data folders and the data plane.
   runtime: [...faces, ...adapters],
   ...Object.fromEntries(roles.map((role) => [role, faces])),
@@ -46,10 +45,10 @@ export const ownersOf: Readonly<Record<string, readonly string[]>> = {
   pg: ['questdb'],
   '@questdb/nodejs-client': ['questdb', 'infra'],
   'node:sqlite': ['sqlite', 'infra'],
-  'ipaddr.js': ['outbound'],
-  standardwebhooks: ['outbound'],
-  nodemailer: ['outbound'],
-  'openid-client': ['outbound'],
+  'ipaddr.js': ['edge'],
+  standardwebhooks: ['edge'],
+  nodemailer: ['edge'],
+  'openid-client': ['edge'],
   avsc: ['topics'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],

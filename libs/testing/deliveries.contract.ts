@@ -20,7 +20,7 @@ import {
   type TargetCommand,
   type TargetDeliveries,
 } from '#model';
-import { Outbound } from '#outbound';
+import { Outbound } from '#edge';
 import { alertNotes, alerts, alertTargets, deliveries, notices, targetCommands, targetKey } from '#topics';
 import { DeliveryDesk } from '../../apps/processors/delivery-desk.js';
 import { NoticeMaker } from '../../apps/processors/notice-maker.js';

@@ -1,7 +1,6 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from '#edge';
+import { CLOCK, type Clock, MONOTONIC_CLOCK, type MonotonicClock, Outbound } from '#edge';
 import { compareUtf8 } from '#model';
-import { Outbound } from '#outbound';
 import { noOutbound } from './no-outbound.js';
 import {
   RECORD_LOG,

@@ -1,8 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Accounts, Attempts, CLOCK, People, type Clock } from '#edge';
+import { Accounts, Attempts, CLOCK, type Clock, Outbound, People } from '#edge';
 import { causes, mailedResetMs, networkOf, normalEmail, TelemetryError, type Account } from '#model';
-import { Outbound } from '#outbound';
 
 const logger = new Logger('ForgottenPasswords');
 

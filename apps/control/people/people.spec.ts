@@ -3,10 +3,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Accounts, CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, People } from '#edge';
+import { Accounts, CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, Outbound, People } from '#edge';
 import { type AnyTopic, entry, readLog, RECORD_LOG, Runner, VIEWS } from '#log';
 import { type AuditEntry, claimLifetimeMs, invitationMs, operatorOrgId, type PersonRole, resetMs } from '#model';
-import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually, makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
 import {

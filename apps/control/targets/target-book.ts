@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { z } from 'zod';
-import { CLOCK, Commands, Keyring, targetsArea, type Asking, type Clock } from '#edge';
+import { type Asking, CLOCK, type Clock, Commands, Keyring, maxAttemptMs, Outbound, targetsArea } from '#edge';
 import { entry, RECORD_LOG, VIEWS, type RecordLog, type View, type Views } from '#log';
 import {
   flawsOfChange,
@@ -18,7 +18,6 @@ import {
   type TargetDeliveries,
   type TargetOutcome,
 } from '#model';
-import { maxAttemptMs, Outbound } from '#outbound';
 import { alertTargets, deliveries, notices, targetKey } from '#topics';
 import type { newTarget, targetChange } from './targets.js';
 

@@ -1,8 +1,7 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Organizations, People, Sessions, Visitors } from '#edge';
+import { Organizations, Outbound, People, Sessions, Visitors } from '#edge';
 import { TelemetryError, type Account } from '#model';
-import { Outbound } from '#outbound';
 import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';

@@ -1,8 +1,7 @@
 import { Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cookieIn, cookieOf, People, PublicUrl, Sessions, Visitors } from '#edge';
+import { cookieIn, cookieOf, maxWaitingMs, type OpenIdProvider, Outbound, People, PublicUrl, Sessions, Visitors } from '#edge';
 import { TelemetryError } from '#model';
-import { maxWaitingMs, Outbound, type OpenIdProvider } from '#outbound';
 import { originOf } from '../../people/sign-in.js';
 import { Pages } from '../pages.js';
 import { refused } from '../refused.js';

@@ -3,9 +3,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Accounts, CLOCK, createHttpApp, deciders, operator, People } from '#edge';
+import { Accounts, CLOCK, createHttpApp, deciders, operator, Outbound, People } from '#edge';
 import { RECORD_LOG, Runner, VIEWS } from '#log';
-import { Outbound } from '#outbound';
 import { openStorage, type Storage } from '#sqlite';
 import {
   IdentityProvider,

@@ -1,7 +1,6 @@
 import { Get, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Sessions, SignIn, Visitors } from '#edge';
-import { Outbound } from '#outbound';
+import { Outbound, Sessions, SignIn, Visitors } from '#edge';
 import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
