@@ -1,4 +1,4 @@
-import type { Bucket } from '#rollups';
+import type { Bucket } from '#stores';
 
 const space = ' '.charCodeAt(0);
 const newline = '\n'.charCodeAt(0);

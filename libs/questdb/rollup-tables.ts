@@ -1,5 +1,5 @@
 import { bucketStartMs, clampedSum, downscale, type Lease, TelemetryError } from '#model';
-import { type Bucket, mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket, WindowSet } from '#rollups';
+import { type Bucket, mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket, WindowSet } from '#stores';
 import { Delivery, Refused, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';

@@ -1,5 +1,5 @@
 import { noTags, type Tags } from '#model';
-import type { Mark } from '#rollups';
+import type { Mark } from '#stores';
 
 const special = /[ ,=\\\n\r]/g;
 

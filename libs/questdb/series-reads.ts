@@ -13,13 +13,13 @@ import {
   type Tags,
   type Window,
 } from '#model';
-import { mayOverflow } from '#rollups';
 import {
   type BucketAnswer,
   type BucketColumns,
   type FleetAnswer,
   type FleetQuery,
   inTurns,
+  mayOverflow,
   type RawAnswer,
   type RawQuery,
   type SeriesQuery,

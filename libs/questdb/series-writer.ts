@@ -1,6 +1,5 @@
 import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun } from '#model';
-import { Rollups } from '#rollups';
-import type { Placed } from '#stores';
+import { type Placed, Rollups } from '#stores';
 import { type Client, NameRows } from './client.js';
 import type { LinePath } from './delivery.js';
 import { Lines } from './lines.js';

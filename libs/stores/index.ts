@@ -4,4 +4,7 @@ export * from './generation-store.js';
 export * from './generations.js';
 export * from './in-turns.js';
 export * from './name-room.js';
+export * from './rollups/rollup-database.js';
+export * from './rollups/rollups.js';
+export * from './rollups/window-set.js';
 export * from './series-store.js';

@@ -20,9 +20,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   // Connections to servers, plain or with TLS.
   sockets: [],
   kafka: [...ports, 'sockets'],
-  // Exact rollups for a database that keeps points and folds them itself.
-  rollups: ['model'],
-  questdb: [...ports, 'rollups', 'sockets'],
+  questdb: [...ports, 'sockets'],
   sqlite: ports,
   // Between us and the world: what comes in, and what goes out where people say.
   edge: ports,
@@ -84,6 +82,12 @@ function kindOf(before: string): Import['when'] {
 export function unitOf(path: string): string | undefined {
   const [top, name] = path.split('/');
   return top === 'infra' ? 'infra' : name;
+}
+
+/** The room of the house that a path stands in, as a newcomer counts them: the apps together are one, and each lib is one. */
+export function roomOf(path: string): string {
+  const [top, name] = path.split('/');
+  return top === 'libs' ? name! : top!;
 }
 
 /** The file of ours that an import means, as a path from the root; undefined when it is a package. */
