@@ -7,7 +7,7 @@ import { dataFlag } from './target.js';
 export const body = command({
   about:
     'Changes an organization; what is not named stays as it is. Running roles of the data plane go by it within seconds. Limits hold in ' +
-    'each process that takes points, so two of them let in twice as much. With --data it works on the data folder of a server that is stopped.',
+    'each process that takes points, so two of them let in twice as much. What it is to have for some hours, it sees no longer than that, in all processes. With --data it works on the data folder of a server that is stopped.',
   argument: { name: 'ORGANIZATION', about: 'its id, as `headwater org list` shows it' },
   flags: {
     data: dataFlag,

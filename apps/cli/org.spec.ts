@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { openStorage } from '#sqlite';
+import { eventually } from '#testing';
 import { newFolder, run } from './test-run.js';
 import { serve, stop } from './test-serve.js';
 
@@ -46,5 +47,82 @@ it('organizations are made, changed and listed on the folder of a stopped server
   expect(await send(few.api_key, 'b', 'a')).toMatchObject({ status: 200 });
   expect(await send(unpaid.api_key, 'a')).toMatchObject({ status: 402, code: 'payment_required' });
   expect(await send(second.stdout.trim(), 'a')).toMatchObject({ status: 402, code: 'payment_required' });
+  await stop(child, 'SIGTERM');
+});
+
+const dayMs = 86_400_000;
+const daysAgo = [400, 40, 10, 4, 1];
+
+it('an organization is shown, of each resolution and of its events, what it is to have, and another one everything', async () => {
+  const data = newFolder();
+  await (await openStorage(data)).close();
+  const made = async (...args: readonly string[]): Promise<Made> =>
+    JSON.parse((await run(['org', 'create', '--data', data, '--json', '--payment', 'yes', ...args])).stdout) as Made;
+  const bounds = ['keep_points_hours=48', 'keep_1m_hours=120', 'keep_1h_hours=480', 'keep_1d_hours=2400', 'keep_events_hours=72'];
+  const bound = await made('--name', 'Bound', ...bounds.flatMap((one) => ['--limit', one]));
+  const free = await made('--name', 'Free');
+  const refused = await run(['org', 'set', free.id, '--data', data, '--limit', 'keep_events_hours=23']);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('keep_events_hours must be at least 24.') });
+
+  const { child, url } = await serve(data);
+  const nowMs = Date.now();
+  const ask = async <T>(key: string, path: string, body?: object): Promise<T> => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    const answer = await fetch(`${url}${path}`, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as T;
+  };
+  const ago = (times: readonly number[]): number[] => times.map((ms) => Math.round((nowMs - ms) / dayMs));
+  const points = daysAgo
+    .map((days) => nowMs - days * dayMs)
+    .flatMap((timestamp) => [
+      { metric: 'm', timestamp, value: 1 },
+      { metric: 'door', timestamp, value: 'open', class: 'event' },
+    ]);
+  const window = `start=${new Date(nowMs - 1000 * dayMs).toISOString()}&end=${new Date(nowMs).toISOString()}`;
+  const past = `start=${new Date(nowMs - 1000 * dayMs).toISOString()}&end=${new Date(nowMs - 300 * dayMs).toISOString()}`;
+  type Columns = { readonly timestamp_ms: readonly number[]; readonly count: readonly number[] };
+  const shown = async (key: string): Promise<Readonly<Record<string, unknown>>> => {
+    const found: Record<string, unknown> = {};
+    for (const interval of ['raw', '1m', '10m', '1h']) {
+      const { series } = await ask<{ series: Record<string, Columns> }>(key, `/v1/sources/s/metrics/query?interval=${interval}&${window}`);
+      found[interval] = ago(series['m']?.timestamp_ms ?? []);
+    }
+    const whole = await ask<{ series: Record<string, Columns> }>(key, `/v1/sources/s/metrics/query?interval=1d&${window}`);
+    found['1d'] = whole.series['m']?.count.length;
+    const fleet = await ask<{ sources: readonly Columns[] }>(key, `/v1/fleet/metrics?metric=m&${window}`);
+    found['fleet'] = fleet.sources[0]?.count.length;
+    const old = await ask<{ series: Record<string, Columns> }>(key, `/v1/sources/s/metrics/query?interval=1d&${past}`);
+    found['old'] = Object.keys(old.series).length;
+    for (const which of [window, 'tail=10']) {
+      const entries = await ask<readonly { timestamp_ms: number }[]>(key, `/v1/sources/s/logs?${which}`);
+      found[which === window ? 'logs' : 'tail'] = ago(entries.map(({ timestamp_ms: ms }) => ms));
+    }
+    return found;
+  };
+  const shows = (key: string, expected: object): Promise<void> => eventually(async () => expect(await shown(key)).toEqual(expected));
+  for (const { api_key: key } of [bound, free]) await ask(key, '/ingest', { source_id: 's', points });
+  await shows(bound.api_key, {
+    raw: [1],
+    '1m': [4, 1],
+    '10m': [4, 1],
+    '1h': [10, 4, 1],
+    '1d': 4,
+    fleet: 4,
+    old: 0,
+    logs: [1],
+    tail: [1],
+  });
+  await shows(free.api_key, {
+    raw: daysAgo,
+    '1m': daysAgo,
+    '10m': daysAgo,
+    '1h': daysAgo,
+    '1d': 5,
+    fleet: 5,
+    old: 1,
+    logs: daysAgo,
+    tail: daysAgo,
+  });
   await stop(child, 'SIGTERM');
 });

@@ -1,5 +1,5 @@
 import { Commands, KeyCommands, operator, OrganizationChanges, Organizations, whileDeciding, type NewKey, type WantedKey } from '#edge';
-import { limitNames, type LimitName, type Organization, type OrganizationLimits } from '#model';
+import { flawOfLimits, limitNames, type LimitName, type Organization, type OrganizationLimits } from '#model';
 import { decisionsGroup, keysGroup } from '#topics';
 import { usage } from './failure.js';
 import { withLog, type LogPorts } from './target.js';
@@ -75,5 +75,9 @@ export function readLimits(texts: readonly string[]): Changes {
   return limits;
 }
 
-export const changedLimits = (before: OrganizationLimits, changes: Changes): OrganizationLimits =>
-  Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, number]) => number !== undefined));
+export function changedLimits(before: OrganizationLimits, changes: Changes): OrganizationLimits {
+  const limits = Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, number]) => number !== undefined));
+  const flaw = flawOfLimits(limits);
+  if (flaw) throw usage(flaw);
+  return limits;
+}

@@ -37,6 +37,7 @@ export * from './once.js';
 export * from './notice.js';
 export * from './one-at-a-time.js';
 export * from './key-decider.js';
+export * from './keep.js';
 export * from './key-use.js';
 export * from './known.js';
 export * from './lease.js';

@@ -1,5 +1,3 @@
-import { bucketStartMs, intervalMs } from '#model';
-
 /**
  * Records must come for so long before a boundary moves to what the first of them said: a clock that is wrong for less takes nothing away. That
  * clock is the server's, of which the records tell: those of devices count for nothing, and a log that is read again says the same.
@@ -26,7 +24,3 @@ export class AgreedTime {
     this.#sinceMs = undefined;
   }
 }
-
-/** The first moment that is kept, an edge of a day. @param keepMs for how long; `Infinity` is for ever. */
-export const keptFrom = (keepMs: number, nowMs: number): number =>
-  keepMs === Infinity ? 0 : bucketStartMs(nowMs - keepMs, intervalMs['1d']);

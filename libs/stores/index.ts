@@ -8,3 +8,4 @@ export * from './rollups/rollup-database.js';
 export * from './rollups/rollups.js';
 export * from './rollups/window-set.js';
 export * from './series-store.js';
+export * from './shown.js';

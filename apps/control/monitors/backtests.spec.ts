@@ -15,13 +15,15 @@ const definition: MonitorDefinition = { name: '', sourceId: 's', metric: 'm', th
 const times = maxRows / 2;
 const tags = ['a', 'b', 'c'];
 
+const unlimited = { limits: () => ({}) };
+
 let folder: string;
 let storage: Storage;
 let backtests: Backtests;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'headwater-backtest-'));
   storage = await openStorage(folder);
-  backtests = new Backtests(new Questions(onlyGeneration(storage)), new Slices(), () => t + 1e9);
+  backtests = new Backtests(new Questions(onlyGeneration(storage), unlimited, Date.now), new Slices(), () => t + 1e9);
   const timestampMs = Float64Array.from({ length: times }, (_, at) => t + at);
   // One of three is outside, each hundredth time.
   const series = tags.map((tag, nth) => ({
@@ -59,7 +61,7 @@ it.each([
 });
 
 it('points that are ahead of the clock do not count', async () => {
-  const behind = new Backtests(new Questions(onlyGeneration(storage)), new Slices(), () => t - maxAheadMs + 9);
+  const behind = new Backtests(new Questions(onlyGeneration(storage), unlimited, Date.now), new Slices(), () => t - maxAheadMs + 9);
   const window = { startMs: t, endMs: t + times };
   expect(await behind.run('o', definition, window)).toMatchObject({ points: 30, untilMs: window.endMs });
 });

@@ -3,11 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onlyGeneration, type Stores } from '#stores';
 import { Questions } from './questions.js';
 
+const unlimited = { limits: () => ({}) };
 const rows: Readonly<Record<string, number>> = { light: 600, heavy: 3_000_000 };
 
 /** Asks questions named `<organization> <weight> <number>`, each of which is answered a turn of the event loop later; tells their order. */
 async function order(...names: string[]): Promise<string[]> {
-  const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce: 1 });
+  const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce: 1 }, unlimited, Date.now);
   const asked: string[] = [];
   await Promise.all(
     names.map((name) => {
@@ -39,7 +40,7 @@ describe('questions to the stores', () => {
   });
 
   it('are asked as many at once as the stores answer, also after one has failed', async () => {
-    const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce: 2 });
+    const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce: 2 }, unlimited, Date.now);
     let [now, most] = [0, 0];
     const all = Array.from({ length: 10 }, (_, at) =>
       questions.ask('a', 1, async () => {
@@ -61,7 +62,7 @@ describe('questions to the stores', () => {
       if (!isThere) throw new Error('none');
       return generations.live();
     };
-    const questions = new Questions({ ...generations, live, readsAtOnce: 1 });
+    const questions = new Questions({ ...generations, live, readsAtOnce: 1 }, unlimited, Date.now);
     await expect(questions.ask('a', 1, () => Promise.resolve(1))).rejects.toThrow('none');
     isThere = true;
     expect(await questions.ask('a', 1, () => Promise.resolve(1))).toBe(1);
@@ -72,7 +73,7 @@ describe('questions to the stores', () => {
     ['wait too long for their turn', 0],
   ])('that %s are refused', async (_, readsAtOnce) => {
     jest.useFakeTimers();
-    const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce });
+    const questions = new Questions({ ...onlyGeneration({} as Stores), readsAtOnce }, unlimited, Date.now);
     const asked = questions.ask('a', 1, () => new Promise(() => {}));
     asked.catch(() => undefined);
     await jest.advanceTimersByTimeAsync(10_000);

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { inTime } from '#log';
-import { FairQueue, intervalMs, TelemetryError, type Interval, type Window } from '#model';
-import { GENERATIONS, type Generations, type Stores } from '#stores';
+import { FairQueue, intervalMs, keepNames, shownFrom, TelemetryError, type Interval, type Window } from '#model';
+import { GENERATIONS, type Generations, shownStores, type ShownStores } from '#stores';
+import { CLOCK, type Clock } from '../clock.js';
+import { Organizations } from '../organizations.js';
 
 /** How long a question to the stores may take, with the time that it waits for its turn. */
 const patienceMs = 10_000;
@@ -15,7 +17,7 @@ interface Waiting {
 
 /**
  * The way of all reads to the stores: as many at once as the stores answer. The organizations take turns, and within an organization the weights
- * of questions do, so that many heavy questions delay a light one by a few of them.
+ * of questions do, so that many heavy questions delay a light one by a few of them. No answer goes further back than its organization is shown.
  */
 @Injectable()
 export class Questions {
@@ -24,27 +26,37 @@ export class Questions {
   readonly #weights = new Map<string, FairQueue<Waiting>>();
   #asked = 0;
 
-  constructor(@Inject(GENERATIONS) private readonly generations: Generations) {}
+  constructor(
+    @Inject(GENERATIONS) private readonly generations: Generations,
+    @Inject(Organizations) private readonly organizations: Pick<Organizations, 'limits'>,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   /**
    * What the stores that are live answer. Rejects `store_unavailable` after 10 s, and as the question does.
    *
    * @param rows how many rows the stores may have to read for it, about.
    */
-  async ask<T>(orgId: string, rows: number, question: (stores: Stores) => Promise<T>): Promise<T> {
+  async ask<T>(orgId: string, rows: number, question: (stores: ShownStores) => Promise<T>): Promise<T> {
     const endMs = performance.now() + patienceMs;
     await this.#turn(orgId, weightOf(rows));
-    return inTime(this.#answer(question), endMs - performance.now(), tooLate);
+    return inTime(this.#answer(orgId, question), endMs - performance.now(), tooLate);
   }
 
   /** The next one is asked when the stores are done, not when the client has lost patience. */
-  async #answer<T>(question: (stores: Stores) => Promise<T>): Promise<T> {
+  async #answer<T>(orgId: string, question: (stores: ShownStores) => Promise<T>): Promise<T> {
     try {
-      return await question(this.generations.live());
+      return await question(this.#shownTo(orgId));
     } finally {
       this.#asked--;
       this.#next();
     }
+  }
+
+  #shownTo(orgId: string): ShownStores {
+    const stores = this.generations.live();
+    const limits = this.organizations.limits(orgId);
+    return keepNames.some((name) => limits[name]) ? shownStores(stores, shownFrom(limits, this.clock())) : stores;
   }
 
   #turn(orgId: string, weight: string): Promise<void> {

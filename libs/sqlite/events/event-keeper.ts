@@ -1,6 +1,6 @@
-import type { EventBatch } from '#model';
+import { keptFrom, type EventBatch } from '#model';
 import type { Placed } from '#stores';
-import { AgreedTime, keptFrom } from '../agreed-time.js';
+import { AgreedTime } from '../agreed-time.js';
 import { type EventBoundaries, eventsFrom, everyOrganization } from './event-boundaries.js';
 
 /** The events of a batch at or after a time. */

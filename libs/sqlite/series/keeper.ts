@@ -1,5 +1,5 @@
-import type { PointBatch } from '#model';
-import { AgreedTime, keptFrom } from '../agreed-time.js';
+import { keptFrom, type PointBatch } from '#model';
+import { AgreedTime } from '../agreed-time.js';
 import type { SealedArena } from './arena.js';
 import type { Boundaries } from './kept.js';
 
