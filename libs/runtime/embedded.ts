@@ -19,7 +19,7 @@ export const embedded: Backend = {
     const keep = { raw: keepPointsMs, '1m': keep1mMs, '1h': keep1hMs, '1d': keep1dMs };
     const { storage, backupStream } = await onFolder(async (folders) => ({
       ...folders,
-      storage: await folders.openStorage(dataDir, { clock, keepLogMs, keep, keepEventsMs }),
+      storage: await folders.openStorage(dataDir, { clock, keepLogMs, keep, keepEventsMs, keepsForOrganizations: true }),
     }));
     for (const warning of storage.warnings) report(warning);
     const needed = storage.dependencies.filter(({ isSpare }) => !isSpare);

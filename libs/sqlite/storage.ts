@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
-import { AvroCodec, groups, sources, topics } from '#topics';
-import { causes, counter, type Dependency, type Metric } from '#model';
+import { AvroCodec, groups, organizations, sources, topics } from '#topics';
+import { causes, counter, keepMsOf, type Dependency, type Metric } from '#model';
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
@@ -16,6 +16,7 @@ import { PositionedLetters } from './log/letter-places.js';
 import { FileLog, type LogOptions } from './log/file-log.js';
 import type { Retention } from './log/retention.js';
 import { keepPartitionCounts } from './partition-counts.js';
+import type { KeepEvents } from './events/event-keeper.js';
 import type { Keep } from './series/keeper.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { removeStore, storeFileName } from './store-file.js';
@@ -55,6 +56,8 @@ export interface StorageOptions {
   readonly keep?: Keep;
   /** The same of events. */
   readonly keepEventsMs?: number;
+  /** Whether what organizations are no longer shown is removed too. */
+  readonly keepsForOrganizations?: boolean;
 }
 
 /**
@@ -65,7 +68,7 @@ export interface StorageOptions {
  */
 export async function openStorage(
   dir: string,
-  { clock, keepLogMs: keepMs = Infinity, keep, keepEventsMs = Infinity }: StorageOptions = {},
+  { clock, keepLogMs: keepMs = Infinity, keep, keepEventsMs = Infinity, keepsForOrganizations = false }: StorageOptions = {},
 ): Promise<OpenedStorage> {
   const folder = openDataFolder(dir);
   const opened = new AsyncDisposableStack();
@@ -77,11 +80,14 @@ export async function openStorage(
     const building = fitStore(folder.path, log);
     // An earlier version would remove what is archived, and show events that are being removed.
     if ([...Object.values(keep ?? {}), keepEventsMs].some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
-    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, keepEventsMs);
+    const views = new LogViews(log, topics);
+    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, {
+      ms: keepEventsMs,
+      ...(keepsForOrganizations && { less: lessEvents(views, folder) }),
+    });
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);
-    const views = new LogViews(log, topics);
     const places = new PositionedLetters(log);
     const disk = new Disk(join(folder.path, logFolderName));
     opened.defer(() => disk.stop());
@@ -114,6 +120,30 @@ export async function openStorage(
     await opened.disposeAsync();
     throw cause;
   }
+}
+
+/** The organizations whose events are kept for less than those of all, as the log says now. */
+function lessEvents(views: Views, folder: DataFolder): NonNullable<KeepEvents['less']> {
+  const view = views.open(organizations);
+  let isKnown = false;
+  view.ready.then(
+    () => (isKnown = true),
+    () => undefined,
+  );
+  return () => {
+    // An organization may have more by now than what is known of it at first.
+    const all = isKnown
+      ? Array.from(view.scan(''), ([, { orgId, limits }]) => [orgId, keepMsOf(limits, 'keep_events_hours')] as const)
+      : [];
+    const less = all.filter(([, keepMs]) => keepMs < Infinity);
+    try {
+      if (less.length > 0) folder.noteFormat(folderFormats.dropped);
+      return less;
+    } catch {
+      // The disk is full: tomorrow is early enough.
+      return [];
+    }
+  };
 }
 
 const late = ({ latePoints, lateEvents }: Stores): Metric[] =>

@@ -1,4 +1,5 @@
 import type { EventStore, SeriesStore } from '#stores';
+import type { KeepEvents } from './events/event-keeper.js';
 import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
@@ -28,14 +29,14 @@ export interface Stores {
 }
 
 /**
- * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` and `keepEventsMs` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
+ * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` and `keepEvents` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
  * cannot be opened.
  */
-export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep, keepEventsMs?: number): Promise<Stores> {
+export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep, keepEvents?: KeepEvents): Promise<Stores> {
   const threads = await startStoreThreads(file, epochs);
   try {
     const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
-    const events = await SqliteEventStore.open(threads.writer, threads.reader, keepEventsMs);
+    const events = await SqliteEventStore.open(threads.writer, threads.reader, keepEvents);
     return {
       series,
       latePoints: () => series.late,

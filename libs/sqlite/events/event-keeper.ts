@@ -1,7 +1,9 @@
-import { keptFrom, type EventBatch } from '#model';
+import { intervalMs, keptFrom, type EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { AgreedTime } from '../agreed-time.js';
 import { type EventBoundaries, eventsFrom, everyOrganization } from './event-boundaries.js';
+
+const dayMs = intervalMs['1d'];
 
 /** The events of a batch at or after a time. */
 export function eventsSince<T extends Pick<EventBatch, 'events'>>(batch: T, fromMs: number): T {
@@ -9,13 +11,21 @@ export function eventsSince<T extends Pick<EventBatch, 'events'>>(batch: T, from
   return { ...batch, events: batch.events.filter(({ timestampMs }) => timestampMs >= fromMs) };
 }
 
+/** How long events are kept, in milliseconds; `Infinity` is for ever. */
+export interface KeepEvents {
+  readonly ms: number;
+  /** The organizations whose events are kept for less. */
+  readonly less?: () => Iterable<readonly [orgId: string, keepMs: number]>;
+}
+
 /** Decides from when on events are taken. */
 export class EventKeeper {
   readonly #time = new AgreedTime();
+  /** The time by which the boundaries were reckoned last, since the start. */
+  #asOfMs = -Infinity;
 
-  /** @param keepMs how long events are kept; `Infinity` is for ever. */
   constructor(
-    private readonly keepMs: number,
+    private readonly keep: KeepEvents,
     public boundaries: EventBoundaries,
   ) {}
 
@@ -28,10 +38,21 @@ export class EventKeeper {
 
   /** A record was received at this time. */
   #note(receivedMs: number): void {
-    const beforeMs = this.boundaries.get(everyOrganization) ?? 0;
-    const asOfMs = this.#time.after(receivedMs, keptFrom(this.keepMs, receivedMs) > beforeMs);
+    const asOfMs = this.#time.after(receivedMs, this.#isLater(receivedMs));
     if (asOfMs === undefined) return;
-    this.boundaries = new Map(this.boundaries).set(everyOrganization, keptFrom(this.keepMs, asOfMs));
     this.#time.restart();
+    this.#asOfMs = asOfMs;
+    const from = Array.from(
+      [[everyOrganization, this.keep.ms] as const, ...(this.keep.less?.() ?? [])],
+      ([orgId, keepMs]) => [orgId, keptFrom(keepMs, asOfMs)] as const,
+    );
+    const later = from.filter(([orgId, fromMs]) => fromMs > (this.boundaries.get(orgId) ?? 0));
+    if (later.length > 0) this.boundaries = new Map([...this.boundaries, ...later]);
+  }
+
+  /** Whether the boundary of all moves at this time. Those of organizations do once a day: what is shown of them does not depend on it. */
+  #isLater(nowMs: number): boolean {
+    const moves = keptFrom(this.keep.ms, nowMs) > (this.boundaries.get(everyOrganization) ?? 0);
+    return moves || (this.keep.less !== undefined && nowMs >= this.#asOfMs + dayMs);
   }
 }

@@ -2,7 +2,7 @@ import { eachInSteps, stepEntries, tagsOf, type EventBatch, type LogEntry, type 
 import { type EventStore, inTurns, type Placed } from '#stores';
 import type { WorkerThread } from '../worker.js';
 import type { EventBoundaries } from './event-boundaries.js';
-import { EventKeeper } from './event-keeper.js';
+import { EventKeeper, type KeepEvents } from './event-keeper.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import { eventWrite } from './event-writer.js';
 
@@ -18,15 +18,15 @@ export class SqliteEventStore implements EventStore {
   constructor(
     private readonly writer: WorkerThread,
     private readonly reader: WorkerThread,
-    private readonly keeper = new EventKeeper(Infinity, new Map()),
+    private readonly keeper = new EventKeeper({ ms: Infinity }, new Map()),
   ) {
     this.#saved = keeper.boundaries;
   }
 
-  /** @param keepMs how long events are kept. Rejects `store_corrupt` when what is kept is damaged. */
-  static async open(writer: WorkerThread, reader: WorkerThread, keepMs = Infinity): Promise<SqliteEventStore> {
+  /** Rejects `store_corrupt` when what is kept is damaged. */
+  static async open(writer: WorkerThread, reader: WorkerThread, keep: KeepEvents = { ms: Infinity }): Promise<SqliteEventStore> {
     const boundaries = await writer.call<EventBoundaries>('openEvents');
-    const store = new SqliteEventStore(writer, reader, new EventKeeper(keepMs, boundaries));
+    const store = new SqliteEventStore(writer, reader, new EventKeeper(keep, boundaries));
     void store.settled();
     return store;
   }

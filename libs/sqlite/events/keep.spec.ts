@@ -41,10 +41,23 @@ describe('events are kept for two days', () => {
     ['the clock was ahead for less than an hour', [240, 241, 9e5, 9e5 + 0.9, 242], 8],
     ['the clock was behind', [240, 241, 1, 2, 3], 8],
   ])('%s: %j', (_, hours, day) => {
-    const keeper = new EventKeeper(2 * dayMs, new Map());
+    const keeper = new EventKeeper({ ms: 2 * dayMs }, new Map());
     keeper.timely(hours.map((hour) => aRecord(hour * hourMs)));
     expect(eventsFrom(keeper.boundaries, 'org')).toBe(day * dayMs);
   });
+});
+
+it.each<[string, Readonly<Record<string, number>>, readonly number[], readonly number[]]>([
+  ['less than all', { org: 1 }, [240, 241], [9, 8]],
+  ['more than all', { org: 3 }, [240, 241], [8, 8]],
+  ['others less', { other: 1 }, [240, 241], [8, 8]],
+  ['less, and the hour is not over', { org: 1 }, [240], [0, 0]],
+  ['less, day after day', { org: 1 }, [240, 241, 264, 265], [10, 9]],
+])('events of all are kept for two days, and an organization has %s: %j, %j', (_, days, hours, expected) => {
+  const less = () => Object.entries(days).map(([orgId, its]) => [orgId, its * dayMs] as const);
+  const keeper = new EventKeeper({ ms: 2 * dayMs, less }, new Map());
+  keeper.timely(hours.map((hour) => aRecord(hour * hourMs)));
+  expect(['org', 'nobody'].map((orgId) => eventsFrom(keeper.boundaries, orgId) / dayMs)).toEqual(expected);
 });
 
 describe('a store that keeps events for two days', () => {
@@ -64,7 +77,8 @@ describe('a store that keeps events for two days', () => {
 
   const open = async (): Promise<void> => {
     threads = await startStoreThreads(file, []);
-    store = await SqliteEventStore.open(threads.writer, threads.reader, 2 * dayMs);
+    const less = (): readonly (readonly [string, number])[] => [['short', dayMs]];
+    store = await SqliteEventStore.open(threads.writer, threads.reader, { ms: 2 * dayMs, less });
   };
   const crash = async (): Promise<void> => {
     await endStoreThreads(threads);
@@ -104,6 +118,22 @@ describe('a store that keeps events for two days', () => {
       expect(ask('SELECT count(*) FROM event')).toBe(2);
     },
   );
+
+  it('keeps those of an organization for one day', async () => {
+    const days = [6, 8.5, 9.5].map((day) => anEvent(beginMs + day * dayMs));
+    const both = ['org', 'short'].map((orgId, offset) => aRecord(beginMs, days, offset, orgId));
+    await store.write([...both, aRecord(beginMs + hourMs), ...moves]);
+    const shown = async (orgId: string): Promise<number[]> =>
+      (await store.window(orgId, 's', everything, 10)).map(({ timestampMs }) => (timestampMs - beginMs) / dayMs);
+    for (const again of [false, true]) {
+      if (again) await crash();
+      expect([await shown('org'), await shown('short')]).toEqual([[8.5, 9.5], [9.5]]);
+      await store.settled();
+      expect(ask('SELECT count(*) FROM event')).toBe(3);
+      await store.write(both);
+    }
+    expect(store.late).toBe(3);
+  });
 
   it('takes no event that comes too late, and counts each once', async () => {
     await store.write(moves);

@@ -1,16 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, Runner } from '#log';
 import { noTags } from '#model';
 import { processorsOf } from '#testing';
-import { events, points } from '#topics';
+import { events, organizations, points } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { backup } from '../backup/backup.js';
 import { restore } from '../backup/restore.js';
+import { formatFileName } from '../data-folder.js';
 import type { SqliteSeriesStore } from '../series/series-store.js';
 import { openStorage, type OpenedStorage, type StorageOptions } from '../storage.js';
+import { storeFileName } from '../store-file.js';
 import { rebuild } from './rebuild.js';
 import { verify } from './verify.js';
 
@@ -21,12 +24,15 @@ const days = 20;
 const keepEventsMs = 3 * dayMs;
 const keep = { raw: 4 * dayMs, '1m': 4 * dayMs, '1h': Infinity, '1d': Infinity };
 
-/** Has a point and an event of each hour taken when they were measured, by a server that forgets points after four days, events after three, and what its log has of them as it is told. */
-async function live(dir: string, log: Pick<StorageOptions, 'keepLogMs'>): Promise<void> {
+/** Has a point and an event of each hour taken when they were measured, for an organization that is shown events for two. */
+async function live(dir: string, options: StorageOptions): Promise<void> {
   let nowMs = beginMs;
-  const storage = await openStorage(dir, { clock: () => nowMs, ...log, keep, keepEventsMs });
+  const storage = await openStorage(dir, { clock: () => nowMs, ...options });
   const runners = processorsOf(storage).map((one) => new Runner(storage.log, one, { checkpointMs: 1e9, report: () => {} }));
   const series = storage.series as SqliteSeriesStore;
+  const limits = { keep_events_hours: 48 };
+  const organization = { orgId: 'o', name: '', paymentMethodOnFile: true, createdMs: beginMs, limits, enforceReadScope: false };
+  await storage.log.append([entry(organizations, organization)]);
   for (const runner of runners) await runner.start();
   for (let hour = 0; hour < 24 * days; hour++, nowMs += hourMs) {
     const measured = [{ metric: 'm', tags: noTags, timestampMs: Float64Array.of(nowMs), value: Float64Array.of(hour) }];
@@ -70,7 +76,7 @@ describe('a folder that has forgotten points and events, and what its log had of
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
     dir = join(folder, 'data');
-    await live(dir, { keepLogMs: dayMs });
+    await live(dir, { keepLogMs: dayMs, keep, keepEventsMs });
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -102,19 +108,26 @@ describe('a folder that has forgotten points and events, and what its log had of
   });
 });
 
-it('has no event back after a rebuild from a log that is whole', async () => {
+it.each<[string, StorageOptions, number, string]>([
+  ['three days', { keepEventsMs }, 4, 'headwater 3\n'],
+  ['what its organization is shown', { keepsForOrganizations: true }, 3, 'headwater 3\n'],
+  ['all', {}, days, 'headwater 2\n'],
+])('a folder with a whole log that keeps of its events %s has no other ones after a rebuild', async (_, options, kept, format) => {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
-  await live(folder, {});
+  await live(folder, options);
+  expect(await readFile(join(folder, formatFileName), 'utf8')).toBe(format);
   const firstHour = async (): Promise<number> => {
     const storage = await openStorage(folder);
     const [first] = await hoursOfEvents(storage);
     await storage.close();
+    using db = new DatabaseSync(join(folder, storeFileName));
+    expect(db.prepare('SELECT count(*) AS count FROM event').get()).toEqual({ count: 24 * kept });
     return first!;
   };
-  expect(await firstHour()).toBe(24 * (days - 4));
+  expect(await firstHour()).toBe(24 * (days - kept));
   expect((await verify(folder, projectorsOf)).differences).toBe(0);
   await rebuild(folder, projectorsOf);
-  expect(await firstHour()).toBe(24 * (days - 4));
+  expect(await firstHour()).toBe(24 * (days - kept));
   expect((await verify(folder, projectorsOf)).differences).toBe(0);
   await rm(folder, { recursive: true });
 });
