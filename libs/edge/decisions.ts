@@ -35,7 +35,7 @@ export const deciders = (log: RecordLog, views: Views, clock: Clock): readonly P
  *   That is as exact as the clocks of the processes agree; where they differ by 5 seconds nothing is decided at all.
  * - A command comes again, from its sender or after a crash: its id is known for as long as it is not too old.
  */
-export function deciderOf(group: Group, log: RecordLog, views: Views, clock: Clock): Processor {
+export function deciderOf(group: Group, log: RecordLog, views: Views, clock: Clock): Processor & { readonly table: Table<Decisions> } {
   const isOfKeys = group === keysGroup;
   const topic = isOfKeys ? keyDecisions : decisions;
   const table = new Table(log, topic, { outputs: group.outputs });

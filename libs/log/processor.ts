@@ -1,5 +1,4 @@
 import type { Lease } from '#model';
-import type { Table } from './table.js';
 import type { AnyTopic, StreamRecord, Topic } from './topic.js';
 
 /** A consumer group as data: what it reads and writes, and what may be done with it. Its `Processor` is the code. */
@@ -43,13 +42,25 @@ export interface Input {
 /** Says what becomes of the records of a topic. */
 export const on = <V>(topic: Topic<V>, take: Take<V>): Input => ({ topic, take: take as Take<unknown> });
 
+/** The state of a reactor, as its runner reads and writes it: a `Table`. */
+export interface ReactorState {
+  /**
+   * Before anything else under a lease: reads the partitions, and appends the outputs that their records hold. Rejects when the log cannot be
+   * read or written; then it is to be called again. What was known under an earlier lease is dropped, for others may have written since.
+   */
+  begin(lease: Lease, partitions: readonly number[]): Promise<void>;
+  /** Before and after each batch and tick: writes what is not to wait. So outputs of one piece of work at most are held. */
+  settle(): Promise<void> | undefined;
+  /** Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost. */
+  write(): Promise<void>;
+}
+
 /** The work of a consumer group. Its effects are idempotent: a record may come twice. What it holds in memory is bounded. */
 export interface Processor {
   readonly group: Group;
   /** One for each input of the group. */
   readonly inputs: readonly Input[];
-  /** The state of a reactor, which the runner reads and writes. */
-  readonly table?: Table<unknown>;
+  readonly table?: ReactorState;
   /**
    * What happens because nothing came: called about once a second, never together with an input's `take`, and only under a lease that is
    * held. What it holds of a lost lease it drops.

@@ -1,4 +1,5 @@
 import type { Lease } from '#model';
+import type { ReactorState } from './processor.js';
 import type { RecordLog } from './record-log.js';
 import { TableState, type TableOptions } from './table-state.js';
 import type { Entry, Topic } from './topic.js';
@@ -17,7 +18,7 @@ export { maxAppended, maxHeldBytes, maxKeys } from './table-state.js';
  *
  * What a batch says of a key it may say again after a crash: the state has to show what is done already.
  */
-export class Table<V> {
+export class Table<V> implements ReactorState {
   #state: TableState<V> | undefined;
   #beginning: TableState<V> | undefined;
 
@@ -59,26 +60,16 @@ export class Table<V> {
     this.#current.set(key, value, outputs);
   }
 
-  /**
-   * Resolves when every change before the call and its outputs are in the log. Does nothing once the lease is lost.
-   *
-   * @param goesOn of `Lease.during`, for what an effect in flight has to write before others get the partitions.
-   */
+  /** @param goesOn of `Lease.during`, for what an effect in flight has to write before others get the partitions. */
   write(goesOn?: () => boolean): Promise<void> {
     return this.#state?.write(Infinity, goesOn) ?? Promise.resolve();
   }
 
-  /** For the runner, before and after each batch and tick: writes what is not to wait. So outputs of one piece of work at most are held. */
   settle(): Promise<void> | undefined {
     const state = this.#current;
     return state.isUrgent ? state.write(performance.now()) : undefined;
   }
 
-  /**
-   * For the runner, before anything else under a lease: reads the partitions, and appends the outputs that their records hold. Rejects when the
-   * log cannot be read or written; then it is to be called again. What was known under an earlier lease is dropped, for others may have
-   * written since.
-   */
   async begin(lease: Lease, partitions: readonly number[]): Promise<void> {
     const state = (this.#beginning = new TableState(this.log, this.topic, this.options, lease));
     this.#state = undefined;

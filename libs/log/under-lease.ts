@@ -1,5 +1,5 @@
 import type { Lease } from '#model';
-import type { Table } from './table.js';
+import type { ReactorState } from './processor.js';
 import type { Position, StreamRecord } from './topic.js';
 
 interface Processed extends Position {
@@ -104,11 +104,11 @@ export class UnderLease {
    *
    * @param end rejects when nobody waits any more.
    */
-  open(table: Table<unknown> | undefined, end: Promise<never>): Promise<void> | undefined {
+  open(table: ReactorState | undefined, end: Promise<never>): Promise<void> | undefined {
     return !table || this.#isOpen ? undefined : this.#open(table, end);
   }
 
-  async #open(table: Table<unknown>, end: Promise<never>): Promise<void> {
+  async #open(table: ReactorState, end: Promise<never>): Promise<void> {
     this.#opening ??= table.begin(this.lease, this.partitions).catch((error: unknown) => {
       this.#opening = undefined;
       throw error;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Commands, deciderOf, monitorsArea, type Asking } from '#edge';
-import { deliver, entry, LogViews, readLog, Runner, type Processor, type RecordLog, type Views } from '#log';
+import { deliver, entry, LogViews, readLog, Runner, type RecordLog, type Views } from '#log';
 import { forever, maxCommandMs, TelemetryError, type AuditEntry, type Lease, type Monitor, type MonitorCommand } from '#model';
 import { audit, decisions, decisionsGroup, monitorCommands, monitorKey, monitors, outcomes } from '#topics';
 import type { LogUnderTest } from './record-log.contract.js';
@@ -48,7 +48,7 @@ export function decisionsContract(open: () => Promise<LogUnderTest>): void {
     await subject.close();
   });
 
-  const decider = (log = subject.log, views: Views = subject.views): Processor => deciderOf(decisionsGroup, log, views, Date.now);
+  const decider = (log = subject.log, views: Views = subject.views) => deciderOf(decisionsGroup, log, views, Date.now);
   const decide = async (log = subject.log, views: Views = subject.views): Promise<Runner> => {
     const runner = new Runner(log, decider(log, views), { checkpointMs: 1e6, tickMs: 50, report: () => {} });
     runners.push(runner);
@@ -186,13 +186,13 @@ export function decisionsContract(open: () => Promise<LogUnderTest>): void {
 
   it('what was given under a lease that is lost is left to who has the next', async () => {
     const losing = decider();
-    await losing.table!.begin(forever, [0]);
+    await losing.table.begin(forever, [0]);
     const value = asked(defining('a'), 'c1');
     const record = { topic: monitorCommands, partition: 0, offset: 0, key: 'o', value, appendedMs: 1, headers: {}, bytes: 1 };
     await deliver(losing, [record], { held: () => false });
-    expect(losing.table!.get('monitors/o')).toBeUndefined();
+    expect(losing.table.get('monitors/o')).toBeUndefined();
     await deliver(losing, [record], forever);
-    expect(losing.table!.get('monitors/o')).toMatchObject({ decided: [{ id: 'c1', outcome: 'defined' }] });
+    expect(losing.table.get('monitors/o')).toMatchObject({ decided: [{ id: 'c1', outcome: 'defined' }] });
   });
 
   it('what is decided under a lost lease has no effect, and is decided by who has the next', async () => {
