@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Accepted } from './accepted.js';
-import { activePeriodMs, ActiveNames, type NameKind, type TooManyNames } from './active-names.js';
+import { activePeriodMs, ActiveNames, type TooManyNames } from './active-names.js';
 import { atOnce, IngestParser } from './ingest.js';
+import type { NameKind } from './organization-limits.js';
 
 const limits = { sources: 3, series: 6, tag_sets: 4 };
 const parser = new IngestParser();

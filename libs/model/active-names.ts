@@ -1,17 +1,7 @@
 import type { Accepted } from './accepted.js';
 import { addText, NameFilter, type NameHash } from './name-filter.js';
-import type { EventBatch, PointBatch, Tags } from './point.js';
-import { noTags } from './tags.js';
-
-/**
- * The names that every new one of takes memory for good: of sources, of series (a metric or an event name of one source), and of tag sets of
- * metric points.
- */
-export const nameKinds = ['sources', 'series', 'tag_sets'] as const;
-export type NameKind = (typeof nameKinds)[number];
-
-/** How many names of each kind may be active. */
-export type NameLimits = Readonly<Record<NameKind, number>>;
+import { nameKinds, type NameKind, type NameLimits } from './organization-limits.js';
+import { type EventBatch, noTags, type PointBatch, type Tags } from './point.js';
 
 /** A name is active until the end of the period after the one in which it came last. */
 export const activePeriodMs = 3_600_000;

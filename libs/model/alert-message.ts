@@ -2,7 +2,7 @@ import { alertJson } from './alert.js';
 import { secretsOf, topicOf, type AlertTarget, type TargetKind } from './alert-target.js';
 import { textOf, visible, type AlertText } from './alert-text.js';
 import type { Severity } from './monitor.js';
-import { countOf, namesOf, type ToldAlerts } from './told-alerts.js';
+import { countOf, namesOf, type Telling } from './told-alerts.js';
 
 /** A request to a target: POST. */
 export interface HttpMessage {
@@ -19,16 +19,6 @@ export interface MailMessage {
 }
 
 export type Message = { readonly id: string } & ({ readonly http: HttpMessage } | { readonly mail: MailMessage });
-
-/** What is told in one delivery. */
-export interface Telling {
-  /** The same at every attempt. */
-  readonly id: string;
-  readonly told: ToldAlerts;
-  readonly isTest: boolean;
-  /** When the delivery was made, Unix milliseconds: the body is the same at every attempt. */
-  readonly madeMs: number;
-}
 
 /** Characters that the text of a message may have, marks included: less than what the service behind it takes. */
 const maxChars: Readonly<Record<Exclude<TargetKind, 'webhook'>, number>> = {

@@ -1,8 +1,7 @@
 import type { Flaw } from './errors.js';
 import { severities, type Severity } from './monitor.js';
-import { isOrgId } from './names.js';
+import { fitsUtf8, isOrgId } from './names.js';
 import { normalEmail } from './people.js';
-import { fitsUtf8 } from './utf8.js';
 
 /** `slack` is for everything that takes what Slack takes, such as Mattermost; `webhook` is for programs, and its requests are signed. */
 export const targetKinds = ['slack', 'discord', 'teams', 'ntfy', 'email', 'webhook'] as const;

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Monitor, Offline, Threshold } from './monitor.js';
-import type { EventBatch } from './point.js';
-import { noTags } from './tags.js';
+import { type EventBatch, noTags } from './point.js';
 
 /** Why an alert has resolved: a value was back inside, the source was heard again, or the definition of its monitor ended. */
 export const resolutions = ['inside', 'heard', 'changed', 'deleted'] as const;

@@ -1,9 +1,17 @@
 import { maxEventValueBytes } from './event-value.js';
-import { isMetric, isOrgId, isSourceId } from './names.js';
-import type { Deletion, DeviceEvent, EventBatch, PointBatch, SeriesRun, Tags } from './point.js';
-import { maxTagBytes, maxTags, pairsOf } from './tags.js';
+import { fitsUtf8, isMetric, isOrgId, isSourceId } from './names.js';
+import {
+  maxTagBytes,
+  maxTags,
+  type Deletion,
+  type DeviceEvent,
+  type EventBatch,
+  type PointBatch,
+  type SeriesRun,
+  type Tags,
+} from './point.js';
+import { pairsOf } from './tags.js';
 import { maxTimestampMs } from './timestamp.js';
-import { fitsUtf8 } from './utf8.js';
 
 /** How a batch, perhaps of another producer, breaks the rules of ingest, in words for the operator; undefined if it does not. */
 export function flawOfPoints({ orgId, sourceId, series, deleted }: PointBatch): string | undefined {

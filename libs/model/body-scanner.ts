@@ -11,9 +11,8 @@ import { field, type Name } from './name-table.js';
 import { NamedSources } from './named-sources.js';
 import { isSourceId } from './names.js';
 import { maxPoints, type PointCollector } from './point-collector.js';
-import type { Tags } from './point.js';
+import { noTags, type Tags } from './point.js';
 import { sentPoint } from './sent-body.js';
-import { noTags } from './tags.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 const bodyDepth = 1;

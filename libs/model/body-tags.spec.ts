@@ -4,8 +4,8 @@ import { BodyTags } from './body-tags.js';
 import { Flaws } from './flaws.js';
 import { JsonCursor, unusual } from './json-cursor.js';
 import { NameTable } from './name-table.js';
-import type { Tags } from './point.js';
-import { noTags, readTags } from './tags.js';
+import { noTags, type Tags } from './point.js';
+import { readTags } from './tags.js';
 
 /** What the tags of a point are by definition; undefined where they are wrong. */
 function simple(text: string): Tags | undefined {

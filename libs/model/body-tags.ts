@@ -1,8 +1,8 @@
 import { Flaws } from './flaws.js';
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.js';
 import { parsed, unusual, type JsonCursor } from './json-cursor.js';
-import type { Tags } from './point.js';
-import { maxTagBytes, maxTags, noTags, readTags } from './tags.js';
+import { maxTagBytes, maxTags, noTags, type Tags } from './point.js';
+import { readTags } from './tags.js';
 
 /** How deep in the body the inside of a point is. */
 export const pointDepth = 3;

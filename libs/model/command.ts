@@ -1,9 +1,8 @@
 import { flawOfSource } from './batch-flaws.js';
 import { maxEventValueBytes } from './event-value.js';
-import type { EventBatch } from './point.js';
-import { noTags } from './tags.js';
+import { fitsUtf8 } from './names.js';
+import { type EventBatch, noTags } from './point.js';
 import { maxTimestampMs } from './timestamp.js';
-import { fitsUtf8 } from './utf8.js';
 
 export const commandIdPattern = /^[A-Za-z0-9_-]{1,30}$/;
 export const maxCommandNameChars = 128;

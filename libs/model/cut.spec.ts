@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cutEvents, cutPoints, maxRecordBytes } from './cut.js';
-import type { EventBatch, PointBatch, SeriesRun } from './point.js';
-import { noTags } from './tags.js';
+import { type EventBatch, noTags, type PointBatch, type SeriesRun } from './point.js';
 
 const run = (metric: string, points: number): SeriesRun => ({
   metric,

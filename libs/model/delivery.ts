@@ -1,7 +1,6 @@
 import type { Alert } from './alert.js';
-import type { Telling } from './alert-message.js';
 import type { PauseReason } from './alert-target.js';
-import { countOf, firstTold, toldTogether, type ToldAlerts } from './told-alerts.js';
+import { countOf, firstTold, type Telling, type ToldAlerts, toldTogether } from './told-alerts.js';
 import { maxMisplacedMs, type DeliveryVerdict } from './delivery-verdict.js';
 
 /** A target that fails for so long is paused, and what waited for it is given up. After a silence of so long a failure counts as the first. */

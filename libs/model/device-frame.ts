@@ -1,6 +1,6 @@
 import { closeBrace, openBrace } from './json-bytes.js';
-import { JsonPasser } from './json-passer.js';
-import { notJson, parseJson } from './json.js';
+import { JsonPasser, notJson } from './json-passer.js';
+import { parseJson } from './json.js';
 import { fieldAt, type Span } from './sent-body.js';
 
 /** What a frame of the device channel says of itself. */

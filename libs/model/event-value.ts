@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { backslash, quote } from './json-bytes.js';
+import { fitsUtf8 } from './names.js';
 import type { DeviceEvent } from './point.js';
-import { fitsUtf8 } from './utf8.js';
 
 export const maxEventValueBytes = 4096;
 

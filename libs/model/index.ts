@@ -1,7 +1,7 @@
 export * from './accepted.js';
 export * from './active-names.js';
 export { alertEvents, alertJson, resolutions, thresholdJson, type Alert, type AlertBatch } from './alert.js';
-export { messageOf, type HttpMessage, type MailMessage, type Message, type Telling } from './alert-message.js';
+export { messageOf, type HttpMessage, type MailMessage, type Message } from './alert-message.js';
 export * from './alert-target.js';
 export * from './alert-note.js';
 export * from './api-key.js';
@@ -67,7 +67,7 @@ export * from './target-decider.js';
 export { maxAheadMs } from './threshold.js';
 export * from './timestamp.js';
 export { visible } from './alert-text.js';
-export { countOf, maxToldNamed, maxToldWhole, namesOf, severityOf, toldTogether, type ToldAlerts } from './told-alerts.js';
+export { countOf, maxToldNamed, maxToldWhole, namesOf, severityOf, toldTogether, type Telling, type ToldAlerts } from './told-alerts.js';
 export * from './token-bucket.js';
 export * from './utf8.js';
 export * from './watched-source.js';

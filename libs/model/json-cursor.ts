@@ -1,6 +1,5 @@
 import { backslash, closeBrace, closeBracket, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
-import { JsonPasser } from './json-passer.js';
-import { maxJsonDepth } from './json.js';
+import { JsonPasser, maxJsonDepth } from './json-passer.js';
 import type { Name, NameTable } from './name-table.js';
 import { maxNameBytes } from './names.js';
 

@@ -1,5 +1,10 @@
+import { TelemetryError } from './errors.js';
 import { backslash, closeBrace, closeBracket, colon, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
-import { maxJsonDepth, notJson } from './json.js';
+
+/** How deep objects and arrays of a request may nest. */
+export const maxJsonDepth = 64;
+
+export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
 
 const letterU = 0x75;
 const literals: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((text) => [text.charCodeAt(0), Buffer.from(text)]));

@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { TelemetryError } from './errors.js';
 import { backslash, closeBrace, closeBracket, openBrace, openBracket, quote } from './json-bytes.js';
-
-/** How deep objects and arrays of a request may nest. */
-export const maxJsonDepth = 64;
+import { maxJsonDepth, notJson } from './json-passer.js';
 
 const utf8 = new TextDecoder('utf-8');
 
@@ -27,8 +25,6 @@ export function checkJson(bytes: Uint8Array): void {
   if (!isUtf8(bytes)) throw new TelemetryError('invalid_json', 'Send the body encoded as UTF-8: it holds bytes that are not.');
   if (isDeeperThan(maxJsonDepth, bytes)) throw new TelemetryError('json_too_deep', `Nest objects and arrays at most ${maxJsonDepth} deep.`);
 }
-
-export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 'Send one JSON value: the body cannot be parsed as JSON.');
 
 function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
   let depth = 0;

@@ -1,6 +1,5 @@
 import type { Flaw } from './errors.js';
-import { isMetric, isOrgId, isSourceId } from './names.js';
-import { fitsUtf8 } from './utf8.js';
+import { fitsUtf8, isMetric, isOrgId, isSourceId } from './names.js';
 
 export const severities = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof severities)[number];

@@ -1,7 +1,10 @@
-import { TelemetryError } from './errors.js';
-import { fitsUtf8 } from './utf8.js';
-
 export const maxNameBytes = 256;
+
+/** True when the UTF-8 of `text` has at most `limit` bytes. */
+export function fitsUtf8(text: string, limit: number): boolean {
+  if (text.length > limit) return false;
+  return text.length * 3 <= limit || Buffer.byteLength(text) <= limit;
+}
 
 const sourceIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,255}$/;
 
@@ -15,19 +18,4 @@ export const isOrgId = (value: string): boolean => value !== '' && !/[/\0]/.test
 /** Any Unicode of 1 to 256 bytes but NUL and lone surrogates. */
 export function isMetric(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && fitsUtf8(value, maxNameBytes) && !value.includes('\0') && value.isWellFormed();
-}
-
-/** @throws TelemetryError `invalid_source_id`. */
-export function checkSourceId(text: string): string {
-  if (isSourceId(text)) return text;
-  throw new TelemetryError(
-    'invalid_source_id',
-    'Use a source id of 1 to 256 of A-Z a-z 0-9 . _ : @ + - that begins with a letter or digit.',
-  );
-}
-
-/** @throws TelemetryError `invalid_metric`. */
-export function checkMetric(text: string): string {
-  if (isMetric(text)) return text;
-  throw new TelemetryError('invalid_metric', 'Use a metric name of 1 to 256 bytes of UTF-8 without NUL or lone surrogates.');
 }

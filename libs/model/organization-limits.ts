@@ -1,4 +1,12 @@
-import { nameKinds, type NameKind } from './active-names.js';
+/**
+ * The names that every new one of takes memory for good: of sources, of series (a metric or an event name of one source), and of tag sets of
+ * metric points.
+ */
+export const nameKinds = ['sources', 'series', 'tag_sets'] as const;
+export type NameKind = (typeof nameKinds)[number];
+
+/** How many names of each kind may be active. */
+export type NameLimits = Readonly<Record<NameKind, number>>;
 
 /** What the rate of an organization, or of each of its keys, may be limited in, a second. Bytes are those of bodies once they are inflated. */
 export const rateNames = [

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkMetric, checkSourceId } from './names.js';
-import { formatMetricsList, parseLimit, parseMetricsList } from './parameters.js';
+import { checkMetric, checkSourceId, formatMetricsList, parseLimit, parseMetricsList } from './parameters.js';
 
 describe('parseLimit', () => {
   it.each([

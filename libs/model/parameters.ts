@@ -1,5 +1,20 @@
 import { TelemetryError } from './errors.js';
-import { checkMetric } from './names.js';
+import { isMetric, isSourceId } from './names.js';
+
+/** @throws TelemetryError `invalid_source_id`. */
+export function checkSourceId(text: string): string {
+  if (isSourceId(text)) return text;
+  throw new TelemetryError(
+    'invalid_source_id',
+    'Use a source id of 1 to 256 of A-Z a-z 0-9 . _ : @ + - that begins with a letter or digit.',
+  );
+}
+
+/** @throws TelemetryError `invalid_metric`. */
+export function checkMetric(text: string): string {
+  if (isMetric(text)) return text;
+  throw new TelemetryError('invalid_metric', 'Use a metric name of 1 to 256 bytes of UTF-8 without NUL or lone surrogates.');
+}
 
 /** The most rows or log entries of one answer. */
 export const maxRows = 10_000;

@@ -4,6 +4,11 @@
  */
 export type Tags = string;
 
+export const maxTags = 16;
+export const maxTagBytes = 256;
+
+export const noTags: Tags = '';
+
 /** The same by their names. Has no prototype, so any name is only data. */
 export type TagMap = Readonly<Record<string, string>>;
 

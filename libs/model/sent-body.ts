@@ -1,8 +1,7 @@
 import { backslash, closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
-import { notJson } from './json.js';
-import { JsonPasser } from './json-passer.js';
+import { JsonPasser, notJson } from './json-passer.js';
+import { maxTags } from './point.js';
 import { maxPoints } from './point-collector.js';
-import { maxTags } from './tags.js';
 
 /** Where a value begins and where it ends, in bytes. */
 export type Span = readonly [start: number, end: number];

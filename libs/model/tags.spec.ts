@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { noTags, pairsOf, tagsKey, tagsOf, tagsOfPairs } from './tags.js';
+import { noTags } from './point.js';
+import { pairsOf, tagsKey, tagsOf, tagsOfPairs } from './tags.js';
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '__proto__', '10', '9', '"', '],["', '\uFFFF', '\u{10000}'));
 const pair = fc.tuple(text, text);

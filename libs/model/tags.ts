@@ -1,11 +1,6 @@
 import type { Flaws } from './flaws.js';
-import type { TagMap, Tags } from './point.js';
-import { fitsUtf8 } from './utf8.js';
-
-export const maxTags = 16;
-export const maxTagBytes = 256;
-
-export const noTags: Tags = '';
+import { fitsUtf8 } from './names.js';
+import { maxTagBytes, maxTags, noTags, type TagMap, type Tags } from './point.js';
 
 /** Tags as they are kept: JSON of the pairs of names and values, in the order of the names. */
 export function tagsKey(map: TagMap): Tags {

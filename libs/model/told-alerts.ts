@@ -19,6 +19,16 @@ export interface ToldAlerts {
   readonly names: string;
 }
 
+/** What is told in one delivery. */
+export interface Telling {
+  /** The same at every attempt. */
+  readonly id: string;
+  readonly told: ToldAlerts;
+  readonly isTest: boolean;
+  /** When the delivery was made, Unix milliseconds: the body is the same at every attempt. */
+  readonly madeMs: number;
+}
+
 export const severityOf = ({ threshold, offline }: Alert): Severity => (threshold ?? offline)!.severity;
 export const countOf = ({ triggered, resolved }: ToldAlerts): number => triggered + resolved;
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { compareUtf8, fitsUtf8 } from './utf8.js';
+import { fitsUtf8 } from './names.js';
+import { compareUtf8 } from './utf8.js';
 
 const anyText = fc.string({ unit: 'binary' }).chain((text) => fc.constantFrom(text, `${text}\ud800`, `\udc00${text}`));
 

@@ -1,9 +1,3 @@
-/** True when the UTF-8 of `text` has at most `limit` bytes. */
-export function fitsUtf8(text: string, limit: number): boolean {
-  if (text.length > limit) return false;
-  return text.length * 3 <= limit || Buffer.byteLength(text) <= limit;
-}
-
 /**
  * Orders strings as their UTF-8 bytes order: negative, zero or positive, for `sort`. JavaScript's own order differs where one side has
  * a character beyond U+FFFF.
