@@ -4,22 +4,31 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { IncomingMessage, ServerOptions } from 'node:http';
 import type { NameLimits } from '#model';
+import { Accept } from './accept.js';
 import { Admission } from './admission.js';
 import type { Observer } from './answered.js';
+import { Answers } from './answers.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { decodableUrl } from './decodable-url.js';
 import { drainBody, drainLimits, type DrainLimits } from './drain.js';
-import { EdgeModule } from './edge.module.js';
-import { InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
+import { FailedKeys } from './failed-keys.js';
+import { IN_FLIGHT_LIMITS, InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
+import { KeyUses } from './key-uses.js';
+import { Keyring } from './keyring.js';
 import { ProblemFilter, sendProblem } from './problem.js';
 import { LiveSockets } from './live/live-sockets.js';
 import { isWebSocket, UpgradeAdapter, upgradeConstraint } from './live/upgrade-adapter.js';
+import { Metrics } from './metrics.js';
+import { NAME_LIMITS, NameLimiter } from './name-limiter.js';
+import { Organizations } from './organizations.js';
 import { PublicUrl } from './people/public-url.js';
 import { formType, jsonType, readBody } from './read-body.js';
 import { Rates } from './rates.js';
+import { Readiness } from './readiness.js';
 import { newRequestId } from './request-id.js';
 import { Routes } from './routes.js';
+import { Slices } from './slices.js';
 import { StalledReaders } from './stalled-readers.js';
 import { Traffic } from './traffic.js';
 
@@ -86,7 +95,7 @@ export async function createHttpApp(
   const routes = new Routes();
   routes.watch(instance);
 
-  const root: DynamicModule = { module: class Root {}, imports: [EdgeModule.of(inFlight, names, publicUrl), role] };
+  const root: DynamicModule = { module: class Root {}, imports: [edgeModule(inFlight, names, publicUrl), role] };
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, { bodyParser: false, logger, abortOnError: false });
   app.useGlobalFilters(new ProblemFilter());
   app.useWebSocketAdapter(new UpgradeAdapter(instance, app.get(Traffic), app.get(LiveSockets)));
@@ -116,4 +125,23 @@ export async function createHttpApp(
     readBody(payload, (bytes) => request.held?.addBody(bytes), done),
   );
   return app;
+}
+
+/** What every HTTP face shares. Needs RECORD_LOG, VIEWS and CLOCK from a global module. */
+function edgeModule(inFlight: InFlightLimits, names: NameLimits, publicUrl: string): DynamicModule {
+  const doors = [Accept, Admission, Keyring, KeyUses, LiveSockets, Organizations, Rates];
+  const shared = [...doors, Answers, InFlight, Metrics, Readiness, Slices, Traffic];
+  return {
+    module: class Edge {},
+    global: true,
+    providers: [
+      { provide: IN_FLIGHT_LIMITS, useValue: inFlight },
+      { provide: NAME_LIMITS, useValue: names },
+      { provide: PublicUrl, useValue: new PublicUrl(publicUrl) },
+      FailedKeys,
+      NameLimiter,
+      ...shared,
+    ],
+    exports: [...shared, PublicUrl],
+  };
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { VIEWS, type View, type Views } from '#log';
+import { Grouped, VIEWS, type View, type Views } from '#log';
 import {
   boundSources,
   allSources,
@@ -14,7 +14,6 @@ import {
   type Caller,
 } from '#model';
 import { apiKeys } from '#topics';
-import { Grouped } from './grouped.js';
 import { isStale } from './organizations.js';
 import { Revocations } from './revocations.js';
 

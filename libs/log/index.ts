@@ -2,6 +2,7 @@ export type { Tell } from './complaints.js';
 export * from './dead-letter.js';
 export * from './dead-letters.js';
 export * from './follow.js';
+export * from './grouped.js';
 export * from './groups.js';
 export * from './in-time.js';
 export * from './log-views.js';

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { breach, importsOf, mayImport, ownersOf, roomOf, staticClosure, targetOf, unitOf } from './arrows.js';
+import { breach, floorsOf, importsOf, mayImport, ownersOf, roomOf, staticClosure, targetOf, unitOf } from './arrows.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const files = globSync('{apps,libs,infra}/**/*.ts', { cwd: root }).filter((path) => !path.includes('node_modules'));
@@ -46,6 +46,11 @@ describe('who may import whom', () => {
       }
     }
     expect(arrows.size > most ? [...arrows].sort() : []).toEqual([]);
+  });
+
+  it.each(['edge', 'log', 'model', 'questdb', 'sockets', 'stores', 'topics'])('%s has seven floors inside at most', (lib) => {
+    const its = files.filter((path) => path.startsWith(`libs/${lib}/`) && !path.endsWith('.spec.ts'));
+    expect(floorsOf(its, (path) => read(path)!)).toBeLessThanOrEqual(7);
   });
 
   it('the table has no arrow back', () => {
@@ -100,6 +105,17 @@ describe('a planted arrow is found', () => {
     ['apps/query/a.ts', `import { x } from './b.js';`],
   ])('and this is none: %s: %s', (path, text) => {
     expect(breaches(path, text)).toEqual([]);
+  });
+
+  it('floors are counted from the ground, with a folder as one room', () => {
+    const texts: Record<string, string> = {
+      'libs/log/index.ts': `export * from './a.js'; export * from './b/c.js';`,
+      'libs/log/a.ts': `import type { D } from './b/d.js'; import '#model';`,
+      'libs/log/b/c.ts': `import './d.js';`,
+      'libs/log/b/d.ts': `import '../e.js';`,
+      'libs/log/e.ts': '',
+    };
+    expect(floorsOf(Object.keys(texts), (path) => texts[path]!)).toBe(4);
   });
 
   it('a chain of static imports is followed, a dynamic one is not', () => {

@@ -97,6 +97,28 @@ export function targetOf(path: string, specifier: string): string | undefined {
   return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
 }
 
+/**
+ * How many floors a lib has inside: a room stands one floor above the highest one that it imports. A file is a room, and so is a folder of files.
+ *
+ * @param files of the lib, tests left out.
+ */
+export function floorsOf(files: readonly string[], read: (path: string) => string): number {
+  const roomIn = (path: string): string => path.split('/').slice(0, 3).join('/');
+  const rooms = Map.groupBy(files, roomIn);
+  const floors = new Map<string, number>();
+  const floorOf = (room: string): number => {
+    if (!floors.has(room)) {
+      // Of rooms that import each other none is above the other.
+      floors.set(room, 0);
+      const targets = rooms.get(room)!.flatMap((path) => importsOf(read(path)).flatMap(({ specifier }) => targetOf(path, specifier) ?? []));
+      const others = [...new Set(targets.map(roomIn))].filter((other) => other !== room && rooms.has(other));
+      floors.set(room, 1 + Math.max(0, ...others.map(floorOf)));
+    }
+    return floors.get(room)!;
+  };
+  return Math.max(...[...rooms.keys()].map(floorOf));
+}
+
 const anything = (path: string): boolean => path.endsWith('.spec.ts') || path.startsWith('libs/testing/');
 
 /** Why this import breaks the architecture, in words; undefined when it does not. */

@@ -1,7 +1,6 @@
-import { entry, tombstone } from '#log';
+import { entry, Grouped, tombstone } from '#log';
 import { keyDecider, type KeyCommand, type KeyEvent, type KeyOutcome, type KeyState } from '#model';
 import { apiKeys, keyCommands, keyUses } from '#topics';
-import { Grouped } from '../grouped.js';
 import type { Area } from './area.js';
 
 /**

@@ -1,4 +1,4 @@
-import { entry, tombstone } from '#log';
+import { entry, Grouped, tombstone } from '#log';
 import {
   everySource,
   monitorDecider,
@@ -9,7 +9,6 @@ import {
   type MonitorsState,
 } from '#model';
 import { monitorCommands, monitorKey, monitors } from '#topics';
-import { Grouped } from '../grouped.js';
 import type { Area } from './area.js';
 
 /** Which monitors an organization has. */

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { VIEWS, type View, type Views } from '#log';
+import { Grouped, VIEWS, type View, type Views } from '#log';
 import { membershipKey, type Account, type Identity, type Membership } from '#model';
 import { accounts, memberships } from '#topics';
-import { Grouped } from '../grouped.js';
 
 /** Who can sign in, and who belongs to which organization, as the log tells it. Ask once `ready` has resolved. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, randomBytes } from 'node:crypto';
-import { VIEWS, type View, type Views } from '#log';
+import { Grouped, VIEWS, type View, type Views } from '#log';
 import {
   flawOfPassword,
   invitationMs,
@@ -24,7 +24,6 @@ import { invitations } from '#topics';
 import { peopleArea } from '../areas/index.js';
 import { CLOCK, type Clock } from '../clock.js';
 import { Commands } from '../commands.js';
-import { Grouped } from '../grouped.js';
 import { Accounts } from './accounts.js';
 import { Passwords } from './passwords.js';
 import { PublicUrl } from './public-url.js';

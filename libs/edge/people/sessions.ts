@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { entry, RECORD_LOG, tombstone, VIEWS, type Entry, type RecordLog, type View, type Views } from '#log';
+import { entry, Grouped, RECORD_LOG, tombstone, VIEWS, type Entry, type RecordLog, type View, type Views } from '#log';
 import {
   causes,
   lastUseMs,
@@ -16,7 +16,6 @@ import {
 } from '#model';
 import { sessions, sessionUses } from '#topics';
 import { CLOCK, type Clock } from '../clock.js';
-import { Grouped } from '../grouped.js';
 import { isStale } from '../organizations.js';
 import { Accounts } from './accounts.js';
 

@@ -1,4 +1,4 @@
-import type { View } from '#log';
+import type { View } from './view.js';
 
 /** The values of a view by what they belong to, which is not how their keys begin. */
 export class Grouped<V> {
