@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Clock } from '#edge';
 import { inTime } from '#log';
 import type { GenerationStore } from '#stores';
-import { type Config, StartError } from './config.js';
+import type { Config } from './settings.js';
+import { StartError } from './start-error.js';
 
 /** The log of a cluster, open. */
 export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;

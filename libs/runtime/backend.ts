@@ -2,7 +2,7 @@ import type { Provider } from '@nestjs/common';
 import type { Check, Clock } from '#edge';
 import type { Dependency, Metric, NameLimits } from '#model';
 import type { MakeBackup } from './backup-route.js';
-import type { Config } from './config.js';
+import type { Config } from './settings.js';
 
 /** The ports of one shape, open: what stands behind the tokens that roles ask for. */
 export interface OpenBackend {

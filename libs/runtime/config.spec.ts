@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Authority } from '#testing';
-import { readConfig, StartError } from './config.js';
+import { readConfig } from './config.js';
 import { settings, type Setting } from './settings.js';
+import { StartError } from './start-error.js';
 
 const defaults = {
   dataDir: resolve('data'),

@@ -1,13 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { settings, type Setting } from './settings.js';
-
-/** Something that the operator must mend before the server can start, in sentences for a person. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
-
-export type Config = { readonly [Name in keyof typeof settings]: NonNullable<ReturnType<(typeof settings)[Name]['parse']>> };
+import { settings, type Config, type Setting } from './settings.js';
+import { StartError } from './start-error.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

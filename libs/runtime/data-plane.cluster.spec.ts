@@ -14,11 +14,12 @@ import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
 import { withLog } from './adapters.js';
 import { cluster } from './cluster.js';
-import { type Config, readConfig } from './config.js';
+import { readConfig } from './config.js';
 import { replayGroup } from './replay-group.js';
 import { initDataPlane, rebuildDataPlane, verifyDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
+import type { Config } from './settings.js';
 import { start, type Running } from './start.js';
 
 const number = randomInt(1, 1_000_000);

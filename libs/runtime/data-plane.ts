@@ -4,7 +4,6 @@ import { compare, UnfitStore, type GenerationStore } from '#stores';
 import { decisionsGroup, keysGroup } from '#topics';
 import { openAdapters, withLog, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
-import { type Config, StartError } from './config.js';
 import { deletedInWords, DeletionWatch, logStart, mayBeDeletion, RecordsDeleted } from './deleted-records.js';
 import { again, firstKey } from './first-key.js';
 import { firstOwner } from './first-owner.js';
@@ -20,6 +19,8 @@ import {
   type Beside,
   type GenerationWatcher,
 } from './next-generation.js';
+import type { Config } from './settings.js';
+import { StartError } from './start-error.js';
 import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
 interface ClusterVerification extends Comparison {

@@ -2,7 +2,7 @@ import { partitionOf } from '#log';
 import type { Difference } from '#stores';
 import { events, groupsPerGeneration, points, sourceKey } from '#topics';
 import type { Adapters, Kafka } from './adapters.js';
-import { StartError } from './config.js';
+import { StartError } from './start-error.js';
 
 /** Kafka has deleted records that a new generation would lack, or deleted them before the generation had read them. */
 export class RecordsDeleted extends StartError {}

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newKey, type Keyring, type Organizations } from '#edge';
 import { operatorOrgId, TelemetryError, type ApiKey } from '#model';
-import { StartError } from './config.js';
+import { StartError } from './start-error.js';
 
 /** While the group gives its partition to another member, or Kafka is slow, nobody decides in time: how long to ask again. */
 const patienceMs = 30_000;

@@ -1,4 +1,4 @@
-import { StartError } from './config.js';
+import { StartError } from './start-error.js';
 
 /** The adapter of data folders. */
 export type Folders = typeof import('#sqlite');

@@ -13,11 +13,13 @@ import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
 import { cluster } from './cluster.js';
-import { type Config, readConfig, StartError } from './config.js';
+import { readConfig } from './config.js';
 import { initDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
+import type { Config } from './settings.js';
 import { start, type Running } from './start.js';
+import { StartError } from './start-error.js';
 
 const number = randomInt(1, 1_000_000);
 const silent = (): void => undefined;

@@ -1,11 +1,10 @@
 import type { LoggerService } from '@nestjs/common';
-import { destination, pino, type Logger } from 'pino';
-import type { Config } from './config.js';
+import { destination, pino, type LevelWithSilent, type Logger } from 'pino';
 
 export type { Logger };
 
 /** Writes to stderr: pretty for a person at a terminal, a JSON object a line for everyone else. */
-export async function createLogger(level: Config['logLevel']): Promise<Logger> {
+export async function createLogger(level: LevelWithSilent): Promise<Logger> {
   const options = {
     level,
     base: null,

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Projection } from '#model';
 import { groupsPerGeneration, projections } from '#topics';
 import type { Adapters, Report } from './adapters.js';
-import { StartError } from './config.js';
 import type { DeletionWatch } from './deleted-records.js';
 import { generationOf, groupsOf, moveGenerations, telemetry } from './live-generations.js';
+import { StartError } from './start-error.js';
 
 export interface GenerationWatcher {
   readonly told: Report;

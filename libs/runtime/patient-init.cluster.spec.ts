@@ -8,10 +8,11 @@ import { describeOnServers, eventually, openWay, serverEnvironment } from '#test
 import { freePorts } from '../../infra/servers/index.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { cluster } from './cluster.js';
-import { readConfig, StartError } from './config.js';
+import { readConfig } from './config.js';
 import { initDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
+import { StartError } from './start-error.js';
 
 const number = randomInt(1, 1_000_000);
 const servers = ['HEADWATER_KAFKA_BROKERS', 'HEADWATER_REGISTRY_URL', 'HEADWATER_QUESTDB_PG'] as const;

@@ -1,6 +1,6 @@
 import { tombstone, withoutGeneration, type Group, type Groups, type Moved, type RecordLog, type Start, type Views } from '#log';
 import { groups as registry } from '#topics';
-import { StartError } from './config.js';
+import { StartError } from './start-error.js';
 
 interface ReplayPorts {
   readonly log: Pick<RecordLog, 'append'>;

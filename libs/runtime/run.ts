@@ -1,10 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { causes, errorCases, TelemetryError } from '#model';
 import type { Backend } from './backend.js';
-import { readConfig, StartError } from './config.js';
+import { readConfig } from './config.js';
 import { anotherKey, ownerText, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
+import { StartError } from './start-error.js';
 
 /** The terminal sends Ctrl-C to this process and to npm, which passes it on: signals so close together count as one. */
 const echoMs = 500;

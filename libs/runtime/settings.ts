@@ -224,3 +224,6 @@ export const settings = {
     'seconds between checkpoints of the processors, at most 300: late points may take so long to reach the rollups, and so much is read again after a crash',
   ),
 } satisfies Record<string, Setting<unknown>>;
+
+/** What all settings say, by their names. */
+export type Config = { readonly [Name in keyof typeof settings]: NonNullable<ReturnType<(typeof settings)[Name]['parse']>> };

@@ -22,7 +22,6 @@ import { causes, gauge, operatorOrgId, type NameLimits } from '#model';
 import { AdminServer } from './admin-server.js';
 import { BackupRoute } from './backup-route.js';
 import type { Backend, OpenBackend } from './backend.js';
-import { type Config, StartError } from './config.js';
 import { DependencyWatch } from './dependency-watch.js';
 import { again, firstKey } from './first-key.js';
 import { firstOwner } from './first-owner.js';
@@ -31,6 +30,8 @@ import { nestLogger, type Logger } from './logger.js';
 import { processMetrics } from './process-metrics.js';
 import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
+import type { Config } from './settings.js';
+import { StartError } from './start-error.js';
 import { UnreadableWatch, warningsOf } from './unreadable-keys.js';
 
 /** What a start shows to people. */

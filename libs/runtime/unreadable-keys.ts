@@ -1,6 +1,6 @@
 import { partitionOf, tombstone, type AnyTopic, type RecordLog, type UnreadableKey, type Views } from '#log';
 import { topics } from '#topics';
-import { StartError } from './config.js';
+import { StartError } from './start-error.js';
 
 interface ViewPorts {
   readonly log: RecordLog;
