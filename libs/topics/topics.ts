@@ -53,8 +53,23 @@ import {
   type WatchedSource,
 } from '#model';
 
-/** A command of a decider is never carried out once it is 5 seconds old. */
-const commandsKeptMs = 7 * 86_400_000;
+type Shape = Pick<AnyTopic, 'cleanup' | 'keptMs' | 'unreadable' | 'partitions'>;
+type More<V> = Pick<Topic<V>, 'flaw' | 'unreadable' | 'isUrgent'>;
+
+const topicOf =
+  (shape: Shape) =>
+  <V>(name: string, schema: string, key: (value: V) => string, more: More<V> = {}): Topic<V> => ({ name, schema, key, ...shape, ...more });
+
+/** What has happened to sources, or to others of which there are many. */
+const facts = topicOf({ cleanup: 'delete', partitions: 24 });
+/** What is known of them. Where a record cannot be decoded, what was known before still holds. */
+const known = topicOf({ cleanup: 'compact', unreadable: 'skipped', partitions: 24 });
+/** What there are few of, such as what people define. */
+const defined = topicOf({ cleanup: 'compact', partitions: 1 });
+const askedFor = topicOf({ cleanup: 'delete', keptMs: 7 * 86_400_000, partitions: 1 });
+/** Commands for a decider, which carries none out that is older than 5 seconds. */
+const asked = <C extends { readonly orgId: string }>(name: string, schema: string, flaw: (command: C) => string | undefined): Topic<C> =>
+  askedFor<C>(name, schema, (of) => of.orgId, { flaw });
 
 /** Key of everything that belongs to one source. An org id holds no slash, so the key has one reading. */
 export const sourceKey = (of: { readonly orgId: string; readonly sourceId: string }): string => `${of.orgId}/${of.sourceId}`;
@@ -84,347 +99,100 @@ export const events: Topic<EventBatch> = {
   partitions: 24,
 };
 
-export const sources: Topic<Source> = {
-  name: 'sources.v1',
-  schema: 'source',
-  key: sourceKey,
-  flaw: flawOfSource,
-  cleanup: 'compact',
-  // What is known of a source is still true, and its next point brings the rest.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+export const sources = known<Source>('sources.v1', 'source', sourceKey, { flaw: flawOfSource });
 
-export const presence: Topic<Presence> = {
-  name: 'presence.v1',
-  schema: 'presence',
-  key: (of) => `${sourceKey(of)}/${of.connectionId}`,
-  flaw: flawOfSource,
-  cleanup: 'compact',
-  // What is known of a connection holds for as long as its gateway is heard.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+export const presence = known<Presence>('presence.v1', 'presence', (of) => `${sourceKey(of)}/${of.connectionId}`, { flaw: flawOfSource });
 
-export const gateways: Topic<Gateway> = {
-  name: 'gateways.v1',
-  schema: 'gateway',
-  key: (of) => of.gatewayId,
-  cleanup: 'compact',
-  // The next heartbeat comes in seconds.
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// Of what cannot be decoded: the next heartbeat comes in seconds.
+export const gateways = defined<Gateway>('gateways.v1', 'gateway', (of) => of.gatewayId, { unreadable: 'skipped' });
 
-export const commands: Topic<Command> = {
-  name: 'commands.v1',
-  schema: 'command',
-  key: sourceKey,
-  flaw: flawOfCommand,
-  cleanup: 'delete',
-  isUrgent: true,
-  partitions: 24,
-};
+export const commands = facts<Command>('commands.v1', 'command', sourceKey, { flaw: flawOfCommand, isUrgent: true });
 
-export const commandStates: Topic<CommandState> = {
-  name: 'command-states.v1',
-  schema: 'command-state',
-  key: commandKey,
-  flaw: flawOfCommand,
-  cleanup: 'compact',
-  // What is known of a command still holds.
-  unreadable: 'skipped',
-  isUrgent: true,
-  partitions: 24,
-};
+export const commandStates = known<CommandState>('command-states.v1', 'command-state', commandKey, { flaw: flawOfCommand, isUrgent: true });
 
-export const monitors: Topic<Monitor> = {
-  name: 'monitors.v1',
-  schema: 'monitor',
-  key: monitorKey,
-  flaw: flawOfMonitor,
-  cleanup: 'compact',
-  // The definition before still watches, which is better than nobody.
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// In place of what cannot be decoded the definition before still watches, which is better than nobody.
+export const monitors = defined<Monitor>('monitors.v1', 'monitor', monitorKey, { flaw: flawOfMonitor, unreadable: 'skipped' });
 
-export const monitorStates: Topic<WatchedSource> = {
-  name: 'monitor-states.v1',
-  schema: 'watched-source',
-  key: sourceKey,
-  flaw: flawOfSource,
-  cleanup: 'compact',
-  // What is known of a source still holds: an open alert is not opened twice.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+// So an open alert is not opened twice where a record cannot be decoded.
+export const monitorStates = known<WatchedSource>('monitor-states.v1', 'watched-source', sourceKey, { flaw: flawOfSource });
 
-export const alerts: Topic<AlertBatch> = {
-  name: 'alerts.v1',
-  schema: 'alert-batch',
-  key: sourceKey,
-  flaw: flawOfSource,
-  cleanup: 'delete',
-  partitions: 24,
-};
+export const alerts = facts<AlertBatch>('alerts.v1', 'alert-batch', sourceKey, { flaw: flawOfSource });
 
-export const sourceAlerts: Topic<SourceAlerts> = {
-  name: 'source-alerts.v1',
-  schema: 'source-alerts',
-  key: sourceKey,
-  flaw: flawOfSource,
-  cleanup: 'compact',
-  // What was known of its alerts is better than nothing, and the next transition brings the rest.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+export const sourceAlerts = known<SourceAlerts>('source-alerts.v1', 'source-alerts', sourceKey, { flaw: flawOfSource });
 
-export const alertCommands: Topic<AlertCommand> = {
-  name: 'alert-commands.v1',
-  schema: 'alert-command',
-  key: (of) => of.orgId,
-  flaw: flawOfAlertCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const alertCommands = asked<AlertCommand>('alert-commands.v1', 'alert-command', flawOfAlertCommand);
 
-export const alertNotes: Topic<AlertNote> = {
-  name: 'alert-notes.v1',
-  schema: 'alert-note',
-  key: subjectKey,
-  // Without it people are told, which is better than not to be told.
-  cleanup: 'compact',
-  partitions: 1,
-};
+// Without a note that cannot be decoded people are told, which is better than not to be told.
+export const alertNotes = defined<AlertNote>('alert-notes.v1', 'alert-note', subjectKey);
 
 /** Key of one alert target. */
 export const targetKey = (of: { readonly orgId: string; readonly targetId: string }): string => `${of.orgId}/${of.targetId}`;
 
-export const alertTargets: Topic<AlertTarget> = {
-  name: 'alert-targets.v1',
-  schema: 'alert-target',
-  key: targetKey,
+// In place of what cannot be decoded: it is better to tell where people were told before than nobody.
+export const alertTargets = defined<AlertTarget>('alert-targets.v1', 'alert-target', targetKey, {
   flaw: flawOfAlertTarget,
-  cleanup: 'compact',
-  // It is better to tell where people were told before than nobody.
   unreadable: 'skipped',
-  partitions: 1,
-};
+});
 
-export const targetCommands: Topic<TargetCommand> = {
-  name: 'target-commands.v1',
-  schema: 'target-command',
-  key: (of) => of.orgId,
-  flaw: flawOfTargetCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const targetCommands = asked<TargetCommand>('target-commands.v1', 'target-command', flawOfTargetCommand);
 
-export const noticedSources: Topic<NoticedSource> = {
-  name: 'noticed-sources.v1',
-  schema: 'noticed-source',
-  key: sourceKey,
-  flaw: flawOfSource,
-  cleanup: 'compact',
-  // What is known of a source still holds: nothing is told twice.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+// So nothing is told twice where a record cannot be decoded.
+export const noticedSources = known<NoticedSource>('noticed-sources.v1', 'noticed-source', sourceKey, { flaw: flawOfSource });
 
-export const notices: Topic<Notice> = {
-  name: 'notices.v1',
-  schema: 'notice',
-  key: targetKey,
-  cleanup: 'delete',
-  partitions: 24,
-};
+export const notices = facts<Notice>('notices.v1', 'notice', targetKey);
 
-export const deliveries: Topic<TargetDeliveries> = {
-  name: 'deliveries.v1',
-  schema: 'target-deliveries',
-  key: targetKey,
-  cleanup: 'compact',
-  // What is known of a target still holds: nothing is told twice.
-  unreadable: 'skipped',
-  partitions: 24,
-};
+// So nothing is told twice where a record cannot be decoded.
+export const deliveries = known<TargetDeliveries>('deliveries.v1', 'target-deliveries', targetKey);
 
-export const organizations: Topic<Organization> = {
-  name: 'organizations.v1',
-  schema: 'organization',
-  key: (of) => of.orgId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const organizations = defined<Organization>('organizations.v1', 'organization', (of) => of.orgId);
 
-export const organizationCommands: Topic<OrganizationCommand> = {
-  name: 'organization-commands.v1',
-  schema: 'organization-command',
-  key: (of) => of.orgId,
-  flaw: flawOfOrganizationCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const organizationCommands = asked<OrganizationCommand>(
+  'organization-commands.v1',
+  'organization-command',
+  flawOfOrganizationCommand,
+);
 
-export const apiKeys: Topic<ApiKey> = {
-  name: 'api-keys.v1',
-  schema: 'api-key',
-  key: (of) => of.keyId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const apiKeys = defined<ApiKey>('api-keys.v1', 'api-key', (of) => of.keyId);
 
-export const keyCommands: Topic<KeyCommand> = {
-  name: 'key-commands.v1',
-  schema: 'key-command',
-  key: (of) => of.orgId,
-  flaw: flawOfKeyCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const keyCommands = asked<KeyCommand>('key-commands.v1', 'key-command', flawOfKeyCommand);
 
-export const keyDecisions: Topic<Decisions> = {
-  name: 'key-decisions.v1',
-  schema: 'key-decisions',
-  key: (of) => of.orgId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const keyDecisions = defined<Decisions>('key-decisions.v1', 'key-decisions', (of) => of.orgId);
 
 /** Key of one area and organization. */
 export const outcomesKey = (of: { readonly area: string; readonly orgId: string }): string => `${of.area}/${of.orgId}`;
 
-export const monitorCommands: Topic<MonitorCommand> = {
-  name: 'monitor-commands.v1',
-  schema: 'monitor-command',
-  key: (of) => of.orgId,
-  flaw: flawOfMonitorCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const monitorCommands = asked<MonitorCommand>('monitor-commands.v1', 'monitor-command', flawOfMonitorCommand);
 
-export const claims: Topic<Claim> = {
-  name: 'claims.v1',
-  schema: 'claim',
-  key: (of) => of.claimId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const claims = defined<Claim>('claims.v1', 'claim', (of) => of.claimId);
 
-export const claimCommands: Topic<ClaimCommand> = {
-  name: 'claim-commands.v1',
-  schema: 'claim-command',
-  key: (of) => of.orgId,
-  flaw: flawOfClaimCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const claimCommands = asked<ClaimCommand>('claim-commands.v1', 'claim-command', flawOfClaimCommand);
 
-export const decisions: Topic<Decisions> = {
-  name: 'decisions.v1',
-  schema: 'decisions',
-  key: outcomesKey,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const decisions = defined<Decisions>('decisions.v1', 'decisions', outcomesKey);
 
-export const outcomes: Topic<Outcomes> = {
-  name: 'outcomes.v1',
-  schema: 'outcomes',
-  key: outcomesKey,
-  cleanup: 'compact',
-  // Nobody waits for those of an older version any more.
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// Of what cannot be decoded: nobody waits for the outcomes of an older version any more.
+export const outcomes = defined<Outcomes>('outcomes.v1', 'outcomes', outcomesKey, { unreadable: 'skipped' });
 
-export const audit: Topic<AuditEntry> = {
-  name: 'audit.v1',
-  schema: 'audit-entry',
-  // Each entry has a key of its own, so that all of them are kept. It is compacted all the same: in a data folder such topics are read without
-  // the telemetry that stands between.
-  key: ({ orgId, id }) => `${orgId}/${id}`,
-  cleanup: 'compact',
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// Each entry has a key of its own, so that all of them are kept. It is compacted all the same: in a data folder such topics are read without
+// the telemetry that stands between.
+export const audit = defined<AuditEntry>('audit.v1', 'audit-entry', ({ orgId, id }) => `${orgId}/${id}`, { unreadable: 'skipped' });
 
-export const keyUses: Topic<KeyUse> = {
-  name: 'key-uses.v1',
-  schema: 'key-use',
-  key: (of) => of.keyId,
-  cleanup: 'compact',
-  // The next use is written in a minute.
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// Of what cannot be decoded: the next use is written in a minute.
+export const keyUses = defined<KeyUse>('key-uses.v1', 'key-use', (of) => of.keyId, { unreadable: 'skipped' });
 
-export const accounts: Topic<Account> = {
-  name: 'accounts.v1',
-  schema: 'account',
-  key: (of) => of.accountId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const accounts = defined<Account>('accounts.v1', 'account', (of) => of.accountId);
 
-export const memberships: Topic<Membership> = {
-  name: 'memberships.v1',
-  schema: 'membership',
-  key: membershipKey,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const memberships = defined<Membership>('memberships.v1', 'membership', membershipKey);
 
-export const invitations: Topic<Invitation> = {
-  name: 'invitations.v1',
-  schema: 'invitation',
-  key: (of) => of.invitationId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const invitations = defined<Invitation>('invitations.v1', 'invitation', (of) => of.invitationId);
 
-export const peopleCommands: Topic<PeopleCommand> = {
-  name: 'people-commands.v1',
-  schema: 'people-command',
-  key: (of) => of.orgId,
-  flaw: flawOfPeopleCommand,
-  cleanup: 'delete',
-  keptMs: commandsKeptMs,
-  partitions: 1,
-};
+export const peopleCommands = asked<PeopleCommand>('people-commands.v1', 'people-command', flawOfPeopleCommand);
 
-export const sessions: Topic<Session> = {
-  name: 'sessions.v1',
-  schema: 'session',
-  key: (of) => of.sessionId,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const sessions = defined<Session>('sessions.v1', 'session', (of) => of.sessionId);
 
-export const sessionUses: Topic<SessionUse> = {
-  name: 'session-uses.v1',
-  schema: 'session-use',
-  key: (of) => of.sessionId,
-  cleanup: 'compact',
-  // The use before still tells that the session lasts.
-  unreadable: 'skipped',
-  partitions: 1,
-};
+// In place of what cannot be decoded: the use before still tells that the session lasts.
+export const sessionUses = defined<SessionUse>('session-uses.v1', 'session-use', (of) => of.sessionId, { unreadable: 'skipped' });
 
-export const projections: Topic<Projection> = {
-  name: 'projections.v1',
-  schema: 'projection',
-  key: (of) => of.projection,
-  cleanup: 'compact',
-  partitions: 1,
-};
+export const projections = defined<Projection>('projections.v1', 'projection', (of) => of.projection);
 
 /** Every topic there is; dead letters of `t` go to `t.name` + `.dlq`. */
 export const topics: readonly AnyTopic[] = [
