@@ -38,10 +38,12 @@ const stepPages = 1024;
 
 /**
  * Copies the store as it is at one moment, while others use it, without holding up the event loop. Undefined when there is none.
- * Rejects `store_corrupt`, and DataFolderError when there is no room or the store is busy.
+ * Rejects `store_corrupt`, and DataFolderError when the folder is of another version, there is no room, or the store is busy.
  * @param file that the copy is written to.
  */
 export async function copyStore(dataFolder: string, file: string): Promise<StoreCopy | undefined> {
+  // To open the store of another version may change what is beside it.
+  formatOf(dataFolder);
   const store = join(dataFolder, storeFileName);
   if (!existsSync(store)) return undefined;
   const [oldest] = filesIn(join(dataFolder, logFolderName));
