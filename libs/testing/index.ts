@@ -47,5 +47,7 @@ export * from './smtp-server.js';
 export * from './start-embedded.js';
 export * from './tls-front.js';
 export * from './until.js';
+export * from './upgrade/expect-old-answers.js';
+export { oldAnswers, oldFolderNames, unpackedOldFolder } from './upgrade/old-folders.js';
 export * from './views.contract.js';
 export * from './with-methods.js';
