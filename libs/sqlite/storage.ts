@@ -7,6 +7,7 @@ import { causes, counter, keepMsOf, type Dependency, type Metric } from '#model'
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
+import { onDisk } from './disk-fault.js';
 import { Disk } from './disk.js';
 import { logFolderName } from './log/fault.js';
 import { hasLog } from './log/log-folder.js';
@@ -173,7 +174,11 @@ export interface OpenLogOptions extends Omit<LogOptions, 'retention'> {
   readonly retention?: Omit<Retention, 'beforeDrop'> | undefined;
 }
 
-export async function openLog(folder: DataFolder, { retention, ...options }: OpenLogOptions = {}): Promise<FileLog> {
+export function openLog(folder: DataFolder, options?: OpenLogOptions): Promise<FileLog> {
+  return onDisk(`Opening the data folder ${folder.path}`, () => openLogIn(folder, options));
+}
+
+async function openLogIn(folder: DataFolder, { retention, ...options }: OpenLogOptions = {}): Promise<FileLog> {
   await convertOldLog(folder.path);
   folder.noteFormat();
   const log = join(folder.path, logFolderName);

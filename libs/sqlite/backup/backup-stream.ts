@@ -4,7 +4,7 @@ import { DataFolderError } from '../data-folder.js';
 import { removeStore, storeFileName } from '../store-file.js';
 import { WorkerThread } from '../worker.js';
 import type { BackupTask } from './backup.worker.js';
-import { inBackup } from './backup-fault.js';
+import { onDisk } from '../disk-fault.js';
 import { copyStore } from './snapshot.js';
 
 /** The copy of the store, in the data folder, that a server sends; it loses this name before the first byte is sent. */
@@ -19,7 +19,7 @@ const spareBytes = 256 << 20;
  */
 export async function* backupStream(dataFolder: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   refuseFullDisk(dataFolder);
-  const thread = await inBackup('Copying the store', () => startThread(dataFolder, signal));
+  const thread = await onDisk('Copying the store', () => startThread(dataFolder, signal));
   try {
     for (let piece; (piece = await thread.call<Uint8Array | undefined>('next')); signal.throwIfAborted()) yield piece;
   } finally {

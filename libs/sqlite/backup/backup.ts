@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { sync } from '../durable-file.js';
-import { inBackup } from './backup-fault.js';
+import { onDisk } from '../disk-fault.js';
 import { BackupFolder } from './backup-folder.js';
 import type { Manifest } from './manifest.js';
 import { readBackup, readStream } from './read-backup.js';
@@ -30,7 +30,7 @@ export const isTarName = (to: string): boolean => to.endsWith('.tar');
  */
 export function backup(source: BackupSource, to: string, onProgress: Progress = () => {}): Promise<BackedUp> {
   const path = resolve(to);
-  return inBackup(`The backup into ${path}`, () => (isTarName(path) ? intoFile : intoFolder)(source, path, onProgress));
+  return onDisk(`The backup into ${path}`, () => (isTarName(path) ? intoFile : intoFolder)(source, path, onProgress));
 }
 
 async function intoFolder(source: BackupSource, path: string, onProgress: Progress): Promise<BackedUp> {

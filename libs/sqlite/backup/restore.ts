@@ -4,7 +4,7 @@ import { DataFolderError, formatFileName, formatIn, lockFileName, lockFiles, unf
 import { sync, writeDurably } from '../durable-file.js';
 import { takeLock } from '../lock-file.js';
 import { logFolderName } from '../log/fault.js';
-import { inBackup } from './backup-fault.js';
+import { onDisk } from '../disk-fault.js';
 import { isBackedUp, type Manifest } from './manifest.js';
 import { readBackup, type Take } from './read-backup.js';
 import { told, writeFile } from './write-file.js';
@@ -26,7 +26,7 @@ export async function restore(backup: string, dir: string, onProgress: RestorePr
   const folder = resolve(dir);
   refuseOccupied(folder);
   let format = '';
-  const manifest = await inBackup(`Reading ${backup}`, () =>
+  const manifest = await onDisk(`Reading ${backup}`, () =>
     readBackup(backup, async (name, bytes) => {
       for await (const piece of bytes) {
         if (name === formatFileName) format += Buffer.from(piece).toString('latin1', 0, maxFormatBytes - format.length);
@@ -35,7 +35,7 @@ export async function restore(backup: string, dir: string, onProgress: RestorePr
     }),
   );
   formatIn(`the backup ${backup}`, format);
-  await inBackup(`Restoring into ${folder}`, () =>
+  await onDisk(`Restoring into ${folder}`, () =>
     write(folder, (take) =>
       readBackup(backup, (name, bytes) =>
         take(

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { events, points, presence, sources, sourcesGroup } from '#topics';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
+import { onDisk } from '../disk-fault.js';
 import { framesIn } from '../log/batch.js';
 import { logFolderName } from '../log/fault.js';
 import { blankFrame, frameKey } from '../log/frame.js';
@@ -26,18 +27,21 @@ export interface Trimmed {
   readonly kept: number;
 }
 
+/** Hears up to which offset it has come, of how many. */
+export type TrimProgress = (done: number, total: number) => void;
+
 /**
  * Takes sources out of the log of a stopped server, for a folder with more of them than the server's memory holds: nothing but the log's files
  * are opened, one at a time. Records that go leave empty ones in their places, so that no offset changes. The store is removed, and the
  * next start makes it again; the list of sources too. Whenever it is ended, calling it again does the rest.
  *
- * Rejects DataFolderError when there is no log, the folder is in use, or the log has dropped records, and `log_corrupt`.
+ * Rejects DataFolderError when there is no log, the folder is in use, the log has dropped records, or the disk is full, and `log_corrupt`.
  */
-export async function trim(
-  dir: string,
-  { keeps, sinceMs, confirmed }: TrimOptions,
-  onProgress: (done: number, total: number) => void = () => {},
-): Promise<Trimmed> {
+export function trim(dir: string, options: TrimOptions, onProgress: TrimProgress = () => {}): Promise<Trimmed> {
+  return onDisk(`Trimming the data folder ${dir}`, () => trimFolder(dir, options, onProgress));
+}
+
+async function trimFolder(dir: string, { keeps, sinceMs, confirmed }: TrimOptions, onProgress: TrimProgress): Promise<Trimmed> {
   const folder = openDataFolder(dir);
   try {
     await convertOldLog(folder.path);

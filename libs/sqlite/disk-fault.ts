@@ -1,9 +1,9 @@
 import { TelemetryError } from '#model';
-import { DataFolderError } from '../data-folder.js';
-import { isFull } from '../log/fault.js';
+import { DataFolderError } from './data-folder.js';
+import { isFull } from './log/fault.js';
 
 /** Runs `work`, and rejects DataFolderError, which names what failed, in place of an error of the disk. */
-export async function inBackup<T>(doing: string, work: () => Promise<T>): Promise<T> {
+export async function onDisk<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
