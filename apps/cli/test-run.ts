@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 export const main = fileURLToPath(new URL('main.js', import.meta.url));
+const death = new URL('../../libs/testing/crash/death.js', import.meta.url).href;
 
 export interface Ran {
   readonly stdout: string;
@@ -19,6 +20,10 @@ export interface RunOptions {
   readonly stdin?: string | Buffer;
   /** Whether to give the lines that say how long a command has taken: their number depends on the machine. */
   readonly progress?: boolean;
+  /** No file may grow beyond so many blocks of 512 bytes: beyond that the disk is full. */
+  readonly blocks?: number;
+  /** The call that changes files at which the process is killed; see libs/testing/crash/death.ts. */
+  readonly deathAt?: number;
   /** Is given the process once it runs. */
   readonly during?: (child: ChildProcess) => void;
 }
@@ -26,8 +31,14 @@ export interface RunOptions {
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'headwater-cli-'));
 
 /** Runs the built command as a user does, with no settings of the user who runs the tests. */
-export async function run(args: readonly string[], { env = {}, stdin = '', progress = false, during }: RunOptions = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], HOME: '/nowhere', ...env } });
+export async function run(
+  args: readonly string[],
+  { env = {}, stdin = '', progress = false, blocks, deathAt, during }: RunOptions = {},
+): Promise<Ran> {
+  const command = [process.execPath, ...(deathAt === undefined ? [] : ['--import', death]), main, ...args];
+  const [file, ...rest] = blocks === undefined ? command : ['sh', '-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, ...command];
+  const its = { PATH: process.env['PATH'], HOME: '/nowhere', ...(deathAt !== undefined && { DEATH_AT: `${deathAt}` }), ...env };
+  const child = spawn(file!, rest, { env: its });
   child.stdin.on('error', () => undefined);
   child.stdin.end(stdin);
   during?.(child);
