@@ -25,7 +25,7 @@ interface Job {
 /** What the tests are done with. */
 interface Row {
   readonly begin: () => Job | Promise<Job>;
-  /** So many calls that change files the command makes at least. */
+  /** The command makes at least this many calls that change files. */
   readonly calls: number;
   /** Blocks of 512 bytes to which a full disk limits files. */
   readonly blocks: readonly number[];

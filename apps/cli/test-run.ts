@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly stdin?: string | Buffer;
   /** Whether to give the lines that say how long a command has taken: their number depends on the machine. */
   readonly progress?: boolean;
-  /** No file may grow beyond so many blocks of 512 bytes: beyond that the disk is full. */
+  /** The greatest size of a file, in blocks of 512 bytes: a write beyond it fails as on a full disk. */
   readonly blocks?: number;
   /** The call that changes files at which the process is killed; see libs/testing/crash/death.ts. */
   readonly deathAt?: number;

@@ -19,7 +19,7 @@ export const rateNames = [
 ] as const;
 export type RateName = (typeof rateNames)[number];
 
-/** What an organization is shown for so many hours, and kept at least as long: points, buckets from the finest on, and events. */
+/** For how many hours an organization sees its points, its buckets of each resolution, and its events. All of it is kept at least as long. */
 export const keepNames = ['keep_points_hours', 'keep_1m_hours', 'keep_1h_hours', 'keep_1d_hours', 'keep_events_hours'] as const;
 export type KeepName = (typeof keepNames)[number];
 

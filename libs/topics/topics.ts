@@ -103,17 +103,17 @@ export const sources = known<Source>('sources.v1', 'source', sourceKey, { flaw: 
 
 export const presence = known<Presence>('presence.v1', 'presence', (of) => `${sourceKey(of)}/${of.connectionId}`, { flaw: flawOfSource });
 
-// Of what cannot be decoded: the next heartbeat comes in seconds.
+// A heartbeat that cannot be decoded is soon replaced: the next one comes in seconds.
 export const gateways = defined<Gateway>('gateways.v1', 'gateway', (of) => of.gatewayId, { unreadable: 'skipped' });
 
 export const commands = facts<Command>('commands.v1', 'command', sourceKey, { flaw: flawOfCommand, isUrgent: true });
 
 export const commandStates = known<CommandState>('command-states.v1', 'command-state', commandKey, { flaw: flawOfCommand, isUrgent: true });
 
-// In place of what cannot be decoded the definition before still watches, which is better than nobody.
+// Where a definition cannot be decoded, the one before it still watches, which is better than no monitor.
 export const monitors = defined<Monitor>('monitors.v1', 'monitor', monitorKey, { flaw: flawOfMonitor, unreadable: 'skipped' });
 
-// So an open alert is not opened twice where a record cannot be decoded.
+// Where a record cannot be decoded, the one before it holds, so that an open alert is not opened twice.
 export const monitorStates = known<WatchedSource>('monitor-states.v1', 'watched-source', sourceKey, { flaw: flawOfSource });
 
 export const alerts = facts<AlertBatch>('alerts.v1', 'alert-batch', sourceKey, { flaw: flawOfSource });
@@ -122,13 +122,13 @@ export const sourceAlerts = known<SourceAlerts>('source-alerts.v1', 'source-aler
 
 export const alertCommands = asked<AlertCommand>('alert-commands.v1', 'alert-command', flawOfAlertCommand);
 
-// Without a note that cannot be decoded people are told, which is better than not to be told.
+// Where a note cannot be decoded, people are told of the alert, which is better than not being told.
 export const alertNotes = defined<AlertNote>('alert-notes.v1', 'alert-note', subjectKey);
 
 /** Key of one alert target. */
 export const targetKey = (of: { readonly orgId: string; readonly targetId: string }): string => `${of.orgId}/${of.targetId}`;
 
-// In place of what cannot be decoded: it is better to tell where people were told before than nobody.
+// Where a target cannot be decoded, the one before it is still used: better to tell people where they were told before than not at all.
 export const alertTargets = defined<AlertTarget>('alert-targets.v1', 'alert-target', targetKey, {
   flaw: flawOfAlertTarget,
   unreadable: 'skipped',
@@ -136,12 +136,12 @@ export const alertTargets = defined<AlertTarget>('alert-targets.v1', 'alert-targ
 
 export const targetCommands = asked<TargetCommand>('target-commands.v1', 'target-command', flawOfTargetCommand);
 
-// So nothing is told twice where a record cannot be decoded.
+// Where a record cannot be decoded, the one before it holds, so that nothing is told twice.
 export const noticedSources = known<NoticedSource>('noticed-sources.v1', 'noticed-source', sourceKey, { flaw: flawOfSource });
 
 export const notices = facts<Notice>('notices.v1', 'notice', targetKey);
 
-// So nothing is told twice where a record cannot be decoded.
+// Where a record cannot be decoded, the one before it holds, so that nothing is told twice.
 export const deliveries = known<TargetDeliveries>('deliveries.v1', 'target-deliveries', targetKey);
 
 export const organizations = defined<Organization>('organizations.v1', 'organization', (of) => of.orgId);
@@ -169,14 +169,14 @@ export const claimCommands = asked<ClaimCommand>('claim-commands.v1', 'claim-com
 
 export const decisions = defined<Decisions>('decisions.v1', 'decisions', outcomesKey);
 
-// Of what cannot be decoded: nobody waits for the outcomes of an older version any more.
+// Outcomes that cannot be decoded are those of an older version, for which nobody waits any more.
 export const outcomes = defined<Outcomes>('outcomes.v1', 'outcomes', outcomesKey, { unreadable: 'skipped' });
 
 // Each entry has a key of its own, so that all of them are kept. It is compacted all the same: in a data folder such topics are read without
 // the telemetry that stands between.
 export const audit = defined<AuditEntry>('audit.v1', 'audit-entry', ({ orgId, id }) => `${orgId}/${id}`, { unreadable: 'skipped' });
 
-// Of what cannot be decoded: the next use is written in a minute.
+// A use that cannot be decoded is soon replaced: the next one is written within a minute.
 export const keyUses = defined<KeyUse>('key-uses.v1', 'key-use', (of) => of.keyId, { unreadable: 'skipped' });
 
 export const accounts = defined<Account>('accounts.v1', 'account', (of) => of.accountId);
@@ -189,7 +189,7 @@ export const peopleCommands = asked<PeopleCommand>('people-commands.v1', 'people
 
 export const sessions = defined<Session>('sessions.v1', 'session', (of) => of.sessionId);
 
-// In place of what cannot be decoded: the use before still tells that the session lasts.
+// Where a use cannot be decoded, the one before it still tells that the session lasts.
 export const sessionUses = defined<SessionUse>('session-uses.v1', 'session-use', (of) => of.sessionId, { unreadable: 'skipped' });
 
 export const projections = defined<Projection>('projections.v1', 'projection', (of) => of.projection);

@@ -20,7 +20,10 @@ const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const keepLogMs = 86_400_000;
 /** The first half of the log is dropped. What a history sends twice may be in both. */
 const histories = 4;
-/** Looks like no event of a history, as one that does cannot be missed while a dropped record has left another like it. */
+/**
+ * An event that looks like no other. `verify` compares what readers see, so it does not notice that an event is gone while the store has
+ * another one that looks the same, of a record that was dropped.
+ */
 const lastEvents: EventBatch = {
   orgId: 'o0',
   sourceId: 's',

@@ -3,7 +3,7 @@ import { startEmbedded } from '../start-embedded.js';
 import { answersOf, deadLettersOf, settled, withKeys, type OldAnswers } from './old-folders.js';
 
 /**
- * Starts a server on a data folder, expects of it what the version that has made the folder answered, and stops it.
+ * Starts a server on a data folder, expects the answers that the version that made the folder gave, and stops the server.
  * @param path what the paths to ask have in them.
  */
 export async function expectOldAnswers(dir: string, old: OldAnswers, path = ''): Promise<void> {

@@ -16,10 +16,10 @@ export const oldFolders = fileURLToPath(new URL('../../../../libs/testing/data/o
 /** All of them: a version that is new here only adds a file. */
 export const oldFolderNames: readonly string[] = readdirSync(oldFolders).flatMap((file) => /^(.*)\.tar\.gz$/.exec(file)?.[1] ?? []);
 
-/** What somebody was answered by the version that has made a folder. */
+/** What the version that made a folder answered to one caller. */
 export interface Asked {
   readonly orgId: string;
-  /** Who asked: a person, or a key with all scopes; null is one that nobody knows, and a new one does as well. */
+  /** Who asked: a person, or a key with all scopes. Null is a key whose secret was not kept: a new key of the organization asks instead. */
   readonly by: Credentials | string | null;
   /** By the path of the request. */
   readonly answers: Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export function unpackedOldFolder(name: string): string {
   return dir;
 }
 
-/** The same with a key for each that nobody knows. No server may have the folder open. */
+/** The same answers, with a new key wherever the secret of the old one was not kept. No server may have the folder open. */
 export const withKeys = (dir: string, { asked, ...others }: OldAnswers): Promise<OldAnswers> =>
   onFolder(async ({ openStorage }) => {
     if (asked.every(({ by }) => by !== null)) return { ...others, asked };
