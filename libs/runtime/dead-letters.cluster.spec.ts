@@ -40,7 +40,7 @@ describeOnServers('dead letters', () => {
     };
     const config = readConfig(env);
     await initDataPlane(config, silent, 1000 * number);
-    kafka = await openLog(config, silent);
+    kafka = await openLog(config, silent, 60_000);
     processors = await start(ProcessorsModule, cluster('processors'), config, await createLogger('silent'));
     await processors.opened;
   }, 180_000);

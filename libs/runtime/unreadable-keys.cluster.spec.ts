@@ -23,7 +23,7 @@ describeOnKafka('a role whose compacted topics have records that cannot be decod
       HEADWATER_ADMIN_PORT: '0',
     };
     const config = readConfig(env);
-    const kafka = await openLog(config, () => undefined);
+    const kafka = await openLog(config, () => undefined, 60_000);
     await kafka.log.appendBytes(apiKeys.name, 'key_a', Buffer.from('rubbish'), {});
     await kafka.log.appendBytes(apiKeys.name, 'key_b', Buffer.from('rubbish'), {});
     const role = await start(IngressModule, cluster('ingress'), config, await createLogger('silent'));

@@ -224,9 +224,11 @@ export const alertTargets: Section = (stage) => {
           { outcome: 'refused', status: 422, error: 'The target answered 422.', again_ms: null },
         ]);
         await known(async () => expect((await targetsOf(own)).find(({ id }) => id === target.id)).toMatchObject({ paused: 'gone' }));
-        const { entries } = read(await ask(own, 'GET', '/audit')) as { readonly entries: readonly { readonly about: string }[] };
         const text = `${stage().run} (${receiver.url}/…): it answers that it is gone`;
-        expect(entries.find(({ about }) => about === target.id)).toMatchObject({ did: 'target.given_up', text });
+        await known(async () => {
+          const { entries } = read(await ask(own, 'GET', '/audit')) as { readonly entries: readonly { readonly about: string }[] };
+          expect(entries.find(({ about }) => about === target.id)).toMatchObject({ did: 'target.given_up', text });
+        });
         receiver.behaviour = (_, response) => void response.end();
         await end(target);
       },
