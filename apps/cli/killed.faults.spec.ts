@@ -121,13 +121,13 @@ function anUpgrade(name: string): Job {
 }
 
 const rows: readonly (readonly [name: string, row: Row])[] = [
-  ['a backup into a folder', { begin: () => aBackup('backup'), calls: 40, blocks: [100, 400] }],
   ['a backup into a file', { begin: () => aBackup('backup.tar'), calls: 30, blocks: [100, 400] }],
   ['a restore', { begin: aRestore, calls: 30, blocks: [100, 400] }],
   ['a trim', { begin: aTrim, calls: 30, blocks: [10] }],
-  ['a rebuild', { begin: aRebuild, calls: 300, blocks: [100] }],
   // In the second case the log has room, and the schemas that are new have not.
   ['the upgrade of 74477d6-killed', { begin: () => anUpgrade('74477d6-killed'), calls: 90, blocks: [20, 200] }],
+  ['a backup into a folder', { begin: () => aBackup('backup'), calls: 40, blocks: [100, 400] }],
+  ['a rebuild', { begin: aRebuild, calls: 300, blocks: [100] }],
   ['the upgrade of e88cbb3-killed', { begin: () => anUpgrade('e88cbb3-killed'), calls: 90, blocks: [20] }],
 ];
 
@@ -139,7 +139,7 @@ const attempt = ({ args, env = {} }: Job, options: RunOptions = {}): Promise<Ran
     ...options,
   });
 
-it.each(isLong ? rows : rows.slice(0, -1))(
+it.each(isLong ? rows : rows.slice(0, 4))(
   `%s spoils nothing on a full disk, nor when it is killed, and comes to its end later (SEED=${seed})`,
   async (_, { begin, calls, blocks: blocksOf }) => {
     const random = new Random(seed);

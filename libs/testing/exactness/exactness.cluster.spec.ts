@@ -6,5 +6,5 @@ import { exactnessSuite } from './suite.js';
 const settings = { HEADWATER_QUESTDB_PARTITION: 'WEEK' };
 
 describeOnServers('the roles as processes on Kafka and QuestDB', () => {
-  exactnessSuite(() => ClusterDeployment.start({ settings }), 20);
+  exactnessSuite(() => ClusterDeployment.start({ settings }), 10);
 });
