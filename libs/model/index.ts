@@ -7,6 +7,7 @@ export * from './alert-note.js';
 export * from './api-key.js';
 export * from './backtest.js';
 export * from './batch-flaws.js';
+export * from './batch-from.js';
 export * from './bound-sources.js';
 export * from './caller.js';
 export * from './causes.js';

@@ -58,6 +58,8 @@ export class RefusedRow extends Error {
 export class Figures {
   /** Rows that the store has accepted, by what they are. */
   readonly rows = { points: 0, late_points: 0, rollups: 0, events: 0 };
+  /** What came when its time was no longer kept. */
+  readonly late = { points: 0, events: 0 };
   /** Attempts that failed. */
   failures = 0;
   /** Windows that have points and for which the store answered nothing. */

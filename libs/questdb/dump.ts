@@ -1,6 +1,6 @@
 import { maxTimestampMs, type Window } from '#model';
-import { compareRows, type Moment, type StoredRow } from '#stores';
-import { sqlWindow } from './slices.js';
+import { compareRows, type KeptFrom, type Moment, type StoredRow } from '#stores';
+import { since, sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
 import { type Layout, levels, type Tables } from './tables.js';
 
@@ -14,14 +14,14 @@ const contents: readonly (readonly [what: StoredRow['what'], table: keyof Tables
   ['events', 'events', 'name', 'digest, value, tags, received, place'],
 ];
 
-/** All rows of a generation as `GenerationStore.rows` promises them; the rows of one time are held at once. */
-export async function* dump(sql: Sql, tables: Tables, layout: Layout, at?: Moment): AsyncGenerator<StoredRow> {
+/** All rows of a generation that are kept, as `GenerationStore.rows` promises them; the rows of one time are held at once. */
+export async function* dump(sql: Sql, tables: Tables, layout: Layout, kept: KeptFrom, at?: Moment): AsyncGenerator<StoredRow> {
   const window = at ? { startMs: at.timestampMs, endMs: at.timestampMs + 1 } : { startMs: 0, endMs: maxTimestampMs + 1 };
   for (const [what, table, metric, rest] of contents) {
     if (at && at.what !== what) continue;
     const cells = layout.arrivalsAreKeys ? rest : rest.replace('received', 'null');
     const select = `SELECT ts::long / 1000, org, source, ${metric}, ${cells} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2`;
-    for await (const page of pages(sql, select, window)) {
+    for await (const page of pages(sql, select, what === 'metric names' ? window : since(window, kept[what]))) {
       const rows = page.map((row): StoredRow => ({ what, row }));
       yield* what === 'events' ? firstArrivals(rows) : rows.sort(compareRows);
     }

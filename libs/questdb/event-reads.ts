@@ -1,7 +1,8 @@
 import { compareUtf8, eachInSteps, type LogEntry, stepEntries, tagsOf, type Window } from '#model';
 import { inTurns } from '#stores';
+import type { Kept } from './kept.js';
 import type { Lookups } from './lookups.js';
-import { type Slices, sqlWindow } from './slices.js';
+import { since, type Slices, sqlWindow } from './slices.js';
 import type { Value } from './sql.js';
 import type { Layout, Tables } from './tables.js';
 import { arrival, arrivalParts } from './views.js';
@@ -34,11 +35,13 @@ export class EventReads {
     private readonly tables: Tables,
     private readonly slices: Slices,
     private readonly layout: () => Promise<Layout>,
+    private readonly kept: Kept,
   ) {}
 
   /** Oldest first. */
   async entries(query: EventQuery): Promise<LogEntry[]> {
-    const slices = await this.slices.of('events', query.window);
+    const { events: fromMs } = await this.kept.fresh();
+    const slices = await this.slices.of('events', since(query.window, fromMs));
     const found: EventRow[] = [];
     for (const slice of query.last ? slices.toReversed() : slices) {
       for (let rest: Window | undefined = slice; rest && found.length < query.limit;) {

@@ -4,6 +4,7 @@ import type { EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { QuestDbEventStore } from './event-store.js';
 import { Figures, Outage } from './delivery.js';
+import { Kept } from './kept.js';
 import { newest } from './tables.js';
 
 const mebibyte = 1 << 20;
@@ -17,7 +18,8 @@ it('holds a bounded number of bytes of events however many writes there are, and
   const sent = Promise.withResolvers<void>();
   const client = { send: () => sent.promise };
   const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
-  const writer = new QuestDbEventStore(client as never, path, {} as never, () => Promise.resolve(newest));
+  const kept = new Kept({ rows: () => Promise.resolve([]) }, 'kept_g1');
+  const writer = new QuestDbEventStore(client as never, path, {} as never, () => Promise.resolve(newest), kept);
   const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);

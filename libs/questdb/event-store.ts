@@ -1,9 +1,10 @@
 import type { Sender } from '@questdb/nodejs-client';
-import { type EventBatch, eventDigest, forever, type LogEntry, maxTimestampMs, type Window } from '#model';
+import { type EventBatch, eventDigest, eventsSince, forever, type LogEntry, maxTimestampMs, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
 import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
+import type { Kept } from './kept.js';
 import type { Layout } from './tables.js';
 
 /** Rows of one commit; a single record may have more. */
@@ -37,6 +38,7 @@ export class QuestDbEventStore implements EventStore {
     private readonly reads: EventReads,
     /** How the table is made, as soon as it may be written to. Rejects `store_unavailable`. */
     private readonly layout: () => Promise<Layout>,
+    private readonly kept: Kept,
   ) {
     this.#delivery = new Delivery(path, forever, this.#changed);
   }
@@ -51,12 +53,14 @@ export class QuestDbEventStore implements EventStore {
     return this.#heldBytes;
   }
 
-  /** Resolves when readers see the events. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
+  /** Resolves when readers see the events, but for those from before what is kept, which are only counted. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     this.#delivery.check();
     await this.layout();
-    const values = batches.map(({ value }) => value);
-    for (const batch of values) check(batch);
+    for (const { value } of batches) check(value);
+    const { events: fromMs } = await this.kept.fresh();
+    const values = batches.map(({ value }) => eventsSince(value, fromMs));
+    this.path.figures.late.events += countOf(batches.map(({ value }) => value)) - countOf(values);
     const bytes = values.reduce((sum, batch) => sum + bytesOf(batch), 0);
     await this.#hold(bytes);
     const written = Promise.withResolvers<void>();
@@ -128,7 +132,7 @@ export class QuestDbEventStore implements EventStore {
       );
     }
     await this.#delivery.visible(giveUp);
-    this.path.figures.rows.events += batches.reduce((sum, { events }) => sum + events.length, 0);
+    this.path.figures.rows.events += countOf(batches);
   }
 
   async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
@@ -144,6 +148,8 @@ export class QuestDbEventStore implements EventStore {
     }
   }
 }
+
+const countOf = (batches: readonly EventBatch[]): number => batches.reduce((sum, { events }) => sum + events.length, 0);
 
 /** What a batch takes in memory, about. */
 function bytesOf({ events }: EventBatch): number {

@@ -34,6 +34,13 @@ export function metricsOf(figures: Figures, suspendedTables: () => number, held:
       'Buckets that have points and for which QuestDB answered nothing, since the start; their checkpoint fails and asks again.',
       () => figures.unanswered,
     ),
+    ...(['points', 'events'] as const).map((what) =>
+      counter(
+        `headwater_late_${what}`,
+        `The ${what} that came when their time was no longer kept: the log has them, and answers do not. Those that a rebuild reads again count again.`,
+        () => figures.late[what],
+      ),
+    ),
     gauge(
       'headwater_questdb_suspended_tables',
       'Tables that QuestDB had suspended when it was last looked: they take rows and show none.',

@@ -1,5 +1,5 @@
 import type { TlsOptions } from '#sockets';
-import type { GenerationStore, SeriesStore, Stores } from '#stores';
+import { type GenerationStore, laterOf, type SeriesStore, type Stores } from '#stores';
 import type { HttpAccess } from './access.js';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
@@ -8,13 +8,26 @@ import { dump } from './dump.js';
 import { EventReads } from './event-reads.js';
 import { QuestDbEventStore } from './event-store.js';
 import { HttpSink } from './http-sink.js';
+import { Kept, moving } from './kept.js';
 import { Lookups } from './lookups.js';
 import { metricsOf } from './metrics.js';
 import { SeriesReads } from './series-reads.js';
 import { QuestDbSeriesStore } from './series-store.js';
 import { Slices } from './slices.js';
 import { Sql } from './sql.js';
-import { ensureTables, type Layout, layoutOf, levels, type Partitioning, shortcomings, type Tables, tablesOf } from './tables.js';
+import {
+  creatingKept,
+  dropPartitions,
+  ensureTables,
+  type Layout,
+  layoutOf,
+  levels,
+  type Partitioning,
+  shortcomings,
+  shortened,
+  type Tables,
+  tablesOf,
+} from './tables.js';
 import { publishing } from './views.js';
 import { Visibility } from './visibility.js';
 
@@ -50,6 +63,7 @@ interface Generation extends Stores {
   readonly series: QuestDbSeriesStore;
   readonly events: QuestDbEventStore;
   readonly layout: () => Promise<Layout>;
+  readonly kept: Kept;
 }
 
 /** The live generation, the one that is made beside it, and the one that readers are leaving. Writers of others hold memory for nothing. */
@@ -76,6 +90,7 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       await commits.check();
       return layout();
     };
+    const kept = new Kept(writing, tables.kept);
     const lookups = new Lookups(reading, tables);
     const path = (...names: readonly (keyof Tables)[]): WritePath => ({
       visibility,
@@ -90,11 +105,12 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       rollups: { ...path(...levels.map(({ table }) => table)), sink: sinks[1] },
       client: clients[0],
       sql: writing,
+      kept,
       layout: writable,
     };
-    const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, clock));
-    const events = new QuestDbEventStore(clients[1], path('events'), new EventReads(lookups, tables, slices, layout), writable);
-    return { series, events, layout };
+    const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, kept, clock));
+    const events = new QuestDbEventStore(clients[1], path('events'), new EventReads(lookups, tables, slices, layout, kept), writable, kept);
+    return { series, events, layout, kept };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);
@@ -130,8 +146,25 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
     shortcomings: async (generation) => shortcomings(await generationOf(generation).layout(), generation),
     publish: async (generation) => writing.run(publishing(tablesOf(generation), await generationOf(generation).layout())),
     drop: (generation) => writing.run(Object.values(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
-    async *rows(generation, at) {
-      yield* dump(reading, tablesOf(generation), await generationOf(generation).layout(), at);
+    keptFrom: (generation) => generationOf(generation).kept.now(),
+    keepFrom: async (generation, from) => {
+      const { kept } = generationOf(generation);
+      const tables = tablesOf(generation);
+      const statement = moving(tables.kept, await kept.now(), from);
+      if (statement === undefined) return;
+      await writing.run([creatingKept(tables), statement]);
+      await visibility.of([tables.kept], () => undefined);
+      await kept.now();
+    },
+    dropBefore: async (generation, from) => {
+      const tables = tablesOf(generation);
+      for (const [table, what] of shortened) {
+        if (from[what] > 0) await dropPartitions(writing, tables[table], from[what]);
+      }
+    },
+    async *rows(generation, at, from) {
+      const { layout, kept } = generationOf(generation);
+      yield* dump(reading, tablesOf(generation), await layout(), laterOf(await kept.now(), from ?? {}), at);
     },
     health: whyNot,
     whyNotWritten: () => commits.whyNot,

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { SqlRow } from './sql.js';
 import { EventReads } from './event-reads.js';
+import { Kept } from './kept.js';
 import { SeriesReads } from './series-reads.js';
 import type { Slices } from './slices.js';
 import { type Layout, tablesOf } from './tables.js';
@@ -9,6 +10,7 @@ const count = 5000;
 const window = { startMs: 0, endMs: 60_000 };
 const query = { orgId: 'o', sourceId: 's', metrics: undefined, window, limit: count };
 const slices = { of: () => Promise.resolve([window]) } as unknown as Slices;
+const kept = new Kept({ rows: () => Promise.resolve([]) }, 'kept_g1');
 const layout = { arrivalsAreKeys: true } as Layout;
 
 /** QuestDB answers at once, so that all turns of the event loop are those of the reads. */
@@ -16,8 +18,8 @@ const readsOf = (row: (at: number) => SqlRow) => {
   const rows = Array.from({ length: count }, (_, at) => row(at));
   const sql = { rows: () => Promise.resolve(rows) as Promise<never[]> };
   return {
-    series: new SeriesReads(sql, tablesOf(1), slices, () => 0),
-    events: new EventReads(sql, tablesOf(1), slices, () => Promise.resolve(layout)),
+    series: new SeriesReads(sql, tablesOf(1), slices, kept, () => 0),
+    events: new EventReads(sql, tablesOf(1), slices, () => Promise.resolve(layout), kept),
   };
 };
 

@@ -5,6 +5,7 @@ import { Lines } from './lines.js';
 import { type Question, questionsFor, type Span } from './questions.js';
 import { type Series, type SeriesNames, sourceKey } from './series-names.js';
 import { oneOf, type SqlRow, type Sql } from './sql.js';
+import type { Kept } from './kept.js';
 import { foldOf, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
 
 /** Partitions that one commit touches. */
@@ -17,6 +18,7 @@ export interface RollupParts {
   readonly tables: Tables;
   readonly names: SeriesNames;
   readonly partitioning: Partitioning;
+  readonly kept: Kept;
 }
 
 /** The stored rollups of one generation, for what comes under one lease. */
@@ -26,11 +28,19 @@ export class RollupTables implements RollupDatabase {
   readonly #delivery: Delivery;
   readonly #giveUp: () => void;
 
-  constructor(path: LinePath, parts: RollupParts, lease: Lease) {
+  constructor(
+    path: LinePath,
+    private readonly parts: RollupParts,
+    lease: Lease,
+  ) {
     this.#names = parts.names;
     this.#delivery = new Delivery(path, lease, new Signal());
     this.#giveUp = () => path.outage.check();
     this.levels = levels.map((level) => new RollupTable(level, parts, path, this.#delivery));
+  }
+
+  get keptFromMs(): number {
+    return this.parts.kept.known.raw;
   }
 
   get seriesCount(): number {
@@ -115,7 +125,10 @@ class RollupTable implements RollupLevel {
   }
 
   async sendAnywhere(rows: readonly SeriesBucket[]): Promise<void> {
-    for (const some of byPartitions(rows, this.#partitionMs[this.level.table])) {
+    // Asked for after they were folded: the points of a bucket that is kept now were all there.
+    const { raw } = await this.parts.kept.now();
+    const whole = rows.filter(({ bucket }) => bucket.startMs >= raw);
+    for (const some of byPartitions(whole, this.#partitionMs[this.level.table])) {
       await this.send(some);
       await this.delivery.visible(this.#giveUp);
     }

@@ -7,6 +7,7 @@ import { Client } from './client.js';
 import { type WritePath, Figures, type LineSink, Outage } from './delivery.js';
 import { HttpSink } from './http-sink.js';
 import { type Layout, newest, creating, levels, type Tables, tablesOf } from './tables.js';
+import { Kept } from './kept.js';
 import { Lookups } from './lookups.js';
 import { RollupTables } from './rollup-tables.js';
 import { SeriesNames } from './series-names.js';
@@ -89,6 +90,7 @@ describeOnServers('Rollups in QuestDB', () => {
       rollups: { ...path(...levels.map(({ table }) => tables[table])), sink: counted(sinks[1]!) },
       client,
       sql: counting,
+      kept: new Kept(counting, tables.kept),
       layout: () => Promise.resolve(layout),
     };
     const store = new QuestDbSeriesStore(parts, reads(tables, muchLater));
@@ -102,7 +104,7 @@ describeOnServers('Rollups in QuestDB', () => {
   }
 
   const reads = (tables: Tables, now: number): SeriesReads =>
-    new SeriesReads(new Lookups(sql, tables), tables, new Slices(sql, tables), () => now);
+    new SeriesReads(new Lookups(sql, tables), tables, new Slices(sql, tables), new Kept(sql, tables.kept), () => now);
 
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   const histories = Number(process.env['HISTORIES'] ?? 4);
@@ -285,7 +287,8 @@ describeOnServers('Rollups in QuestDB', () => {
     await sql.run([`INSERT INTO ${tables.rollup1d} ${rows} FROM long_sequence(${sources * metrics})`]);
     await eventually(() => new Visibility(sql).of([tables.rollup1d], () => undefined));
     const path = { visibility: new Visibility(sql), outage: new Outage(), figures: new Figures(), tables: [], sink: new HttpSink(httpUrl) };
-    const { levels: rollups } = new RollupTables(path, { sql, tables, names: new SeriesNames(true), partitioning: 'MONTH' }, forever);
+    const parts = { sql, tables, names: new SeriesNames(true), partitioning: 'MONTH' as const, kept: new Kept(sql, tables.kept) };
+    const { levels: rollups } = new RollupTables(path, parts, forever);
     const taken: string[] = [];
     let [before, most] = [0, 0];
     const over = rollups

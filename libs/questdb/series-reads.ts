@@ -5,6 +5,7 @@ import {
   compareUtf8,
   downscale,
   eachInSteps,
+  type Interval,
   intervalMs,
   noTags,
   type RollupInterval,
@@ -23,11 +24,13 @@ import {
   type RawAnswer,
   type RawQuery,
   type SeriesQuery,
+  keptKindOf,
 } from '#stores';
 import { foldOf, levels, type Tables } from './tables.js';
+import type { Kept } from './kept.js';
 import type { Lookups } from './lookups.js';
 import { chunks } from './questions.js';
-import { type Slices, sqlWindow } from './slices.js';
+import { since, type Slices, sqlWindow } from './slices.js';
 import { oneOf, type Value } from './sql.js';
 
 /** Rows of buckets that ended less than this ago are not taken: the points and finer rows say more. */
@@ -79,6 +82,7 @@ export class SeriesReads {
     private readonly sql: Pick<Lookups, 'rows'>,
     private readonly tables: Tables,
     private readonly slices: Slices,
+    private readonly kept: Kept,
     private readonly clock: () => number,
   ) {}
 
@@ -92,7 +96,7 @@ export class SeriesReads {
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<[string, number][]> {
     const newest = new Map<string, number>();
-    for (const slice of await this.slices.of('points', window)) {
+    for (const slice of await this.slices.of('points', await this.#kept('raw', window))) {
       // Points of equal times differ in their tags, and the last of them counts in the order of raw series.
       const rows = await this.sql.rows(
         `SELECT metric, last(value) FROM (
@@ -107,7 +111,8 @@ export class SeriesReads {
   }
 
   async raw(query: RawQuery): Promise<RawAnswer> {
-    const rows = await firstOf(filtersOf(query), (filter) => this.#rawRows(filter, query));
+    const kept = { ...query, window: await this.#kept('raw', query.window) };
+    const rows = await firstOf(filtersOf(query), (filter) => this.#rawRows(filter, kept));
     const { series, truncated } = await answerOf(rows, query.limit, (its) => ({
       timestampMs: Float64Array.from(its, ({ startMs }) => startMs),
       value: Float64Array.from(its, ({ value }) => value),
@@ -121,12 +126,14 @@ export class SeriesReads {
   }
 
   async buckets(query: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    const rows = await firstOf(filtersOf(query), (filter) => this.#rows(filter, query));
+    const kept = { ...query, window: await this.#kept(query.interval, query.window) };
+    const rows = await firstOf(filtersOf(query), (filter) => this.#rows(filter, kept));
     return answerOf(rows, query.limit, columnsOf);
   }
 
-  async fleet(query: FleetQuery): Promise<FleetAnswer> {
-    if (query.sources?.ranges.length === 0) return { sources: [], columns: columnsOf([]), truncated: false };
+  async fleet(asked: FleetQuery): Promise<FleetAnswer> {
+    if (asked.sources?.ranges.length === 0) return { sources: [], columns: columnsOf([]), truncated: false };
+    const query = { ...asked, window: await this.#kept(asked.interval, asked.window) };
     const filter = fleetFilterOf(query);
     const rows = await this.#rows(filter, query);
     const truncated = rows.length > query.limit;
@@ -139,6 +146,11 @@ export class SeriesReads {
       return { sourceId, rows: its.length };
     };
     return { sources: await inTurns(eachInSteps(names, source)), columns: columnsOf(ordered), truncated };
+  }
+
+  /** What is kept of a window. */
+  async #kept(interval: Interval, window: Window): Promise<Window> {
+    return since(window, (await this.kept.fresh())[keptKindOf[interval]]);
   }
 
   /** The first points, one more than the limit if there are more, ordered by time, name and tags, all by bytes of UTF-8, no tags first. */
@@ -231,7 +243,8 @@ export class SeriesReads {
   async #pieces(asked: Window, interval: RollupInterval): Promise<Piece[]> {
     const { startMs } = bucketWindow(asked, interval);
     const endMs = startMs + intervalMs[interval] * Math.ceil((asked.endMs - startMs) / intervalMs[interval]);
-    const settledMs = this.clock() - settledAfterMs;
+    // Of what lies before the points that are kept there are only rows, whatever the time is here.
+    const settledMs = Math.max(this.clock() - settledAfterMs, this.kept.known.raw);
     const usable = levels.filter(({ sizeMs }) => sizeMs <= intervalMs[interval]).toReversed();
     const pieces: Piece[] = [];
     let fromMs = startMs;

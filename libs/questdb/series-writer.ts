@@ -1,7 +1,8 @@
-import { bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, type SeriesRun } from '#model';
+import { batchFrom, bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, pointsOf, type SeriesRun } from '#model';
 import { type Placed, Rollups } from '#stores';
 import { type Client, NameRows } from './client.js';
-import type { LinePath } from './delivery.js';
+import type { Figures, LinePath } from './delivery.js';
+import type { Kept } from './kept.js';
 import { Lines } from './lines.js';
 import { PointRows } from './point-rows.js';
 import { RollupTables } from './rollup-tables.js';
@@ -21,6 +22,8 @@ export interface WriterParts {
   readonly rollups: LinePath;
   readonly client: Client;
   readonly sql: Sql;
+  /** From when on points are taken. */
+  readonly kept: Kept;
   /** How the tables are made, as soon as they may be written to. Rejects `store_unavailable`. */
   readonly layout: () => Promise<Layout>;
 }
@@ -28,6 +31,8 @@ export interface WriterParts {
 /** Writes what came under one lease. */
 export class SeriesWriter {
   readonly #table: Buffer;
+  readonly #kept: Kept;
+  readonly #figures: Figures;
   readonly #names: SeriesNames;
   readonly #nameRows: NameRows;
   readonly #points: PointRows;
@@ -44,12 +49,14 @@ export class SeriesWriter {
     /** Called when what was taken can no longer be written, and not because somebody has ended this. */
     lost: (cause: unknown) => void,
   ) {
-    const { tables, sql, partitioning, points, rollups } = parts;
+    const { tables, sql, partitioning, points, rollups, kept } = parts;
+    this.#kept = kept;
+    this.#figures = points.figures;
     this.#table = Buffer.from(tables.points);
     this.#names = new SeriesNames(tagsAreKeys);
     this.#nameRows = new NameRows(parts.client, tables.metrics);
     this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points, lost);
-    this.#rollupTables = new RollupTables(rollups, { sql, tables, names: this.#names, partitioning }, lease);
+    this.#rollupTables = new RollupTables(rollups, { sql, tables, names: this.#names, partitioning, kept }, lease);
     this.#rollups = new Rollups(this.#rollupTables);
   }
 
@@ -72,7 +79,7 @@ export class SeriesWriter {
   async probe({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
     if (this.#hasTaken(partition, offset)) return;
     checkedTimes(value);
-    const { orgId, sourceId, series } = value;
+    const { orgId, sourceId, series } = batchFrom(value, (await this.#kept.fresh()).raw);
     const lines = new Lines(1 << 12);
     for (const { metric, tags, timestampMs, value: values } of series) {
       const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric, tags }));
@@ -82,7 +89,7 @@ export class SeriesWriter {
     if (lines.rows > 0) await this.#points.probe(lines, names);
   }
 
-  /** Takes a batch as a whole or not at all. */
+  /** Takes a batch as a whole or not at all. Points from before what is kept are only counted. */
   async write({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
     if (this.#hasTaken(partition, offset)) return;
     const times = checkedTimes(value);
@@ -90,8 +97,10 @@ export class SeriesWriter {
     if (this.#rollups.full) await this.checkpoint();
     const live = liveTimes(value.receivedMs);
     await this.#rollups.know(Math.max(live.firstMs, times.firstMs), Math.min(live.lastMs, times.lastMs));
+    const timely = batchFrom(value, (await this.#kept.fresh()).raw);
     const source = this.#names.source(value.orgId, value.sourceId);
-    for (const run of value.series) this.#take(value, source, run, live);
+    for (const run of timely.series) this.#take(value, source, run, live);
+    this.#figures.late.points += pointsOf(value) - pointsOf(timely);
     this.taken.set(partition, offset);
     this.#points.added();
   }

@@ -47,6 +47,9 @@ export class Slices {
   }
 }
 
+/** What of a window is at or after a time. */
+export const since = ({ startMs, endMs }: Window, fromMs: number): Window => ({ startMs: Math.max(startMs, fromMs), endMs });
+
 /** A window as values for `ts >= … AND ts < …`: microseconds, of which a double has too few digits. */
 export function sqlWindow({ startMs, endMs }: Window): [string, string] {
   return [`${Math.max(0, Math.ceil(startMs))}000`, `${Math.min(endOfTimeMs, Math.ceil(endMs))}000`];

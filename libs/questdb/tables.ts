@@ -1,5 +1,5 @@
-import { intervalMs, type RollupInterval } from '#model';
-import { type Patience, UnfitStore } from '#stores';
+import { bucketStartMs, intervalMs, type RollupInterval } from '#model';
+import { type KeptKind, type Patience, UnfitStore } from '#stores';
 import type { SqlRow, Sql } from './sql.js';
 
 const dayMs = intervalMs['1d'];
@@ -12,6 +12,7 @@ const tableNames = {
   rollup1d: 'rollup_1d',
   metrics: 'metrics',
   events: 'events',
+  kept: 'kept',
 };
 
 /** The tables of one generation of the projections. */
@@ -148,16 +149,54 @@ function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys, arrivalsA
     arrivalsAreKeys
       ? wanted(tables.events, `${event}, received LONG, place INT`, by, `${eventKeys}, received, place`)
       : wanted(tables.events, `${event}, place INT`, by, `${eventKeys}, place`),
+    keptTable(tables),
   ];
+}
+
+/** Moments from which on something is kept: see `Kept`. */
+const keptTable = ({ kept }: Tables): Wanted => ({
+  table: kept,
+  columns: 'ts TIMESTAMP, what SYMBOL',
+  partitionBy: 'YEAR',
+  keys: 'ts, what',
+});
+
+/** The tables of which whole partitions go, and what is kept there. */
+export const shortened: readonly (readonly [table: keyof Tables, what: KeptKind])[] = [
+  ['points', 'raw'],
+  ...levels.map(({ table, interval }) => [table, interval] as const),
+  ['events', 'events'],
+];
+
+/** The beginning of the partition that a moment lies in. @param by as QuestDB says it. */
+export function partitionStartMs(timestampMs: number, by: string): number {
+  const date = new Date(timestampMs);
+  if (by === 'YEAR') return Date.UTC(date.getUTCFullYear());
+  if (by === 'MONTH') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  // Weeks begin on Mondays, and 1970 began on a Thursday.
+  if (by === 'WEEK') return bucketStartMs(timestampMs + 3 * dayMs, 7 * dayMs) - 3 * dayMs;
+  return bucketStartMs(timestampMs, by === 'HOUR' ? timeMs.HOUR : dayMs);
+}
+
+/** Drops the partitions of a table that lie wholly before a moment. A statement that finds none does nothing. */
+export async function dropPartitions(sql: Sql, table: string, beforeMs: number): Promise<void> {
+  const [row] = await sql.rows<[string]>(`SELECT partitionBy FROM tables() WHERE table_name = '${table}'`);
+  if (!row) return;
+  const before = new Date(partitionStartMs(beforeMs, row[0])).toISOString();
+  const [old] = await sql.rows<[number]>(`SELECT count() FROM table_partitions('${table}') WHERE minTimestamp < '${before}'`);
+  if (old![0] > 0) await sql.run([`ALTER TABLE ${table} DROP PARTITION WHERE ts < '${before}'`]);
 }
 
 /** Statements that make the tables where they are missing. */
 export function creating(tables: Tables, by: Partitioning, layout = newest): string[] {
-  return wantedTables(tables, by, layout).map(
-    ({ table, columns, partitionBy, keys }) =>
-      `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`,
-  );
+  return wantedTables(tables, by, layout).map(creatingOne);
 }
+
+/** The statement that makes the table of boundaries, which a generation of an earlier version lacks. */
+export const creatingKept = (tables: Tables): string => creatingOne(keptTable(tables));
+
+const creatingOne = ({ table, columns, partitionBy, keys }: Wanted): string =>
+  `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`;
 
 /** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and UnfitStore. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {

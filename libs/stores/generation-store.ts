@@ -1,6 +1,7 @@
 import type { Metric } from '#model';
 import type { Moment, StoredRow } from './compare.js';
 import type { Stores } from './generations.js';
+import type { KeptFrom } from './kept-from.js';
 
 /** How long an operator's command keeps asking a store that does not answer. */
 export interface Patience {
@@ -34,13 +35,26 @@ export interface GenerationStore {
   publish(generation: number): Promise<void>;
   /** Deletes the generation with all of its rows; one that was never made may be dropped too. */
   drop(generation: number): Promise<void>;
+  /** From when on a generation is kept, as every process is told. Rejects `store_unavailable`. */
+  keptFrom(generation: number): Promise<KeptFrom>;
   /**
-   * Every row that was checkpointed, in the order of `compareRows`; of an event that came in several bodies only the row with the least
+   * Moves these moments forward; one that would move back stays. Half a minute later at most no process takes or shows what is before them. Whoever
+   * calls knows that buckets are stored of all points before `raw` and that nothing else is to come of them. Rejects `store_unavailable`.
+   */
+  keepFrom(generation: number, from: Partial<KeptFrom>): Promise<void>;
+  /**
+   * Gives back the room of what is before these moments, as far as the database can: some of it may stay for longer. They must have been what
+   * `keptFrom` says for some minutes. Rejects `store_unavailable`.
+   */
+  dropBefore(generation: number, from: KeptFrom): Promise<void>;
+  /**
+   * Every row that was checkpointed and is kept, in the order of `compareRows`; of an event that came in several bodies only the row with the least
    * (receive time, place). Rejects `store_unavailable`, also when the generation was not made.
    *
    * @param at only the rows of this moment.
+   * @param from only what is at or after these moments too.
    */
-  rows(generation: number, at?: Moment): AsyncGenerator<StoredRow>;
+  rows(generation: number, at?: Moment, from?: KeptFrom): AsyncGenerator<StoredRow>;
   /** Why rows do not come through, in words for the operator; undefined while they do. */
   health(): string | undefined;
   /** Why nothing may be written until the operator changes something, or until the database can be asked; undefined when it may. */

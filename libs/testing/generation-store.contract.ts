@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventDigest, forever, type DeviceEvent, type EventBatch, type Lease, type PointBatch, type Tags, tagsKey } from '#model';
-import { compareRows, type GenerationStore, type Moment, type Placed, type StoredRow, type Stores } from '#stores';
+import {
+  compareRows,
+  type GenerationStore,
+  type KeptFrom,
+  keptFromTheBeginning,
+  type Moment,
+  type Placed,
+  type StoredRow,
+  type Stores,
+} from '#stores';
 import { eventually } from './eventually.js';
 import { Random } from './random.js';
 
@@ -276,6 +285,65 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
       await write(crashed.open(number), [points('s', [[t, 5]]), aBody(t, anEvent())]);
       await crashed.crash();
       await expect(inAnother((other) => rows(number, undefined, other))).resolves.toHaveLength(6);
+    });
+  });
+
+  describe('what is kept', () => {
+    const at = (dayOf: number): number => dayMs + dayOf * 86_400_000;
+    const kinds: readonly StoredRow['what'][] = ['raw', '1m', '1h', '1d', 'events'];
+    const times = async (generation: number, from = store): Promise<number[][]> => {
+      const found = await rows(generation, undefined, from);
+      return kinds.map((kind) => found.filter(({ what }) => what === kind).map(({ row }) => (row[0] - dayMs) / 86_400_000));
+    };
+    const threeDays = [0, 1, 2].map((dayOf) => points('s', [[at(dayOf), dayOf]]));
+    const threeEvents = [0, 1, 2].map((dayOf) => aBody(t, anEvent({ timestampMs: at(dayOf) })));
+
+    it('is everything at first, and no moment moves back', async () => {
+      await made(number);
+      await expect(store.keptFrom(number)).resolves.toEqual(keptFromTheBeginning);
+      await store.keepFrom(number, { raw: at(2), '1m': at(1) });
+      await store.keepFrom(number, { raw: at(1), events: at(1) });
+      const expected = { ...keptFromTheBeginning, raw: at(2), '1m': at(1), events: at(1) };
+      await expect(store.keptFrom(number)).resolves.toEqual(expected);
+      await expect(inAnother((other) => other.keptFrom(number))).resolves.toEqual(expected);
+    });
+
+    it.each<[string, Partial<KeptFrom>, number[][]]>([
+      ['points', { raw: at(2) }, [[2], [0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 2]]],
+      ['points, finer buckets and events', { raw: at(3), '1m': at(2), '1h': at(1), events: at(2) }, [[], [2], [1, 2], [0, 1, 2], [2]]],
+    ])('is there for all, also once the room of the rest is given back: %s', async (_, from, expected) => {
+      await made(number, ...threeDays, ...threeEvents);
+      await store.keepFrom(number, from);
+      await store.dropBefore(number, await store.keptFrom(number));
+      await expect(times(number)).resolves.toEqual(expected);
+      await expect(inAnother((other) => times(number, other))).resolves.toEqual(expected);
+    });
+
+    it('takes nothing that comes too late, and what is kept of that day', async () => {
+      await made(number, ...threeDays, ...threeEvents);
+      const before = await rows(number);
+      await store.keepFrom(number, { raw: at(1), events: at(1) });
+      const late = [
+        points('s', [
+          [at(0), 9],
+          [at(0) + 1, 9],
+        ]),
+        aBody(t, anEvent({ timestampMs: at(0), value: 'late' })),
+      ];
+      await write(store.open(number), late);
+      const kept = before.filter(({ what, row }) => row[0] !== at(0) || !['raw', 'events'].includes(what));
+      await expect(rows(number)).resolves.toEqual(kept);
+      await write(store.open(number), [points('s', [[at(1) + 1, 9]])]);
+      const { row } = (await rows(number, { what: '1d', timestampMs: at(1) }))[0]!;
+      expect(row.slice(4)).toEqual([1, 9, 10, 2]);
+    });
+
+    it('is asked for by others too', async () => {
+      await made(number, ...threeDays);
+      const found: StoredRow[] = [];
+      for await (const row of store.rows(number, undefined, { ...keptFromTheBeginning, raw: at(2) })) found.push(row);
+      expect(found.filter(({ what }) => what === 'raw').map(({ row }) => row[0])).toEqual([at(2)]);
+      await expect(store.keptFrom(number)).resolves.toEqual(keptFromTheBeginning);
     });
   });
 

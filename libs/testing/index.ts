@@ -25,6 +25,7 @@ export * from './log-consumer.js';
 export * from './log-reader.js';
 export * from './make-keys.js';
 export * from './make-people.js';
+export * from './memory-generation-store.js';
 export * from './memory-log.js';
 export * from './monitors.contract.js';
 export * from './nearly-right-bodies.js';

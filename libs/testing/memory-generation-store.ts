@@ -1,5 +1,25 @@
-import { bucketStartMs, eventDigest, intervalMs, type EventBatch, type Lease, type Metric, type PointBatch, TelemetryError } from '#model';
-import { compareRows, type GenerationStore, type Moment, type Placed, type StoredRow, type Stores } from '#stores';
+import {
+  batchFrom,
+  bucketStartMs,
+  eventDigest,
+  intervalMs,
+  type EventBatch,
+  type Lease,
+  type Metric,
+  type PointBatch,
+  TelemetryError,
+} from '#model';
+import {
+  compareRows,
+  type GenerationStore,
+  type KeptFrom,
+  keptFromTheBeginning,
+  laterOf,
+  type Moment,
+  type Placed,
+  type StoredRow,
+  type Stores,
+} from '#stores';
 
 const maxGenerations = 3;
 const levels = ['1m', '1h', '1d'] as const;
@@ -8,6 +28,9 @@ const levels = ['1m', '1h', '1d'] as const;
 interface Kept {
   readonly points: Map<string, StoredRow>;
   readonly events: Map<string, StoredRow>;
+  from: KeptFrom;
+  /** Buckets whose points are gone. */
+  readonly old: StoredRow[];
 }
 
 /** A database in memory, for the stores of several processes. */
@@ -46,7 +69,8 @@ export class MemoryGenerationStore implements GenerationStore {
 
   async ensure(generation: number): Promise<void> {
     const { generations } = this.database;
-    if (!generations.has(generation)) generations.set(generation, { points: new Map(), events: new Map() });
+    if (!generations.has(generation))
+      generations.set(generation, { points: new Map(), events: new Map(), from: keptFromTheBeginning, old: [] });
   }
 
   async shortcomings(generation: number): Promise<readonly string[]> {
@@ -62,11 +86,34 @@ export class MemoryGenerationStore implements GenerationStore {
     this.database.generations.delete(generation);
   }
 
-  async *rows(generation: number, at?: Moment): AsyncGenerator<StoredRow> {
-    const { points, events } = this.database.of(generation);
+  async keptFrom(generation: number): Promise<KeptFrom> {
+    return this.database.of(generation).from;
+  }
+
+  async keepFrom(generation: number, from: Partial<KeptFrom>): Promise<void> {
+    const kept = this.database.of(generation);
+    kept.from = laterOf(kept.from, from);
+    const gone = [...kept.points].filter(([, { row }]) => row[0] < kept.from.raw);
+    const raw = gone.map(([, row]) => row);
+    kept.old.push(...levels.flatMap((what) => buckets(raw, what)), ...names(raw));
+    for (const [key] of gone) kept.points.delete(key);
+  }
+
+  async dropBefore(generation: number): Promise<void> {
+    this.database.of(generation);
+  }
+
+  async *rows(generation: number, at?: Moment, from?: KeptFrom): AsyncGenerator<StoredRow> {
+    const { points, events, old, from: its } = this.database.of(generation);
+    const kept = laterOf(its, from ?? {});
     const raw = [...points.values()];
-    const all = [...raw, ...levels.flatMap((what) => buckets(raw, what)), ...names(raw), ...events.values()];
-    for (const one of all.sort(compareRows)) if (!at || (one.what === at.what && one.row[0] === at.timestampMs)) yield one;
+    const all = [...raw, ...levels.flatMap((what) => buckets(raw, what)), ...names(raw), ...events.values(), ...old].sort(compareRows);
+    for (const [place, one] of all.entries()) {
+      const { what, row } = one;
+      if (at && (what !== at.what || row[0] !== at.timestampMs)) continue;
+      if (what === 'metric names' ? place > 0 && compareRows(all[place - 1]!, one) === 0 : row[0] < kept[what]) continue;
+      yield one;
+    }
   }
 
   health(): string | undefined {
@@ -103,9 +150,10 @@ class MemoryStores implements Stores {
     },
     checkpoint: async () => {
       this.#check();
-      const { points } = this.database.of(this.generation);
+      const { points, from } = this.database.of(this.generation);
       for (const { batches, lease } of this.#waiting) {
-        if (lease.held()) for (const { value } of batches) for (const row of pointRows(value)) points.set(keyOf(row), row);
+        if (!lease.held()) continue;
+        for (const { value } of batches) for (const row of pointRows(batchFrom(value, from.raw))) points.set(keyOf(row), row);
       }
       this.#waiting = [];
     },
@@ -122,8 +170,9 @@ class MemoryStores implements Stores {
   readonly events: Stores['events'] = {
     write: async (batches) => {
       this.#check();
-      const { events } = this.database.of(this.generation);
+      const { events, from } = this.database.of(this.generation);
       for (const row of batches.flatMap(({ value }) => eventRows(value))) {
+        if (row.row[0] < from.events) continue;
         const known = events.get(keyOf(row));
         if (!known || arrivesBefore(row, known)) events.set(keyOf(row), row);
       }

@@ -1,15 +1,8 @@
-import { intervalMs, keptFrom, type EventBatch } from '#model';
-import type { Placed } from '#stores';
-import { AgreedTime } from '../agreed-time.js';
+import { type EventBatch, eventsSince, intervalMs, keptFrom } from '#model';
+import { AgreedTime, type Placed } from '#stores';
 import { type EventBoundaries, eventsFrom, everyOrganization } from './event-boundaries.js';
 
 const dayMs = intervalMs['1d'];
-
-/** The events of a batch at or after a time. */
-export function eventsSince<T extends Pick<EventBatch, 'events'>>(batch: T, fromMs: number): T {
-  if (fromMs === 0 || batch.events.every(({ timestampMs }) => timestampMs >= fromMs)) return batch;
-  return { ...batch, events: batch.events.filter(({ timestampMs }) => timestampMs >= fromMs) };
-}
 
 /** How long events are kept, in milliseconds; `Infinity` is for ever. */
 export interface KeepEvents {

@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StreamRecord } from '#log';
-import { TelemetryError, type Source } from '#model';
+import { batchFrom, eventsSince, TelemetryError, type Source } from '#model';
 import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
 import { storeFailure } from '../store-failure.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
 import { type EventBoundaries, eventsFrom, readEventBoundaries } from '../events/event-boundaries.js';
-import { eventsSince } from '../events/event-keeper.js';
-import { batchFrom } from '../series/keeper.js';
 import { keptReader } from '../series/kept.js';
 import { openStoreForReading, storeFileName } from '../store-file.js';
 import { catchUp } from './catch-up.js';

@@ -1,5 +1,5 @@
-import { keptFrom, type PointBatch } from '#model';
-import { AgreedTime } from '../agreed-time.js';
+import { batchFrom, keptFrom, type PointBatch, pointsOf } from '#model';
+import { AgreedTime } from '#stores';
 import type { SealedArena } from './arena.js';
 import type { Boundaries } from './kept.js';
 
@@ -8,18 +8,6 @@ export type Keep = Boundaries;
 export const keepAll: Keep = { raw: Infinity, '1m': Infinity, '1h': Infinity, '1d': Infinity };
 
 const levels = ['raw', '1m', '1h', '1d'] as const;
-
-/** The points of a batch at or after a time. */
-export function batchFrom(batch: PointBatch, fromMs: number): PointBatch {
-  if (fromMs === 0 || batch.series.every(({ timestampMs }) => timestampMs.every((time) => time >= fromMs))) return batch;
-  const series = batch.series.map((run) => {
-    const isKept = (_: number, at: number): boolean => run.timestampMs[at]! >= fromMs;
-    return { ...run, timestampMs: run.timestampMs.filter(isKept), value: run.value.filter(isKept) };
-  });
-  return { ...batch, series: series.filter(({ value }) => value.length > 0) };
-}
-
-const pointsOf = ({ series }: PointBatch): number => series.reduce((sum, { value }) => sum + value.length, 0);
 
 /** Decides how far back points are taken. */
 export class Keeper {

@@ -33,7 +33,10 @@ export interface RollupLevel {
   fold(windows: WindowSet): AsyncIterable<readonly SeriesBucket[]>;
   /** Resolves when the database has accepted the rows, of windows that lie near each other. */
   send(rows: readonly SeriesBucket[]): Promise<void>;
-  /** Resolves when readers see the rows, of windows that may lie anywhere. */
+  /**
+   * Resolves when readers see the rows, which `fold` has made, of windows that may lie anywhere. Leaves out those that begin before what is kept
+   * now: some of what they were folded from may have been gone.
+   */
   sendAnywhere(rows: readonly SeriesBucket[]): Promise<void>;
   /** Resolves when readers see everything that windows of this size are folded from and that was accepted before the call. */
   sourceVisible(): Promise<void>;
@@ -48,6 +51,8 @@ export interface RollupLevel {
 export interface RollupDatabase {
   /** Finest first. Windows of each are folded from the rows of the one before, those of the first from the points. */
   readonly levels: readonly RollupLevel[];
+  /** Windows before this time are not made again, as far as it is known since the last `sendAnywhere`: their points may be gone. */
+  readonly keptFromMs: number;
   /** Numbers below this one are series. */
   readonly seriesCount: number;
   /** Text that names the source of a series to every process. */

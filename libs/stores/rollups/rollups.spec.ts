@@ -6,7 +6,7 @@ import { type Mark, Rollups } from './rollups.js';
 import type { WindowSet } from './window-set.js';
 
 const sizesMs = [60_000, 3_600_000];
-type Point = readonly [series: string, timestampMs: number, value: number];
+type Point = readonly [series: string, timestampMs: number, value: number, isLate?: boolean];
 /** Of two sources, and of two metrics each. */
 const sourceOf = (series: string): string => series[0]!;
 const rowKey = (series: string, startMs: number): string => `${series} ${startMs}`;
@@ -15,10 +15,21 @@ const rowKey = (series: string, startMs: number): string => `${series} ${startMs
 class Kept {
   readonly points = new Map<string, Point>();
   readonly rows = sizesMs.map(() => new Map<string, Bucket>());
+  /** Points before this time go; nobody tells the writers. */
+  fromMs = 0;
+  #goneMs = 0;
+
+  /** Moves that time, or drops what is before it: always one after the other. */
+  forget(fromMs: number): void {
+    if (this.#goneMs === this.fromMs) this.fromMs = Math.max(this.fromMs, fromMs);
+    else this.#goneMs = this.fromMs;
+    for (const [key, [, timestampMs]] of this.points) if (timestampMs < this.#goneMs) this.points.delete(key);
+  }
 }
 
 /** One writer of a database: it is cut off after some steps, and the folds of some windows answer nothing. */
 class Writer implements RollupDatabase {
+  keptFromMs = 0;
   readonly levels: readonly RollupLevel[] = sizesMs.map((sizeMs, at) => this.#level(sizeMs, at));
   readonly #names: string[] = [];
   readonly #marks: Mark[] = [];
@@ -28,6 +39,7 @@ class Writer implements RollupDatabase {
   constructor(
     private readonly kept: Kept,
     private left: { overlooked: number; steps: number },
+    private readonly between: () => void = () => undefined,
   ) {}
 
   get seriesCount(): number {
@@ -42,11 +54,11 @@ class Writer implements RollupDatabase {
     if (this.left.steps <= 0) throw new TelemetryError('store_unavailable', 'cut off');
   }
 
-  take(rollups: Rollups, [name, timestampMs, value]: Point, live: boolean): void {
+  take(rollups: Rollups, [name, timestampMs, value, isLate = false]: Point, live: boolean): void {
     if (!this.#names.includes(name)) this.#marks[this.#names.push(name) - 1] = { markMs: -Infinity };
     const series = this.#names.indexOf(name);
     this.#sent.push([name, timestampMs, value]);
-    rollups.add(series, this.#marks[series]!, timestampMs, value, live);
+    rollups.add(series, this.#marks[series]!, timestampMs, value, live && !isLate);
   }
 
   async flush(): Promise<void> {
@@ -68,6 +80,7 @@ class Writer implements RollupDatabase {
   async #step(): Promise<void> {
     this.left.steps--;
     await Promise.resolve();
+    this.between();
     this.check();
   }
 
@@ -83,7 +96,11 @@ class Writer implements RollupDatabase {
       sizeMs,
       maxOpen: 8,
       send,
-      sendAnywhere: (buckets) => send(buckets).then(() => this.visible()),
+      sendAnywhere: async (buckets) => {
+        this.keptFromMs = this.kept.fromMs;
+        await send(buckets.filter(({ bucket: { startMs } }) => startMs >= this.keptFromMs));
+        await this.visible();
+      },
       sourceVisible: () => this.visible(),
       sourcesWithRow: async (startMs, take) => {
         await this.#step();
@@ -135,11 +152,16 @@ function byBruteForce(points: readonly Point[]): Kept {
   return kept;
 }
 
-/** Writes points under one writer after the other, from the last checkpoint on, until a checkpoint has all of them. */
-async function project(points: readonly Point[], random: Random): Promise<Kept> {
+/**
+ * Writes points under one writer after the other, from the last checkpoint on, until a checkpoint has all of them.
+ * @param between is called between any two steps, with how many points a checkpoint has.
+ */
+async function project(points: readonly Point[], random: Random, between = (_kept: Kept, _done: number): void => undefined): Promise<Kept> {
   const kept = new Kept();
+  let settledPoints = 0;
   for (let [done, attempt] = [0, 1]; done < points.length; attempt++) {
-    const writer = new Writer(kept, { overlooked: 0, steps: attempt > 30 ? Infinity : random.whole(1, 60) });
+    const left = { overlooked: 0, steps: attempt > 30 ? Infinity : random.whole(1, 60) };
+    const writer = new Writer(kept, left, () => between(kept, settledPoints));
     const rollups = new Rollups(writer);
     const take = async (at: number): Promise<void> => {
       const [, timestampMs] = points[at]!;
@@ -156,7 +178,7 @@ async function project(points: readonly Point[], random: Random): Promise<Kept> 
         // Points that come while a checkpoint is under way.
         while (next < points.length && random.chance(0.5)) writer.take(rollups, points[next++]!, true);
         await settled;
-        done = reached;
+        settledPoints = done = reached;
       }
     } catch (cause) {
       if (!(cause instanceof TelemetryError)) throw cause;
@@ -179,6 +201,40 @@ describe('Exact rollups in a database that can fold', () => {
         return [random.pick(['a1', 'a2', 'b1', 'b2']), nowMs - behindMs, random.whole(-9, 9)];
       });
       expect(await project(points, random)).toEqual(byBruteForce(points));
+    }
+  });
+
+  it(`are never made of what is left of their points (SEED=${seed})`, async () => {
+    for (let at = 0; at < 60; at++) {
+      const random = new Random(seed + at);
+      let nowMs = 1_700_000_000_000;
+      const points: Point[] = [];
+      const receivedMs: number[] = [];
+      for (let left = random.whole(20, 60); left > 0; left--) {
+        nowMs += random.pick([0, 1000, 70_000, 1_800_000]);
+        const behindMs = random.pick([0, 0, 70_000, 5_400_000]);
+        points.push([random.pick(['a1', 'a2', 'b1']), nowMs - behindMs, random.whole(-9, 9), behindMs > 70_000]);
+        receivedMs.push(nowMs);
+      }
+      const moves: { readonly fromMs: number; readonly toMs: number; readonly done: number }[] = [];
+      const kept = await project(points, random, (its, done) => {
+        if (done === 0 || !random.chance(0.05)) return;
+        const { fromMs } = its;
+        its.forget(bucketStartMs(receivedMs[done - 1]! - 3_600_000, 3_600_000));
+        if (its.fromMs > fromMs) moves.push({ fromMs, toMs: its.fromMs, done });
+      });
+      const whole = byBruteForce(points);
+      const prefixes = points.map((_, end) => byBruteForce(points.slice(0, end + 1)));
+      for (const [level, rows] of kept.rows.entries()) {
+        const isKept = ([, { startMs }]: [string, Bucket]): boolean => startMs >= kept.fromMs;
+        expect(new Map([...rows].filter(isKept))).toEqual(new Map([...whole.rows[level]!].filter(isKept)));
+        for (const { fromMs, toMs, done } of moves) {
+          const settled = [...prefixes[done - 1]!.rows[level]!].filter(([, { startMs }]) => startMs >= fromMs && startMs < toMs);
+          expect(settled.filter(([key]) => !rows.has(key))).toEqual([]);
+        }
+        const wasWhole = new Set(prefixes.flatMap((prefix) => [...prefix.rows[level]!].map((row) => JSON.stringify(row))));
+        expect([...rows].filter((row) => !wasWhole.has(JSON.stringify(row)))).toEqual([]);
+      }
     }
   });
 

@@ -161,14 +161,14 @@ export class Rollups {
 
   /**
    * Makes the rows of a level's stale windows again; readers see them afterwards. Rejects when the database answers nothing for some of
-   * them: each has a point that was sent under this lease, so that such an answer is wrong.
+   * them: each has a point that was sent under this lease, so that such an answer is wrong, unless points of that time are not kept any more.
    */
   async #remake({ level, settling }: State): Promise<void> {
-    const missing = await remade(level, settling);
+    const missing = (await remade(level, settling)).since(this.database.keptFromMs);
     if (missing.size === 0) return;
     // A database may overlook a point while it takes in what it has accepted.
     await level.sourceVisible();
-    const left = await remade(level, missing);
+    const left = (await remade(level, missing)).since(this.database.keptFromMs);
     if (left.size > 0) throw level.unanswered(left);
   }
 }

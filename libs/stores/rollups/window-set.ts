@@ -19,6 +19,13 @@ export class WindowSet {
     for (const [series, starts] of other.bySeries()) for (const startMs of starts) this.add(series, startMs);
   }
 
+  /** The windows of this set that begin at or after a time. */
+  since(fromMs: number): WindowSet {
+    const rest = new WindowSet();
+    for (const [series, starts] of this.#starts) for (const startMs of starts) if (startMs >= fromMs) rest.add(series, startMs);
+    return rest;
+  }
+
   /** The windows of this set that are not in the other one. */
   without(other: WindowSet): WindowSet {
     const rest = new WindowSet();
