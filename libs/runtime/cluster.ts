@@ -5,6 +5,7 @@ import { projections } from '#topics';
 import { asStartError, openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
 import { LiveGenerations } from './live-generations.js';
+import { keepOf, looking, Retention } from './retention.js';
 import { roleTable, type Role } from './roles.js';
 import { tellShortcomings } from './shortcomings.js';
 
@@ -37,7 +38,14 @@ export function cluster(role: Role): Backend {
 
       const stores = await openStores(config, clock);
       const generations = new LiveGenerations(kafka.views.open(projections), stores);
-      const endTelling = tellShortcomings(generations, stores, report);
+      const ends = [tellShortcomings(generations, stores, report)];
+      if (role === 'processors') {
+        const keep = keepOf(config);
+        ends.push(looking(new Retention(keep, stores, kafka.groups, () => generations.current), { keep, report }));
+      }
+      const endAll = (): void => {
+        for (const end of ends) end();
+      };
       providers.push({ provide: GENERATIONS, useValue: generations });
       return {
         providers,
@@ -46,12 +54,12 @@ export function cluster(role: Role): Backend {
         dependencies: [...kafka.dependencies, { id: 'questdb', name: 'QuestDB', health: () => stores.health(), isSpare: storesAreSpare }],
         opened: logOpened.then(() => generations.ready),
         close: async () => {
-          endTelling();
+          endAll();
           await kafka.close();
           await stores.close();
         },
         crash: async () => {
-          endTelling();
+          endAll();
           await Promise.all([kafka.crash(), stores.crash()]);
         },
       };

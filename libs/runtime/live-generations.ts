@@ -54,7 +54,7 @@ export class LiveGenerations implements Generations {
 }
 
 /** What the names of a generation's consumer groups end with. */
-const suffixOf = (generation: number): string => `.g${generation}`;
+export const suffixOf = (generation: number): string => `.g${generation}`;
 
 /** The consumer groups of a generation, in the order of `groupsPerGeneration`. */
 export const groupsOf = (generation: number): readonly Group[] =>

@@ -39,16 +39,16 @@ export const settings = {
     kinds.keptFor(24),
     'how long the log keeps records, at least `1d`, such as `36h` or `30d`; `all` keeps all of them. What is read stays; see [Old records](#durability-and-replay)',
   ),
-  keepPointsMs: ofEmbedded(
+  keepPointsMs: setting(
     'HEADWATER_KEEP_POINTS',
     'all',
     kinds.keptFor(24),
     'how long points are kept, such as `7d`; see [How long data is kept](#how-long-data-is-kept)',
   ),
-  keep1mMs: ofEmbedded('HEADWATER_KEEP_1M', 'all', kinds.keptFor(24), 'the same for their rollups of `1m` and `10m`, at least as long'),
-  keep1hMs: ofEmbedded('HEADWATER_KEEP_1H', 'all', kinds.keptFor(24), 'the same for those of `1h`, at least as long as that'),
-  keep1dMs: ofEmbedded('HEADWATER_KEEP_1D', 'all', kinds.keptFor(24), 'the same for those of `1d`, at least as long as that'),
-  keepEventsMs: ofEmbedded('HEADWATER_KEEP_EVENTS', 'all', kinds.keptFor(24), 'how long events are kept; see there too'),
+  keep1mMs: setting('HEADWATER_KEEP_1M', 'all', kinds.keptFor(24), 'the same for their rollups of `1m` and `10m`, at least as long'),
+  keep1hMs: setting('HEADWATER_KEEP_1H', 'all', kinds.keptFor(24), 'the same for those of `1h`, at least as long as that'),
+  keep1dMs: setting('HEADWATER_KEEP_1D', 'all', kinds.keptFor(24), 'the same for those of `1d`, at least as long as that'),
+  keepEventsMs: setting('HEADWATER_KEEP_EVENTS', 'all', kinds.keptFor(24), 'how long events are kept; see there too'),
   host: setting('HEADWATER_HOST', '127.0.0.1', kinds.host, 'address to listen on; `0.0.0.0` lets other machines in'),
   port: setting('HEADWATER_PORT', '8080', kinds.port, 'port of the API; 0 takes a free one'),
   adminHost: setting(
