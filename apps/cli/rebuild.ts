@@ -9,7 +9,7 @@ export const body = command({
     'ended in the middle, the old ones stand. Without it: has the running processors make the projections again in new tables of the ' +
     'QuestDB that HEADWATER_QUESTDB_URL names, moves all readers once nothing lags, and drops the old tables; ended in the middle, the ' +
     'processors go on, and the same command waits for them again. Where Kafka has deleted records, by retention or otherwise, the new tables ' +
-    'would lack them: that is refused, with what is gone, unless --without-deleted-records says that it may. Where the log of a folder has dropped ' +
+    'begin with all that the old ones have, unless --without-deleted-records says that they are to lack them. Where the log of a folder has dropped ' +
     'records (HEADWATER_KEEP_LOG), what the old projections have of them is taken over; when that is damaged, the same flag goes on without it. ' +
     'Nothing is ever taken from the log itself.',
   flags: { data: dataFlag, withoutDeletedRecords: withoutDeletedFlag, json: { about: 'print what was done as JSON' } },

@@ -1,5 +1,5 @@
 import type { TlsOptions } from '#sockets';
-import { type GenerationStore, laterOf, type SeriesStore, type Stores } from '#stores';
+import { type GenerationStore, type KeptFrom, laterOf, type SeriesStore, type Stores } from '#stores';
 import type { HttpAccess } from './access.js';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
@@ -28,6 +28,7 @@ import {
   type Tables,
   tablesOf,
 } from './tables.js';
+import { copy, partsOf } from './take-over.js';
 import { publishing } from './views.js';
 import { Visibility } from './visibility.js';
 
@@ -65,6 +66,9 @@ interface Generation extends Stores {
   readonly layout: () => Promise<Layout>;
   readonly kept: Kept;
 }
+
+/** Stands in the table of boundaries of a generation that has taken over everything. */
+const everythingMark = 'everything';
 
 /** The live generation, the one that is made beside it, and the one that readers are leaving. Writers of others hold memory for nothing. */
 const maxGenerations = 3;
@@ -137,6 +141,16 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
     return trouble ?? reading.whyNot ?? (sinks.some(({ slow }) => slow) ? 'QuestDB does not answer.' : undefined);
   };
 
+  const keepFrom = async (generation: number, from: Partial<KeptFrom>): Promise<void> => {
+    const { kept } = generationOf(generation);
+    const tables = tablesOf(generation);
+    const statement = moving(tables.kept, await kept.now(), from);
+    if (statement === undefined) return;
+    await writing.run([creatingKept(tables), statement]);
+    await visibility.of([tables.kept], () => undefined);
+    await kept.now();
+  };
+
   return {
     open: generationOf,
     ensure: async (generation, patience) => {
@@ -147,20 +161,25 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
     publish: async (generation) => writing.run(publishing(tablesOf(generation), await generationOf(generation).layout())),
     drop: (generation) => writing.run(Object.values(tablesOf(generation)).map((table) => `DROP TABLE IF EXISTS ${table}`)),
     keptFrom: (generation) => generationOf(generation).kept.now(),
-    keepFrom: async (generation, from) => {
-      const { kept } = generationOf(generation);
-      const tables = tablesOf(generation);
-      const statement = moving(tables.kept, await kept.now(), from);
-      if (statement === undefined) return;
-      await writing.run([creatingKept(tables), statement]);
-      await visibility.of([tables.kept], () => undefined);
-      await kept.now();
-    },
+    keepFrom,
     dropBefore: async (generation, from) => {
       const tables = tablesOf(generation);
       for (const [table, what] of shortened) {
         if (from[what] > 0) await dropPartitions(writing, tables[table], from[what]);
       }
+    },
+    takeOver: async (generation, from, everything) => {
+      const { kept, layout } = generationOf(from);
+      const [to, tables] = [tablesOf(generation), tablesOf(from)];
+      const boundaries = await kept.now();
+      await keepFrom(generation, boundaries);
+      await copy(writing, tables, to, partsOf(boundaries, await layout(), everything));
+      if (everything) await writing.run([`INSERT INTO ${to.kept} (ts, what) VALUES (0, '${everythingMark}')`]);
+      await visibility.of(Object.values(to), () => undefined);
+    },
+    hasEverything: async (generation) => {
+      const rows = await writing.rows(`SELECT DISTINCT what FROM ${tablesOf(generation).kept}`);
+      return rows.some(([what]) => what === everythingMark);
     },
     async *rows(generation, at, from) {
       const { layout, kept } = generationOf(generation);

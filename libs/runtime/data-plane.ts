@@ -1,6 +1,6 @@
 import { Accounts, Commands, KeyCommands, Keyring, Organizations, Passwords, People, PublicUrl, SignInLimits, whileDeciding } from '#edge';
 import { TelemetryError } from '#model';
-import { compare, UnfitStore, type GenerationStore } from '#stores';
+import { compare, laterOf, UnfitStore, type Compared, type GenerationStore, type Moment } from '#stores';
 import { decisionsGroup, keysGroup } from '#topics';
 import { openAdapters, withLog, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
@@ -93,18 +93,22 @@ async function ensureStore(stores: GenerationStore, generation: number, report: 
 }
 
 interface Remaking {
-  /** Whether the new generation may lack records that Kafka has deleted and that the live one still has. */
+  /** Whether the new generation is to lack records that Kafka has deleted and that the live one still has. */
   readonly withoutDeleted?: boolean;
 }
 
 /**
- * Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. Rejects StartError
- * when Kafka has deleted records that the new one would lack, unless `withoutDeleted` allows it.
+ * Makes the next generation beside the live one and moves the readers to it. Resolves to the generation that is live then. Where Kafka has
+ * deleted records, the new one begins with all that the live one has, unless `withoutDeleted` says otherwise.
  */
 export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { withoutDeleted = false }: Remaking = {}): Promise<number> {
   return withAdapters(config, watcher.told, async (adapters) => {
-    const deletions = await agreedDeletions(adapters, watcher, withoutDeleted);
-    const beside = await beginNext(adapters, watcher, deletions);
+    const start = await logStart(adapters.kafka);
+    const gone = await deletedInWords(adapters.kafka, start);
+    const takesEverything = gone !== undefined && !withoutDeleted;
+    if (takesEverything) watcher.told(`The new projections take over what the live ones have of records that Kafka has deleted (${gone}).`);
+    else if (gone !== undefined) watcher.told(lacking(gone));
+    const beside = await beginNext(adapters, watcher, new DeletionWatch(start), takesEverything);
     await orGivenUp(adapters, beside, watcher, async () => {
       await fresh(adapters, beside, watcher);
       await moveReaders(adapters, beside, watcher);
@@ -118,7 +122,8 @@ export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { w
  * in the middle, the processors go on with that generation, and the next call of either function continues with it. Records that Kafka has
  * deleted are not verified.
  *
- * @param repair moves readers to the next generation when something differs, and rejects as `rebuildDataPlane` does.
+ * @param repair moves readers to the next generation when something differs. Rejects StartError when Kafka has deleted records that this one would
+ * lack, unless `withoutDeleted` allows it.
  */
 export function verifyDataPlane(
   config: Config,
@@ -145,12 +150,14 @@ async function agreedDeletions({ kafka }: Adapters, { told }: GenerationWatcher,
   const gone = await deletedInWords(kafka, start);
   if (gone !== undefined && !withoutDeleted)
     throw new RecordsDeleted(
-      `Kafka has deleted records (${gone}). New projections would lack them, and no log has them any more once the old tables are dropped. ` +
-        'Where that is what you want, say --without-deleted-records.',
+      `Kafka has deleted records (${gone}). Projections that were made to compare lack them, and no log has them any more once the old tables are ` +
+        'dropped. `headwater rebuild` takes over what the live ones have of them. Where you want to be without it, say --without-deleted-records.',
     );
-  if (gone !== undefined) told(`The new projections will lack what Kafka has deleted (${gone}).`);
+  if (gone !== undefined) told(lacking(gone));
   return new DeletionWatch(start);
 }
+
+const lacking = (gone: string): string => `The new projections will lack what Kafka has deleted (${gone}).`;
 
 async function compared(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<Comparison> {
   const { kafka, stores } = adapters;
@@ -161,8 +168,13 @@ async function compared(adapters: Adapters, beside: Beside, watcher: GenerationW
   for (const sentence of await stores.shortcomings(live)) watcher.told(sentence);
   if (gone !== undefined) watcher.told(`Only what the log still holds is compared: Kafka has deleted records (${gone}).`);
   watcher.told('Comparing what they made with what readers use.');
+  /** What both keep: a boundary of one may have moved meanwhile. */
+  async function* both(at?: Moment): AsyncGenerator<Compared> {
+    const from = laterOf(await stores.keptFrom(live), await stores.keptFrom(next));
+    yield* compare(stores.rows(next, at, from), stores.rows(live, at, from));
+  }
   return compareGenerations(
-    (at) => compare(stores.rows(next, at), stores.rows(live, at)),
+    both,
     () => taken(adapters, beside, [live, next], watcher),
     (difference) => mayBeDeletion(start, difference),
   ).catch(async (cause: unknown) => {

@@ -38,16 +38,29 @@ export async function recorded({ kafka }: Adapters): Promise<Projection | undefi
 
 /**
  * Tells the processors to make the next generation beside the live one. A call after one that was cut off continues with the same one.
- * Rejects StartError when there are no projections.
+ * Rejects StartError when there are no projections, and when that one was begun without what it is to take over.
+ *
+ * @param takesEverything whether it takes over all that the live one has, and not only the buckets whose points are gone.
  */
-export async function beginNext(adapters: Adapters, watcher: GenerationWatcher, deletions: DeletionWatch | undefined): Promise<Beside> {
+export async function beginNext(
+  adapters: Adapters,
+  watcher: GenerationWatcher,
+  deletions: DeletionWatch | undefined,
+  takesEverything = false,
+): Promise<Beside> {
   const { kafka, stores } = adapters;
   const known = await recorded(adapters);
   if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
   const { live } = known;
   const next = known.building ?? Math.max(known.highest, live, ...(await numbersUsed(adapters))) + 1;
   await stores.ensure(next);
-  if (known.building === null) await moveGenerations(kafka.log, { live, building: next, highest: next });
+  if (known.building === null) {
+    await stores.takeOver(next, live, takesEverything);
+    await moveGenerations(kafka.log, { live, building: next, highest: next });
+  } else if (takesEverything && !(await stores.hasEverything(next)))
+    throw new StartError(
+      `Generation ${next} was begun without what Kafka has deleted: run \`headwater verify\` to its end, which discards it, and then this again.`,
+    );
   watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
   return { live, next, deletions };
 }

@@ -48,6 +48,14 @@ export interface GenerationStore {
    */
   dropBefore(generation: number, from: KeptFrom): Promise<void>;
   /**
+   * Gives a generation that nothing was written to what the log is not to make again of another one: its boundaries, the buckets from before its
+   * points, and the names of metrics; or `everything`, where the log no longer has all records. What is written on top of it changes what it would change there.
+   * Rejects `store_unavailable`.
+   */
+  takeOver(generation: number, from: number, everything: boolean): Promise<void>;
+  /** Whether `takeOver` has given it everything. Rejects `store_unavailable`. */
+  hasEverything(generation: number): Promise<boolean>;
+  /**
    * Every row that was checkpointed and is kept, in the order of `compareRows`; of an event that came in several bodies only the row with the least
    * (receive time, place). Rejects `store_unavailable`, also when the generation was not made.
    *

@@ -295,8 +295,12 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
       const found = await rows(generation, undefined, from);
       return kinds.map((kind) => found.filter(({ what }) => what === kind).map(({ row }) => (row[0] - dayMs) / 86_400_000));
     };
-    const threeDays = [0, 1, 2].map((dayOf) => points('s', [[at(dayOf), dayOf]]));
-    const threeEvents = [0, 1, 2].map((dayOf) => aBody(t, anEvent({ timestampMs: at(dayOf) })));
+    const days = [0, 1, 2];
+    const threeDays = points(
+      's',
+      days.map((dayOf) => [at(dayOf), dayOf]),
+    );
+    const threeEvents = aBody(t, ...days.map((dayOf) => anEvent({ timestampMs: at(dayOf) })));
 
     it('is everything at first, and no moment moves back', async () => {
       await made(number);
@@ -312,7 +316,7 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
       ['points', { raw: at(2) }, [[2], [0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 2]]],
       ['points, finer buckets and events', { raw: at(3), '1m': at(2), '1h': at(1), events: at(2) }, [[], [2], [1, 2], [0, 1, 2], [2]]],
     ])('is there for all, also once the room of the rest is given back: %s', async (_, from, expected) => {
-      await made(number, ...threeDays, ...threeEvents);
+      await made(number, threeDays, threeEvents);
       await store.keepFrom(number, from);
       await store.dropBefore(number, await store.keptFrom(number));
       await expect(times(number)).resolves.toEqual(expected);
@@ -320,7 +324,7 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
     });
 
     it('takes nothing that comes too late, and what is kept of that day', async () => {
-      await made(number, ...threeDays, ...threeEvents);
+      await made(number, threeDays, threeEvents);
       const before = await rows(number);
       await store.keepFrom(number, { raw: at(1), events: at(1) });
       const late = [
@@ -338,8 +342,23 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
       expect(row.slice(4)).toEqual([1, 9, 10, 2]);
     });
 
+    it.each([false, true])('is taken over by the next generation, everything: %s', async (everything) => {
+      await made(number, threeDays, threeEvents);
+      await store.keepFrom(number, { raw: at(2), '1m': at(1), events: at(1) });
+      const before = await rows(number);
+      await store.ensure(number + 1);
+      await store.takeOver(number + 1, number, everything);
+      await expect(store.hasEverything(number + 1)).resolves.toBe(everything);
+      const old = before.filter(({ what, row }) => what === 'metric names' || (row[0] < at(2) && what !== 'events'));
+      await expect(rows(number + 1)).resolves.toEqual(everything ? before : old);
+      const again = everything ? [points('s', [[at(2) + 1, 5]])] : [threeDays, threeEvents, points('s', [[at(2) + 1, 5]])];
+      await write(store.open(number + 1), again);
+      await write(store.open(number), [points('s', [[at(2) + 1, 5]])]);
+      await expect(rows(number + 1)).resolves.toEqual(await rows(number));
+    });
+
     it('is asked for by others too', async () => {
-      await made(number, ...threeDays);
+      await made(number, threeDays);
       const found: StoredRow[] = [];
       for await (const row of store.rows(number, undefined, { ...keptFromTheBeginning, raw: at(2) })) found.push(row);
       expect(found.filter(({ what }) => what === 'raw').map(({ row }) => row[0])).toEqual([at(2)]);

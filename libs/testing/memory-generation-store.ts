@@ -29,8 +29,9 @@ interface Kept {
   readonly points: Map<string, StoredRow>;
   readonly events: Map<string, StoredRow>;
   from: KeptFrom;
-  /** Buckets whose points are gone. */
+  /** Buckets whose points are gone, and their metrics. */
   readonly old: StoredRow[];
+  everything: boolean;
 }
 
 /** A database in memory, for the stores of several processes. */
@@ -70,7 +71,7 @@ export class MemoryGenerationStore implements GenerationStore {
   async ensure(generation: number): Promise<void> {
     const { generations } = this.database;
     if (!generations.has(generation))
-      generations.set(generation, { points: new Map(), events: new Map(), from: keptFromTheBeginning, old: [] });
+      generations.set(generation, { points: new Map(), events: new Map(), from: keptFromTheBeginning, old: [], everything: false });
   }
 
   async shortcomings(generation: number): Promise<readonly string[]> {
@@ -97,6 +98,19 @@ export class MemoryGenerationStore implements GenerationStore {
     const raw = gone.map(([, row]) => row);
     kept.old.push(...levels.flatMap((what) => buckets(raw, what)), ...names(raw));
     for (const [key] of gone) kept.points.delete(key);
+  }
+
+  async takeOver(generation: number, from: number, everything: boolean): Promise<void> {
+    const [to, its] = [this.database.of(generation), this.database.of(from)];
+    to.from = laterOf(to.from, its.from);
+    to.old.splice(0, Infinity, ...its.old);
+    if (!everything) return;
+    for (const what of ['points', 'events'] as const) for (const [key, row] of its[what]) to[what].set(key, row);
+    to.everything = true;
+  }
+
+  async hasEverything(generation: number): Promise<boolean> {
+    return this.database.of(generation).everything;
   }
 
   async dropBefore(generation: number): Promise<void> {
