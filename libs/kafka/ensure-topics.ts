@@ -7,6 +7,8 @@ import { pinnedSettings, setSettings, settingsOf, type Pinned } from './topic-se
 export interface TopicSettings {
   readonly replicationFactor: number;
   readonly minInsyncReplicas: number;
+  /** How long points and events are kept; left to the operator when left out. */
+  readonly keepMs?: number;
   /** Sets what differs, where Kafka allows that, instead of naming it. */
   readonly correctTopics?: boolean;
 }
@@ -56,11 +58,11 @@ export async function ensureTopics(
   return [...replicationDifferences(found, wanted, settings.replicationFactor), ...sentences];
 }
 
-function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas }: TopicSettings): Wanted {
+function asWanted(prefix: string, topic: AnyTopic, { minInsyncReplicas, keepMs }: TopicSettings): Wanted {
   return {
     name: prefix + topic.name,
     partitions: topic.partitions,
-    pinned: (copies) => pinnedSettings(topic, minInsyncReplicas, copies),
+    pinned: (copies) => pinnedSettings(topic, minInsyncReplicas, copies, keepMs),
   };
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { isDeadLetters, type AnyTopic } from '#log';
+import { events, points } from '#topics';
 import { kafkajs } from './kafkajs.js';
 
 /** A setting that a topic is made with. */
@@ -22,13 +23,22 @@ const deadLetterBytes = 2 << 20;
 const atLeast = (least: number) => (is: string) => Number(is) >= least;
 const exactly = (value: string) => ({ value, fits: (is: string): boolean => is === value });
 
+/** Topics whose records anybody may want to keep for a time: what becomes of them is kept elsewhere. */
+const telemetry: ReadonlySet<string> = new Set([points.name, events.name]);
+
 /**
  * What a topic is made with, and what is checked at each start. A setting without `fits` is the operator's choice from then on: how long
  * telemetry is kept, and how soon compacted topics are compacted.
  *
  * @param copies how many copies of each partition there are.
+ * @param keepMs how long telemetry is kept, where the settings of the roles say so.
  */
-export function pinnedSettings({ name, cleanup, keptMs = -1 }: AnyTopic, minInsyncReplicas: number, copies: number): readonly Pinned[] {
+export function pinnedSettings(
+  { name, cleanup, keptMs = -1 }: AnyTopic,
+  minInsyncReplicas: number,
+  copies: number,
+  keepMs = Infinity,
+): readonly Pinned[] {
   const largest = isDeadLetters(name) ? deadLetterBytes : recordBytes;
   return [
     {
@@ -56,7 +66,9 @@ export function pinnedSettings({ name, cleanup, keptMs = -1 }: AnyTopic, minInsy
     // The broker's clock.
     { name: 'message.timestamp.type', ...exactly('LogAppendTime'), price: 'records of a writer whose clock is ahead would be refused' },
     { name: 'max.message.bytes', value: String(largest), fits: atLeast(largest), price: 'large records would be refused' },
-    { name: 'retention.ms', value: String(isDeadLetters(name) ? -1 : keptMs) },
+    telemetry.has(name) && keepMs < Infinity
+      ? { name: 'retention.ms', ...exactly(String(keepMs)), price: 'records are not kept for as long as HEADWATER_KEEP_LOG says' }
+      : { name: 'retention.ms', value: String(isDeadLetters(name) ? -1 : keptMs) },
     { name: 'retention.bytes', value: '-1' },
     ...(cleanup === 'compact' ? compaction : []),
   ];

@@ -32,6 +32,7 @@ export async function openLog(config: Config, report: Report, openMs = 8_000, co
       prefix: config.topicPrefix,
       replicationFactor: config.replication,
       minInsyncReplicas: config.replication > 2 ? 2 : 1,
+      keepMs: config.keepLogMs,
       registry: { url: config.registryUrl, ...registryAccess(config) },
       schemaCacheFile: join(config.cacheDir, 'schemas.json'),
       sessionMs: config.sessionS * 1000,

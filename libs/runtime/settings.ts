@@ -32,12 +32,12 @@ const orFile = settingOf({ shape: 'cluster', mayBeFile: true });
 /** Every variable there is, by its name in the configuration, in the order of the table in the README. */
 export const settings = {
   dataDir: ofEmbedded('HEADWATER_DATA', 'data', kinds.folder, 'the data folder; only one server can open it at a time'),
-  keepLogMs: ofEmbedded(
+  keepLogMs: setting(
     'HEADWATER_KEEP_LOG',
     'all',
     // Streams resume up to an hour back, and what was deleted is known as deleted for a day.
     kinds.keptFor(24),
-    'how long the log keeps records, at least `1d`, such as `36h` or `30d`; `all` keeps all of them. What is read stays; see [Old records](#durability-and-replay)',
+    'how long the log keeps records, at least `1d`, such as `36h` or `30d`; `all` keeps all of them. What is read stays; see [Old records](#durability-and-replay). In a cluster it is the `retention.ms` of points and events',
   ),
   keepPointsMs: setting(
     'HEADWATER_KEEP_POINTS',
