@@ -22,6 +22,7 @@ import {
   type Layout,
   layoutOf,
   levels,
+  newest,
   type Partitioning,
   shortcomings,
   shortened,
@@ -172,8 +173,10 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       const { kept, layout } = generationOf(from);
       const [to, tables] = [tablesOf(generation), tablesOf(from)];
       const boundaries = await kept.now();
+      // Tables that are lost have no layout, and nothing to take over.
+      const itsLayout = everything ? await layout() : newest;
       await keepFrom(generation, boundaries);
-      await copy(writing, tables, to, partsOf(boundaries, await layout(), everything));
+      await copy(writing, tables, to, partsOf(boundaries, itsLayout, everything));
       if (everything) await writing.run([`INSERT INTO ${to.kept} (ts, what) VALUES (0, '${everythingMark}')`]);
       await visibility.of(Object.values(to), () => undefined);
     },

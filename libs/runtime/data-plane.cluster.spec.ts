@@ -12,12 +12,13 @@ import { points, projections } from '#topics';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
-import { openStores, withLog } from './adapters.js';
+import { openAdapters, openStores, withLog } from './adapters.js';
 import { cluster } from './cluster.js';
 import { readConfig } from './config.js';
 import { replayGroup } from './replay-group.js';
 import { initDataPlane, rebuildDataPlane, verifyDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
+import { Retention } from './retention.js';
 import type { Role } from './roles.js';
 import type { Config } from './settings.js';
 import { start, type Running } from './start.js';
@@ -257,5 +258,45 @@ describeOnServers('the data plane', () => {
       ]);
       expect(await generations()).toMatchObject({ live: before!.live, building: null });
     });
+  });
+
+  it('forgets what it is told to once its groups have brought all there was, by the time of the brokers', async () => {
+    const dayMs = 86_400_000;
+    const { url } = await run('ingress', IngressModule);
+    await run('processors', ProcessorsModule);
+    const current = (await generations())!;
+    const adapters = await openAdapters(config, silent);
+    const keep = { raw: dayMs, '1m': 2 * dayMs, '1h': Infinity, '1d': Infinity, events: dayMs };
+    const agreed = { after: (timestampMs: number, moves: boolean): number | undefined => (moves ? timestampMs : undefined) };
+    const retention = new Retention(
+      keep,
+      adapters.stores,
+      adapters.kafka.groups,
+      () => current,
+      () => agreed,
+    );
+    try {
+      const beforeMs = Date.now();
+      for (const metric of ['m', 'n']) {
+        const body = JSON.stringify({
+          source_id: 'a',
+          points: [
+            { metric, value: 1 },
+            { metric, class: 'event', value: 'x' },
+          ],
+        });
+        const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+        expect((await fetch(`${url}/ingest`, { method: 'POST', headers, body })).status).toBe(200);
+      }
+      await eventually(async () => {
+        await retention.look();
+        const { raw, '1m': minutes, '1h': hours, events } = await adapters.stores.keptFrom(current.live);
+        expect([raw, minutes, hours, events]).toEqual([expect.any(Number), raw - dayMs, 0, raw]);
+        expect(beforeMs - raw).toBeGreaterThanOrEqual(dayMs - 60_000);
+        expect(beforeMs - raw).toBeLessThan(2 * dayMs);
+      });
+    } finally {
+      await adapters.close();
+    }
   });
 });

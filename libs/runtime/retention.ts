@@ -66,7 +66,7 @@ class Brought {
 /** One group of a generation, and the time that its records agree on. */
 interface Watched {
   readonly brought: Brought;
-  readonly time: AgreedTime;
+  readonly time: Pick<AgreedTime, 'after'>;
 }
 
 /**
@@ -84,7 +84,7 @@ export class Retention {
     private readonly stores: Pick<GenerationStore, 'keptFrom' | 'keepFrom' | 'dropBefore'>,
     private readonly groups: LogGroups,
     private readonly current: () => Projection | undefined,
-    private readonly agreedTime: () => AgreedTime = () => new AgreedTime(),
+    private readonly agreedTime: () => Pick<AgreedTime, 'after'> = () => new AgreedTime(),
   ) {}
 
   /** Does what is due. Rejects `log_unavailable` and `store_unavailable`; the next look does the rest. */

@@ -153,6 +153,13 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
 
     it('that was never made may be dropped', () => expect(store.drop(number)).resolves.toBeUndefined());
 
+    it('whose tables are lost leaves the next one nothing to take over', async () => {
+      await store.ensure(number + 1);
+      await store.takeOver(number + 1, number, false);
+      await expect(rows(number + 1)).resolves.toEqual([]);
+      await expect(store.takeOver(number + 1, number, true)).rejects.toEqual(unavailable);
+    });
+
     it('is empty and lacks nothing when it is made, and may be written to', async () => {
       await store.ensure(number);
       await expect(rows(number)).resolves.toEqual([]);

@@ -101,7 +101,9 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   async takeOver(generation: number, from: number, everything: boolean): Promise<void> {
-    const [to, its] = [this.database.of(generation), this.database.of(from)];
+    const to = this.database.of(generation);
+    const its = everything ? this.database.of(from) : this.database.generations.get(from);
+    if (!its) return;
     to.from = laterOf(to.from, its.from);
     to.old.splice(0, Infinity, ...its.old);
     if (!everything) return;
