@@ -6,7 +6,7 @@ import { deliver, entry, type StreamRecord, type Topic } from '#log';
 import { forever, type Lease, type EventBatch, type PointBatch, type Source } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually } from '#testing';
-import { events, points, sources } from '#topics';
+import { deletionOf, events, points, sources } from '#topics';
 import { SourceTracker } from './source-tracker.js';
 
 const t = 1_700_000_000_000;
@@ -16,13 +16,22 @@ function aRecord<V>(topic: Topic<V>, value: V): StreamRecord<V> {
 }
 const aPoint = (sourceId: string, receivedMs: number): StreamRecord<PointBatch> =>
   aRecord(points, { orgId: 'o', sourceId, receivedMs, series: [] });
+const aDeletion = (topic: typeof points | typeof events, metric: string | null = null): StreamRecord => {
+  const deletion = deletionOf({ orgId: 'o', sourceId: 'a' }, metric, t);
+  return topic === points ? aRecord(points, deletion[0].value!) : aRecord(events, deletion[1].value!);
+};
 const anEvent = (sourceId: string, receivedMs: number, origin: EventBatch['origin'] = 'source'): StreamRecord<EventBatch> =>
   aRecord(events, { orgId: 'o', sourceId, receivedMs, origin, events: [] });
-const aSource = (sourceId: string, first: number, last: number): Source => ({
+const aSource = (sourceId: string, first: number, last: number, heardIn: Source['heardIn'] = 'points'): Source => ({
   orgId: 'o',
   sourceId,
   firstReceivedMs: first,
   lastReceivedMs: last,
+  heardIn,
+});
+const both = (ofPoints: readonly [number, number], ofEvents: readonly [number, number]): Source['heardIn'] => ({
+  points: { firstReceivedMs: ofPoints[0], lastReceivedMs: ofPoints[1] },
+  events: { firstReceivedMs: ofEvents[0], lastReceivedMs: ofEvents[1] },
 });
 
 describe('SourceTracker', () => {
@@ -54,7 +63,7 @@ describe('SourceTracker', () => {
 
   it('writes a new source at once', async () => {
     await hear(await begun(), [aPoint('a', t), anEvent('b', t + 1)]);
-    await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1)]));
+    await eventually(() => expect(written).toEqual([aSource('a', t, t), aSource('b', t + 1, t + 1, 'events')]));
   });
 
   it('holds newer times until the checkpoint and then writes the newest of each source', async () => {
@@ -62,7 +71,7 @@ describe('SourceTracker', () => {
     await hear(tracker, [aPoint('a', t), aPoint('b', t)]);
     await hear(tracker, [aPoint('a', t + 1), anEvent('a', t + 3), aPoint('a', t + 2), aPoint('b', t)]);
     await tracker.table.write();
-    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3)));
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 3, both([t, t + 2], [t + 3, t + 3]))));
     expect(written).toHaveLength(3);
   });
 
@@ -119,6 +128,51 @@ describe('SourceTracker', () => {
     await hear(tracker, [aPoint('end', t)]);
     await eventually(() => expect(seen.at(-1)).toEqual(aSource('end', t, t)));
     expect(seen.slice(0, -1)).toEqual(expected ? [expected] : []);
+  });
+
+  it.each([
+    ['ends with both deletions', [aPoint('a', t), anEvent('a', t + 1), aDeletion(points), aDeletion(events)], null],
+    ['ends whichever comes first', [aDeletion(events), anEvent('a', t + 1), aPoint('a', t), aDeletion(points), aDeletion(events)], null],
+    [
+      'keeps what was heard in the other topic',
+      [aPoint('a', t), anEvent('a', t + 1), aDeletion(points)],
+      aSource('a', t + 1, t + 1, 'events'),
+    ],
+    [
+      'is a new one after that',
+      [aPoint('a', t), aDeletion(points), aDeletion(events), anEvent('a', t + 9)],
+      aSource('a', t + 9, t + 9, 'events'),
+    ],
+    [
+      'is a new one in the topic whose deletion has come',
+      [aPoint('a', t), anEvent('a', t + 1), aDeletion(points), aPoint('a', t + 9), aDeletion(events)],
+      aSource('a', t + 9, t + 9),
+    ],
+    [
+      'that was new by a clock that goes back',
+      [aPoint('a', t), aDeletion(points), aPoint('a', t - 9), aDeletion(events)],
+      aSource('a', t - 9, t - 9),
+    ],
+    ['loses only a metric', [aPoint('a', t), aDeletion(points, 'm'), aDeletion(events, 'm')], aSource('a', t, t)],
+    ['nobody has heard of', [aDeletion(points), aDeletion(events)], undefined],
+  ] as const)('a source %s', async (_, records, expected) => {
+    const tracker = await begun();
+    for (const record of records) await hear(tracker, [record]);
+    await tracker.table.write();
+    await hear(tracker, [aPoint('end', t)]);
+    await eventually(() => expect(written.at(-1)).toEqual(aSource('end', t, t)));
+    expect(written.at(-2)).toEqual(expected);
+  });
+
+  it('takes times of an older version for those of either topic', async () => {
+    await storage.log.append([entry(sources, aSource('a', t, t + 9, null))]);
+    const tracker = await begun();
+    await hear(tracker, [aPoint('a', t + 5), aDeletion(points), aPoint('a', t + 10)]);
+    await tracker.table.write();
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t, t + 10, both([t + 10, t + 10], [t, t + 9]))));
+    await hear(tracker, [aDeletion(events)]);
+    await tracker.table.write();
+    await eventually(() => expect(shown('a')).toEqual(aSource('a', t + 10, t + 10)));
   });
 
   it('tries again at the next checkpoint when the log could not be written', async () => {

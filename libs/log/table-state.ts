@@ -75,7 +75,7 @@ export class TableState<V> {
       this.#outputs.set(key, outputs);
     }
     this.#put(key, value);
-    this.#changed(key, isNew || this.#outputs.has(key));
+    this.#changed(key, isNew || value === null || this.#outputs.has(key));
   }
 
   /**

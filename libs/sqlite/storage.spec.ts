@@ -8,7 +8,7 @@ import { until } from '#testing';
 import { sources } from '#topics';
 import { openStorage, type Storage } from './storage.js';
 
-const source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2 };
+const source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2, heardIn: 'points' as const };
 
 describe('a storage', () => {
   it.each(['close', 'crash'] as const)('can be opened again after %s and holds what was acknowledged', async (end) => {

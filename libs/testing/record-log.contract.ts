@@ -34,7 +34,13 @@ type AnyEntry = Entry<EventBatch> | Entry<PointBatch> | Entry<Source>;
 
 const t = 1_700_000_000_000;
 
-const aSource = (sourceId: string, lastReceivedMs = t): Source => ({ orgId: 'o', sourceId, firstReceivedMs: t, lastReceivedMs });
+const aSource = (sourceId: string, lastReceivedMs = t): Source => ({
+  orgId: 'o',
+  sourceId,
+  firstReceivedMs: t,
+  lastReceivedMs,
+  heardIn: 'points',
+});
 
 /** The n-th thing that a source says. */
 const saying = (sourceId: string, n: number, text = ''): Entry<EventBatch> =>

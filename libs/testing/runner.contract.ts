@@ -421,7 +421,7 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       expect(table.get('o/s1')).toBeUndefined();
     });
 
-    it('writes a new key at once and a change of it later, and holds outputs of a bounded size', async () => {
+    it('writes a new key and its end at once and a change of it later, and holds outputs of a bounded size', async () => {
       const written = async (): Promise<number | undefined> => {
         const again = new Table(log, sources);
         await again.begin(forever, partitions);
@@ -437,6 +437,9 @@ export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): v
       expect(await written()).toBe(1);
       await table.write();
       expect(await written()).toBe(2);
+      table.set('o/s1', null);
+      await table.settle();
+      expect(await written()).toBeUndefined();
       const large = entry(events, saying(aSource('s1'), 'x'.repeat(maxHeldBytes)));
       expect(() => table.set('o/s1', aSource('s1'), [large])).toThrow(RangeError);
       table.set('o/s1', aSource('s1'), [entry(events, saying(aSource('s1'), 'x'))]);

@@ -6,7 +6,13 @@ import { until } from './until.js';
 import { Random } from './random.js';
 import type { LogUnderTest } from './record-log.contract.js';
 
-const aSource = (sourceId: string, lastReceivedMs = 1, orgId = 'o'): Source => ({ orgId, sourceId, firstReceivedMs: 1, lastReceivedMs });
+const aSource = (sourceId: string, lastReceivedMs = 1, orgId = 'o'): Source => ({
+  orgId,
+  sourceId,
+  firstReceivedMs: 1,
+  lastReceivedMs,
+  heardIn: 'points',
+});
 const put = (sourceId: string, lastReceivedMs = 1, orgId = 'o'): Entry<Source> => entry(sources, aSource(sourceId, lastReceivedMs, orgId));
 const count = (n: number): number[] => Array.from({ length: n }, (_, at) => at);
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

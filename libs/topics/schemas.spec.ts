@@ -234,7 +234,8 @@ const organizationCommand: Required<OrganizationCommand> = {
   enforceReadScope: null,
   limits: { points_per_s: 5 },
 };
-const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1 };
+/** `heardIn` is what an older writer's record is read with. */
+const source: Required<Source> = { orgId: 'o', sourceId: 's', firstReceivedMs: t, lastReceivedMs: t + 1, heardIn: null };
 const aPresence: Required<Presence> = { orgId: 'o', sourceId: 's', connectionId: 'c', gatewayId: 'g', connectedMs: t };
 const command: Required<Command> = {
   orgId: 'o',
@@ -430,6 +431,7 @@ const written: Readonly<Record<string, string>> = {
   'source-alerts.v1.avsc':
     '026f0273040261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000261026e027300000002c0a9070408676f6e65f6a1abfef96202f8a1abfef962020200',
   'source.v1.avsc': '026f0273f6a1abfef962f8a1abfef962',
+  'source.v2.avsc': '026f0273f6a1abfef962f8a1abfef96200',
   'watched-source.v1.avsc':
     '026f0273f6a1abfef9620102026ef6a1abfef962f6a1abfef96202f4a1abfef962020261026e027302026d0200000000004054400202000000000000f0bf02000000000000544000020000000000c05240904e0206686f7400f6a1abfef96200000000',
   'alert-target.v1.avsc': '026f0267066f70730a2468747470733a2f2f612e6578616d706c652f021477687365635f59513d3df6a1abfef962f8a1abfef9620202',
@@ -545,6 +547,11 @@ describe('a topic', () => {
     ];
     expect(codec.decode(points, 'o/s', codec.encode(points, ofPoints))).toEqual(ofPoints);
     expect(codec.decode(events, 'o/s', codec.encode(events, ofEvents))).toEqual(ofEvents);
+  });
+
+  const heard = { firstReceivedMs: t, lastReceivedMs: t + 1 };
+  it.each(['points', 'events', { points: heard, events: heard }] as const)('keeps that a source was heard in %j', (heardIn) => {
+    expect(codec.decode(sources, 'o/s', codec.encode(sources, { ...source, heardIn }))).toEqual({ ...source, heardIn });
   });
 
   it('keeps who signs in to an account by a provider', () => {
