@@ -65,7 +65,7 @@ describeOnServers('QuestDB as a series store', () => {
     return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
   };
   // 10,000 days, which take QuestDB a minute, are a row of `npm run test:faults`.
-  seriesStoreContract(subject, 2, 1_000);
+  seriesStoreContract(subject, 2, 1_000, false);
 });
 
 describeOnServers('QuestDB as an event store', () => {
@@ -77,7 +77,7 @@ describeOnServers('QuestDB as an event store', () => {
       close: () => dropAndClose(db, eventTables),
     };
   };
-  eventStoreContract(subject, 5);
+  eventStoreContract(subject, 5, false);
 });
 
 describeOnServers('QuestDB as a generation store', () => {

@@ -5,7 +5,17 @@ import { DirectoryRoom } from './directory-room.js';
 import { Directory } from './series/directory.js';
 
 it('a directory has room until its names take as much memory as they may; known names are told from others', () => {
-  const directory = new Directory({ firstMetric: 1, metrics: [], ids: [], orgIds: [], sourceIds: [], pairs: new Uint32Array(0), ends: [] });
+  const directory = new Directory({
+    firstMetric: 1,
+    metrics: [],
+    ids: [],
+    orgIds: [],
+    sourceIds: [],
+    pairs: new Uint32Array(0),
+    ends: [],
+    forgotten: [],
+    lastSeries: 0,
+  });
   const onlyEvents = new Map([['o/e', {}]]);
   const room = new DirectoryRoom(directory, onlyEvents as unknown as View<Source>, 100_000);
   let made = 0;

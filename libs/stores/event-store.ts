@@ -8,7 +8,7 @@ import type { Placed } from './series-store.js';
  * of processing gives another answer.
  */
 export interface EventStore {
-  /** Resolves when reads see the events. Rejects `store_unavailable`. */
+  /** Takes batches in log order; resolves when reads see the events. What came before a deletion is gone then. Rejects `store_unavailable`. */
   write(batches: readonly Placed<EventBatch>[]): Promise<void>;
   /** Resolves when all that was written before the call survives a crash. */
   checkpoint(): Promise<void>;

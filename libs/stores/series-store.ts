@@ -79,7 +79,7 @@ export interface FleetAnswer {
 export interface SeriesStore {
   /**
    * Takes batches in log order, once per place; resolves when more may come, and then reads see them within the store's freshness: at
-   * once, or after a flush. What it holds of a lost lease it drops: that comes again. Rejects `store_unavailable`.
+   * once, or after a flush. What came before a deletion of its source or metric is gone then. What it holds of a lost lease it drops: that comes again. Rejects `store_unavailable`.
    */
   write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void>;
   /** Resolves when all that was written before the call, under a lease that is still held, survives a crash and is visible. */

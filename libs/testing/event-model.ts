@@ -23,8 +23,11 @@ const tagSets: readonly Tags[] = [
   '[["__proto__","x"]]',
 ];
 
-/** Few times, names and values, so that many events meet. */
-export function anEventHistory(random: Random, orgId: string): EventHistory {
+/**
+ * Few times, names and values, so that many events meet.
+ * @param deletes whether some of the batches delete a source, or a metric of it.
+ */
+export function anEventHistory(random: Random, orgId: string, deletes = true): EventHistory {
   const sourceIds = ['s', 's-2'];
   const bodies = Array.from({ length: random.whole(1, 12) }, () => ({
     sourceId: random.pick(sourceIds),
@@ -36,7 +39,11 @@ export function anEventHistory(random: Random, orgId: string): EventHistory {
     return parts.map((part) => ({ sourceId, sent: part }));
   });
   const deliveries = random.shuffled([...bodies, ...again]).map(({ sourceId, sent }, offset) => {
-    const value: EventBatch = { orgId, sourceId, receivedMs: firstMs + random.whole(0, 3), origin: 'source', events: atTheDoor(sent) };
+    const head = { orgId, sourceId, receivedMs: firstMs + random.whole(0, 3), origin: 'source' as const };
+    const value: EventBatch =
+      deletes && random.chance(0.1)
+        ? { ...head, events: [], deleted: { metric: random.pick([null, ...metrics]) } }
+        : { ...head, events: atTheDoor(sent) };
     return { partition: 0, offset, value };
   });
   return { orgId, sourceIds, metrics, deliveries };
@@ -78,11 +85,14 @@ export class EventModel {
 
   constructor(batches: readonly Placed<EventBatch>[]) {
     const kept = new Map<string, Kept>();
-    const copies = batches.flatMap(({ value: { receivedMs, events } }) => events.map((event) => ({ ...event, receivedMs })));
-    for (const event of copies) {
-      const key = `${identity(event)} ${event.ordinal}`;
-      const known = kept.get(key);
-      if (!known || byArrival(event, known) < 0) kept.set(key, event);
+    for (const { value } of batches) {
+      const { deleted, events, receivedMs } = value;
+      if (deleted) for (const [key, { metric }] of kept) if (metric === (deleted.metric ?? metric)) kept.delete(key);
+      for (const event of events.map((one) => ({ ...one, receivedMs }))) {
+        const key = `${identity(event)} ${event.ordinal}`;
+        const known = kept.get(key);
+        if (!known || byArrival(event, known) < 0) kept.set(key, event);
+      }
     }
     const order = (event: Kept): string => JSON.stringify([event.timestampMs, event.receivedMs, event.place, event.metric]);
     const groups = Map.groupBy([...kept.values()].toSorted(inOrder), order);

@@ -33,8 +33,9 @@ const anEntry = (some: Partial<LogEntry> = {}): LogEntry => ({ timestampMs: t, m
 /**
  * Every promise of `EventStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
+ * @param deletes whether it obeys deletions.
  */
-export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, fewest = 20): void {
+export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, fewest = 20, deletes = true): void {
   let subject: EventStoreUnderTest;
   let store: EventStore;
   let org = '';
@@ -245,13 +246,51 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
     });
   });
 
+  const aDeletion = (metric: string | null, sourceId = 's'): Placed<EventBatch> => aBatch([], { sourceId, deleted: { metric } });
+  if (deletes)
+    describe('a deletion', () => {
+      it.each<[string, string | null, readonly string[], readonly string[]]>([
+        ['of a source', null, [], ['new']],
+        ['of a metric', 'door', ['other'], ['other', 'new']],
+      ])('%s takes what came before it and nothing else, and what comes later is new', async (_, metric, left, later) => {
+        const values = async (sourceId = 's'): Promise<readonly string[]> =>
+          (await store.window(org, sourceId, everything, all)).map(({ value }) => value);
+        const others = anEvent({ metric: 'said', value: 'other', place: 1 });
+        await store.write([aBatch([anEvent(), others]), aBatch([anEvent()], { sourceId: 't' }), aDeletion(metric)]);
+        await expect(values()).resolves.toEqual(left);
+        await store.write([aBatch([anEvent({ value: 'new', place: 2 })])]);
+        await expect(values()).resolves.toEqual(later);
+        await expect(values('t')).resolves.toEqual(['open']);
+      });
+
+      it('takes more rows than are deleted at once', async () => {
+        const events = Array.from({ length: 3_000 }, (_, place) => anEvent({ place, ordinal: place, metric: place % 2 ? 'door' : 'said' }));
+        await store.write([aBatch(events), aDeletion('said'), aBatch([anEvent({ value: 'new' })], { sourceId: 't' })]);
+        await expect(store.window(org, 's', everything, all)).resolves.toHaveLength(1_500);
+        await store.write([aDeletion(null)]);
+        await expect(store.window(org, 's', everything, all)).resolves.toEqual([]);
+        await expect(store.window(org, 't', everything, all)).resolves.toEqual([anEntry({ value: 'new' })]);
+      });
+
+      it('lets the same event come again as a new one', async () => {
+        await store.write([aBatch([anEvent()]), aDeletion(null), aBatch([anEvent()], { receivedMs: t + 1 })]);
+        await store.checkpoint();
+        await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
+      });
+
+      it('of what nobody has heard of changes nothing', async () => {
+        await store.write([aDeletion(null), aDeletion('door', 'u'), aBatch([anEvent()]), aDeletion('said')]);
+        await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
+      });
+    });
+
   describe('any history', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
     const histories = Number(process.env['HISTORIES'] ?? fewest);
 
     it(`gives what brute force gives (SEED=${seed}, ${histories} histories)`, async () => {
       for (let at = 0; at < histories; at++) {
-        const history = anEventHistory(new Random(seed + at), `${org}-${at}`);
+        const history = anEventHistory(new Random(seed + at), `${org}-${at}`, deletes);
         subject = await live(history, new Random(seed + at), subject);
         for (const { answers, model } of await compare(history, subject.store)) expect(answers).toEqual(model);
       }

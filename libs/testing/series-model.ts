@@ -33,7 +33,8 @@ type Series = Map<string, Point>;
 export class SeriesModel {
   readonly #series = new Map<string, Map<string, Series>>();
 
-  write({ orgId, sourceId, series }: PointBatch): void {
+  write({ orgId, sourceId, series, deleted }: PointBatch): void {
+    if (deleted) this.#delete(`${orgId}/${sourceId}`, deleted.metric);
     for (const { metric, tags, timestampMs, value } of series) {
       for (const [at, time] of timestampMs.entries()) {
         this.#make(orgId, sourceId, metric).set(`${time} ${tags}`, { timestampMs: time, tags, value: value[at]! + 0 });
@@ -86,6 +87,11 @@ export class SeriesModel {
 
   #of(orgId: string, sourceId: string): Map<string, Series> {
     return this.#series.get(`${orgId}/${sourceId}`) ?? new Map<string, Series>();
+  }
+
+  #delete(key: string, metric: string | null): void {
+    if (metric === null) this.#series.delete(key);
+    else this.#series.get(key)?.delete(metric);
   }
 
   #make(orgId: string, sourceId: string, metric: string): Series {

@@ -4,7 +4,7 @@ import type { WorkerThread } from '../worker.js';
 import type { EventBoundaries } from './event-boundaries.js';
 import { EventKeeper, type KeepEvents } from './event-keeper.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
-import { eventWrite } from './event-writer.js';
+import { type EventDeletion, eventWrite } from './event-writer.js';
 
 const allTime = { startMs: -Infinity, endMs: Infinity };
 
@@ -33,9 +33,14 @@ export class SqliteEventStore implements EventStore {
 
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
     const timely = this.keeper.timely(batches);
-    const { boundaries } = this.keeper;
-    await this.writer.call('writeEvents', eventWrite(timely, boundaries === this.#saved ? undefined : boundaries));
-    this.#saved = boundaries;
+    let written = 0;
+    for (const [at, { offset, value }] of timely.entries()) {
+      if (!value.deleted) continue;
+      if (at > written) await this.#write(timely.slice(written, at));
+      await this.#delete({ orgId: value.orgId, sourceId: value.sourceId, metric: value.deleted.metric, next: offset + 1 });
+      written = at + 1;
+    }
+    await this.#write(written === 0 ? timely : timely.slice(written));
     this.late += countOf(batches) - countOf(timely);
   }
 
@@ -56,6 +61,17 @@ export class SqliteEventStore implements EventStore {
 
   tail(orgId: string, sourceId: string, count: number, name?: string, window: Window = allTime): Promise<readonly LogEntry[]> {
     return this.#read({ orgId, sourceId, ...window, limit: count, metric: name ?? null, last: true });
+  }
+
+  async #write(batches: readonly Placed<EventBatch>[]): Promise<void> {
+    const { boundaries } = this.keeper;
+    await this.writer.call('writeEvents', eventWrite(batches, boundaries === this.#saved ? undefined : boundaries));
+    this.#saved = boundaries;
+  }
+
+  /** In parts, between which the thread does what others ask. A deletion that ends in between comes again, as its record is not done with. */
+  async #delete(deletion: EventDeletion): Promise<void> {
+    while (await this.writer.call<boolean>('deleteEvents', deletion));
   }
 
   async #read(query: EventQuery): Promise<readonly LogEntry[]> {

@@ -100,6 +100,16 @@ export function eventWrite(batches: readonly Placed<EventBatch>[], boundaries?: 
   return columns;
 }
 
+/** What a record deletes. */
+export interface EventDeletion {
+  readonly orgId: string;
+  readonly sourceId: string;
+  /** Null is all of the source. */
+  readonly metric: string | null;
+  /** The offset after the record. */
+  readonly next: number;
+}
+
 /**
  * What the store's writing thread does for events.
  * @param took is told of the offset after the newest record in the store, in the transaction that puts it there.
@@ -111,6 +121,7 @@ export function eventWriter(db: DatabaseSync, took: (next: number) => void): Han
     openEvents: () => writer.boundaries,
     writeEvents: (request: EventWrite) => writer.write(request),
     forgetEvents: () => writer.forget(),
+    deleteEvents: (deletion: EventDeletion) => writer.delete(deletion),
     checkpointEvents: () => makeDurable(db),
   };
 }
@@ -128,6 +139,8 @@ class EventWriter {
   boundaries: EventBoundaries;
   /** The source whose old events are to be removed next; undefined when no source has any. */
   #forgetting: number | undefined = 0;
+  readonly #deleteAll;
+  readonly #deleteNamed;
 
   constructor(
     private readonly db: DatabaseSync,
@@ -144,6 +157,10 @@ class EventWriter {
     this.#sourcesFrom = db.prepare('SELECT id, org FROM event_source WHERE id >= ? ORDER BY id LIMIT ?');
     this.#remove = db.prepare(`
       DELETE FROM event WHERE id IN (SELECT id FROM event INDEXED BY event_order WHERE source = ? AND time < ? ORDER BY time LIMIT ?)`);
+    this.#deleteAll = db.prepare('DELETE FROM event WHERE id IN (SELECT id FROM event INDEXED BY event_order WHERE source = ? LIMIT ?)');
+    this.#deleteNamed = db.prepare(
+      'DELETE FROM event WHERE id IN (SELECT id FROM event INDEXED BY event_identity WHERE source = ? AND metric = ? LIMIT ?)',
+    );
   }
 
   /** Writes all batches or, when it throws, none. They survive the end of the process at once, and a power cut after `makeDurable`. */
@@ -173,12 +190,29 @@ class EventWriter {
   }
 
   #forgetFrom(first: number): number | undefined {
-    let room = forgottenAtOnce;
+    let room = removedAtOnce;
     for (const { id, org } of this.#sourcesFrom.all(first, room) as unknown as { readonly id: number; readonly org: string }[]) {
       room -= 1 + Number(this.#remove.run(id, eventsFrom(this.boundaries, org), room).changes);
       if (room <= 0) return id;
     }
     return undefined;
+  }
+
+  /** Deletes some of the rows; true when there may be more. The name of a source goes with its last one. */
+  delete({ orgId, sourceId, metric, next }: EventDeletion): boolean {
+    return unsynced(this.db, () => {
+      const source = this.#sources.find(orgId, sourceId);
+      if (source !== undefined && this.#deleteSome(source, metric) === removedAtOnce) return true;
+      if (metric === null) this.#sources.remove(orgId, sourceId);
+      this.took(next);
+      return false;
+    });
+  }
+
+  #deleteSome(source: number, metric: string | null): number {
+    if (metric === null) return Number(this.#deleteAll.run(source, removedAtOnce).changes);
+    const id = this.#metrics.find(metric);
+    return id === undefined ? 0 : Number(this.#deleteNamed.run(source, id, removedAtOnce).changes);
   }
 
   #writeBatch(columns: EventWrite, batch: number): void {
@@ -195,7 +229,7 @@ class EventWriter {
 }
 
 /** Events and sources that are looked at in one transaction: other writes wait for so long. */
-const forgottenAtOnce = 256;
+const removedAtOnce = 256;
 const maxRemembered = 100_000;
 
 /** Numbers for names, from a table `(id, …columns)`; the ones in use are held in memory. */
@@ -203,10 +237,13 @@ class NameIds {
   readonly #known = new Map<string, number>();
   readonly #find: StatementSync;
   readonly #add: StatementSync;
+  readonly #remove: StatementSync;
 
   constructor(db: DatabaseSync, table: string, columns: readonly string[]) {
     const places = columns.map(() => '?').join(', ');
-    this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(' AND ')}`);
+    const isIt = columns.map((column) => `${column} = ?`).join(' AND ');
+    this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${isIt}`);
+    this.#remove = db.prepare(`DELETE FROM ${table} WHERE ${isIt}`);
     this.#add = db.prepare(`INSERT INTO ${table}(${columns.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING`);
   }
 
@@ -217,9 +254,20 @@ class NameIds {
     if (known !== undefined) return known;
     if (this.#known.size === maxRemembered) this.#known.clear();
     const { changes, lastInsertRowid } = this.#add.run(...name);
-    const id = changes === 1 ? Number(lastInsertRowid) : (this.#find.get(...name) as { id: number }).id;
+    const id = changes === 1 ? Number(lastInsertRowid) : this.find(...name)!;
     this.#known.set(key, id);
     return id;
+  }
+
+  /** Undefined when it has none. */
+  find(...name: string[]): number | undefined {
+    return (this.#find.get(...name) as { id: number } | undefined)?.id;
+  }
+
+  /** Its id may be given to another name. */
+  remove(...name: string[]): void {
+    this.#known.delete(name.join('\0'));
+    this.#remove.run(...name);
   }
 
   /** To be called when a transaction that may have given ids was rolled back. */

@@ -1,5 +1,5 @@
 import type { StreamRecord } from '#log';
-import type { EventBatch, PointBatch } from '#model';
+import type { EventBatch, Half, PointBatch } from '#model';
 import { points } from '#topics';
 
 /** The first and the last time at which something of a source was received, Unix milliseconds; empty when nothing was. */
@@ -23,20 +23,57 @@ export class ReceiveTimes {
   }
 }
 
-/** What the log says of one source, in numbers. */
+/** When a source was heard in the two topics: a deletion in one of them ends what was heard there. */
+class HeardTimes {
+  points = new ReceiveTimes();
+  events = new ReceiveTimes();
+
+  get both(): ReceiveTimes {
+    const { points: ofPoints, events: ofEvents } = this;
+    return new ReceiveTimes(Math.min(ofPoints.firstMs, ofEvents.firstMs), Math.max(ofPoints.lastMs, ofEvents.lastMs));
+  }
+}
+
+/** What the log says of one source, in numbers: of what stands behind its deletions. */
 export class SourceCensus {
   /** Of what the source sent itself. */
-  readonly heard = new ReceiveTimes();
+  readonly heard = new HeardTimes();
   /** As `heard`, but only of records that the group of the list of sources has committed: the entry in that list must cover at least these times. */
-  readonly tracked = new ReceiveTimes();
+  readonly tracked = new HeardTimes();
+  /** Whether that group has not committed a deletion of the source yet: the list may say of it what it did before. */
+  isDeletionAhead = false;
   events = 0;
   /** Points of each metric, repeated ones counted each time. */
   readonly points = new Map<string, number>();
+  /** The offset of the last deletion in each topic: of the source, and of each metric. */
+  readonly #deletions = { points: new Map<string | null, number>(), events: new Map<string | null, number>() };
 
   constructor(
     readonly orgId: string,
     readonly sourceId: string,
   ) {}
+
+  /** Whether there is anything of it. */
+  get isThere(): boolean {
+    return this.points.size > 0 || this.events > 0 || this.heard.both.firstMs < Infinity || this.isDeletionAhead;
+  }
+
+  delete(half: Half, metric: string | null, offset: number, isTracked: boolean): void {
+    this.#deletions[half].set(metric, offset);
+    if (half === 'points' && metric === null) this.points.clear();
+    else if (half === 'points') this.points.delete(metric!);
+    else if (metric === null) this.events = 0;
+    if (metric !== null) return;
+    this.heard[half] = new ReceiveTimes();
+    if (isTracked) this.tracked[half] = new ReceiveTimes();
+    else this.isDeletionAhead = true;
+  }
+
+  /** Whether what a record brings of a metric was deleted later. */
+  isDeleted(half: Half, metric: string, offset: number): boolean {
+    const its = this.#deletions[half];
+    return its.size > 0 && (offset < (its.get(null) ?? -1) || offset < (its.get(metric) ?? -1));
+  }
 }
 
 export type Census = ReadonlyMap<string, SourceCensus>;
@@ -51,15 +88,20 @@ export function countRecords(
   census: Map<string, SourceCensus>,
 ): void {
   for (const record of records) {
-    const { orgId, sourceId, receivedMs } = record.value as PointBatch | EventBatch;
+    const { orgId, sourceId, receivedMs, deleted } = record.value as PointBatch | EventBatch;
     let source = census.get(record.key);
     if (!source) census.set(record.key, (source = new SourceCensus(orgId, sourceId)));
+    const half = isPoints(record) ? 'points' : 'events';
+    if (deleted) {
+      source.delete(half, deleted.metric, record.offset, isTracked(record));
+      continue;
+    }
     if (isPoints(record))
       for (const { metric, value } of record.value!.series) source.points.set(metric, (source.points.get(metric) ?? 0) + value.length);
     else if (isEvents(record)) source.events += record.value!.events.length;
     if (isEvents(record) && record.value!.origin === 'service') continue;
-    source.heard.add(receivedMs);
-    if (isTracked(record)) source.tracked.add(receivedMs);
+    source.heard[half].add(receivedMs);
+    if (isTracked(record)) source.tracked[half].add(receivedMs);
   }
 }
 

@@ -31,6 +31,8 @@ const lastEvents: EventBatch = {
   origin: 'source',
   events: [{ metric: 'last', timestampMs: 1_700_000_000_000, value: 'last', isJson: false, tags: '', place: 0, ordinal: 0 }],
 };
+/** Of a source that nobody deletes. */
+const firstEvents: EventBatch = { ...lastEvents, sourceId: 'first' };
 const everything = { startMs: 0, endMs: 1e15 };
 const sourceIds = ['s', 's-2', 's1', 'S2', 's.3', 's10'];
 
@@ -60,6 +62,7 @@ async function live(dir: string, early: string): Promise<void> {
       ...anEventHistory(random, orgId).deliveries.map(({ value }) => entry(events, value)),
     ];
     await withGroups(storage, async () => {
+      if (at === 0) await storage.log.append([entry(events, firstEvents)]);
       await storage.log.append(random.shuffled(batches));
       if (at === histories - 1) await storage.log.append([entry(events, lastEvents)]);
     });
@@ -170,7 +173,7 @@ describe(`a data folder whose log has dropped records (SEED=${seed})`, () => {
     ['an event', `UPDATE event SET value = value || '!' WHERE id = 1`],
     ['a point', `UPDATE block SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE rowid = (SELECT min(rowid) FROM block)`],
     ['the oldest run', 'DELETE FROM run WHERE id = (SELECT min(id) FROM run)'],
-    ['a name', `UPDATE source SET name = 'renamed' WHERE id = 1`],
+    ['a name', `UPDATE source SET name = 'renamed' WHERE id = (SELECT min(id) FROM source)`],
   ])('is not rebuilt when %s is damaged that only its store has, which stays as it is', async (_, statement) => {
     const dir = await copy();
     alter(dir, statement);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entry, Runner } from '#log';
 import { noTags } from '#model';
 import { processorsOf } from '#testing';
-import { events, organizations, points } from '#topics';
+import { deletionOf, events, organizations, points } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { backup } from '../backup/backup.js';
 import { restore } from '../backup/restore.js';
@@ -24,8 +24,8 @@ const days = 20;
 const keepEventsMs = 3 * dayMs;
 const keep = { raw: 4 * dayMs, '1m': 4 * dayMs, '1h': Infinity, '1d': Infinity };
 
-/** Has a point and an event of each hour taken when they were measured, for an organization that is shown events for two. */
-async function live(dir: string, options: StorageOptions): Promise<void> {
+/** Has a point and an event of each hour taken when they were measured, for an organization that is shown events for two; the source is deleted before an hour. */
+async function live(dir: string, options: StorageOptions, deletedHour?: number): Promise<void> {
   let nowMs = beginMs;
   const storage = await openStorage(dir, { clock: () => nowMs, ...options });
   const runners = processorsOf(storage).map((one) => new Runner(storage.log, one, { checkpointMs: 1e9, report: () => {} }));
@@ -38,6 +38,7 @@ async function live(dir: string, options: StorageOptions): Promise<void> {
     const measured = [{ metric: 'm', tags: noTags, timestampMs: Float64Array.of(nowMs), value: Float64Array.of(hour) }];
     const of = { orgId: 'o', sourceId: 's', receivedMs: nowMs };
     const told = { metric: 'door', timestampMs: nowMs, value: `${hour}`, isJson: false, tags: noTags, place: 0, ordinal: 0 };
+    if (hour === deletedHour) await storage.log.append(deletionOf(of, null, nowMs));
     await storage.log.append([entry(points, { ...of, series: measured }), entry(events, { ...of, origin: 'source', events: [told] })]);
     if (hour % 8 > 0) continue;
     for (const runner of runners) {
@@ -129,5 +130,23 @@ it.each<[string, StorageOptions, number, string]>([
   await rebuild(folder, projectorsOf);
   expect(await firstHour()).toBe(24 * (days - kept));
   expect((await verify(folder, projectorsOf)).differences).toBe(0);
+  await rm(folder, { recursive: true });
+});
+
+it.each<[string, number, Pick<StorageOptions, 'keepLogMs'>]>([
+  ['most of whose points are archived since', 10, {}],
+  ['by a record that the log still has, while it has dropped older ones', 19, { keepLogMs: dayMs }],
+])('has of a source that was deleted only what came later, also after a rebuild: one %s', async (_, day, log) => {
+  const folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
+  await live(folder, { ...log, keep, keepEventsMs }, 24 * day);
+  const hours = Array.from({ length: 24 * (days - day) }, (__, hour) => 24 * day + hour);
+  for (let rebuilds = 0; rebuilds < 2; rebuilds++) {
+    const storage = await openStorage(folder);
+    expect(await hoursOf(storage)).toEqual(hours.map((hour) => [hour, hour]));
+    expect(await hoursOfEvents(storage)).toEqual(hours.slice(-24 * 4));
+    await storage.close();
+    expect(await verify(folder, projectorsOf)).toMatchObject({ differences: 0 });
+    await rebuild(folder, projectorsOf);
+  }
   await rm(folder, { recursive: true });
 });

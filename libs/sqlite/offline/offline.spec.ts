@@ -251,9 +251,9 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
   );
 
   const harm: readonly [string, string, Difference['what']][] = [
-    ['an event with another value', `UPDATE event SET value = value || '!' WHERE id = 1`, 'damage'],
-    ['an event with another time', 'UPDATE event SET time = time + 1 WHERE id = 1', 'damage'],
-    ['an event that is gone', 'DELETE FROM event WHERE id = 1', 'events'],
+    ['an event with another value', `UPDATE event SET value = value || '!' WHERE id = (SELECT min(id) FROM event)`, 'damage'],
+    ['an event with another time', 'UPDATE event SET time = time + 1 WHERE id = (SELECT min(id) FROM event)', 'damage'],
+    ['an event that is gone', 'DELETE FROM event WHERE id = (SELECT min(id) FROM event)', 'events'],
     ['an event of a source that the log does not know', `INSERT INTO event_source(org, source) VALUES ('o', 'nobody')`, 'source'],
     ['a block that is gone', 'DELETE FROM block WHERE rowid = (SELECT min(rowid) FROM block WHERE kind = 0)', 'damage'],
     [

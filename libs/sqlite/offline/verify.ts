@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StreamRecord } from '#log';
-import { batchFrom, eventsSince, TelemetryError, type Source } from '#model';
+import { batchFrom, eventsSince, TelemetryError, type Half, type Source } from '#model';
 import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
 import { storeFailure } from '../store-failure.js';
@@ -125,6 +125,7 @@ class Verifier {
     const isTracked = await log.committed(sourcesGroup.name);
     const count = (records: readonly StreamRecord[]): void => countRecords(recordsFrom(records, this.#kept), isTracked, census);
     this.#unreadable = await readRecords(log, [points, events], count, (next) => this.#tell('count', next));
+    for (const [key, source] of census) if (!source.isThere) census.delete(key);
     return census;
   }
 
@@ -164,10 +165,10 @@ class Verifier {
     this.findings.add({ what: 'source', ...difference });
   }
 
-  #compareSource({ orgId, sourceId, heard, tracked }: SourceCensus, source: Source | undefined): void {
+  #compareSource({ orgId, sourceId, heard, tracked, isDeletionAhead }: SourceCensus, source: Source | undefined): void {
     const found = new ReceiveTimes(source?.firstReceivedMs, source?.lastReceivedMs);
-    if ((heard.covers(found) || !this.#isWhole) && found.covers(tracked)) return;
-    this.#addToSources({ orgId, sourceId, expected: heard.words, found: found.words });
+    if (isDeletionAhead || ((heard.both.covers(found) || !this.#isWhole) && found.covers(tracked.both))) return;
+    this.#addToSources({ orgId, sourceId, expected: heard.both.words, found: found.words });
   }
 
   async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {
@@ -228,8 +229,13 @@ async function foldSlice(log: OpenedStorage['log'], slice: Slice, kept: KeptFrom
   await readRecords(log, [points, events], (records) => {
     for (const record of recordsFrom(records, kept)) {
       const fold = folds.get(record.key);
-      if (isPoints(record)) for (const run of record.value!.series) fold?.series.get(run.metric)?.add(run);
-      else if (isEvents(record)) fold?.events?.add(record.value!);
+      if (!fold) continue;
+      const isLeft = (half: Half, metric: string): boolean => !fold.source.isDeleted(half, metric, record.offset);
+      if (isPoints(record)) for (const run of record.value!.series) if (isLeft('points', run.metric)) fold.series.get(run.metric)?.add(run);
+      if (isEvents(record)) {
+        const { receivedMs, events: its } = record.value!;
+        fold.events?.add({ receivedMs, events: its.filter(({ metric }) => isLeft('events', metric)) });
+      }
     }
   });
   return folds;

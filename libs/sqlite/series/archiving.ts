@@ -44,7 +44,8 @@ export class Archiving {
 
   *#copy(): Generator<undefined> {
     for (let at = 0; at < this.metrics.length; at++) {
-      yield* this.#copySeries(at);
+      // Of a series that has ended nothing is archived.
+      if (this.metrics[at]! > 0) yield* this.#copySeries(at);
       yield;
     }
     this.#write();

@@ -3,6 +3,7 @@ import { TelemetryError } from '#model';
 import type { WorkerThread } from '../worker.js';
 import { Arena, ArenaColumns, type ArenaSize, type LentArena, type OpenedStore, type SealedArena } from './arena.js';
 import type { Directory } from './directory.js';
+import type { EndedSeries } from './ended.js';
 
 const ordinarySize: ArenaSize = { points: 2 * 1024 * 1024, pieces: 512 * 1024 };
 const retryMs = 1000;
@@ -23,13 +24,15 @@ export class ArenaStack {
   #spare: ArenaColumns[] = [];
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
-  #ended = false;
+  #isOver = false;
   /** Numbers of the arenas that were lent last, and how many of their tag sets the reader has. */
   #lent = new Map<number, number>();
   /** The highest offset that was taken, by partition. */
   readonly #offsets: Map<number, number>;
   /** The offset after the newest record that was begun. */
   #next = 0;
+  /** What deletions have ended since the last arena was sealed. */
+  #ended: EndedSeries[] = [];
 
   constructor(
     private readonly writer: WorkerThread,
@@ -61,6 +64,11 @@ export class ArenaStack {
     this.#next = Math.max(this.#next, offset + 1);
   }
 
+  /** A deletion has ended these series: no arena after this one has points of them. */
+  end(ended: EndedSeries): void {
+    this.#ended.push(ended);
+  }
+
   /** All points of the record with this offset were taken. */
   took(partition: number, offset: number): void {
     this.#offsets.set(partition, offset);
@@ -78,7 +86,9 @@ export class ArenaStack {
     const { buffer, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
     const directory = this.directory.takeNew();
-    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory, wanted };
+    const ended = this.#ended;
+    this.#ended = [];
+    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory, ended, wanted };
     this.#sealed = { arena, request, attempt: anAttempt() };
     this.#active = new Arena(number + 1, this.#spare.pop() ?? ArenaColumns.allocate(this.size));
     void this.#flush(this.#sealed);
@@ -86,7 +96,7 @@ export class ArenaStack {
 
   /** Seals what there is and returns the number of the last arena that then holds something. */
   async sealLast(): Promise<number> {
-    if (this.#active.points > 0) await this.seal();
+    if (this.#active.points > 0 || this.#ended.length > 0) await this.seal();
     return this.#active.number - 1;
   }
 
@@ -119,13 +129,13 @@ export class ArenaStack {
   }
 
   /** Writes no more; what waits rejects. */
-  end(): void {
-    this.#ended = true;
+  stop(): void {
+    this.#isOver = true;
     this.#sealed?.attempt.reject(closed());
   }
 
   async #flush(sealed: Sealed): Promise<void> {
-    while (!this.#ended) {
+    while (!this.#isOver) {
       try {
         await this.writer.call('series.flush', sealed.request);
         break;
@@ -136,7 +146,7 @@ export class ArenaStack {
         await setTimeout(retryMs, undefined, { ref: false });
       }
     }
-    if (this.#ended) return sealed.attempt.reject(closed());
+    if (this.#isOver) return sealed.attempt.reject(closed());
     this.#lastFlushed = sealed.arena.number;
     this.#sealed = undefined;
     this.#reuse(sealed.arena);
@@ -152,7 +162,7 @@ export class ArenaStack {
 
   async #tidy(): Promise<void> {
     try {
-      while (!this.#ended && (await this.writer.call<boolean>('series.tidy')));
+      while (!this.#isOver && (await this.writer.call<boolean>('series.tidy')));
     } catch {
       // A damaged run is reported by the reads that meet it, and a full disk by the flushes.
     }

@@ -1,5 +1,6 @@
 import type { SeriesRun } from '#model';
 import type { DirectoryColumns } from './directory-rows.js';
+import type { EndedSeries } from './ended.js';
 import type { Boundaries, Kept } from './kept.js';
 import type { Points } from './points.js';
 import { TagSets } from './tag-sets.js';
@@ -16,6 +17,8 @@ export interface OpenedStore {
   readonly lastArena: number;
   readonly offsets: Readonly<Record<number, number>>;
   readonly wanted: Boundaries;
+  /** Deletions that it knows of and that stand behind all that it holds, by offset. */
+  readonly ahead: readonly Omit<EndedSeries, 'series'>[];
 }
 
 /** An arena that takes no more points, and the names that became known while it was filled. */
@@ -28,6 +31,8 @@ export interface SealedArena {
   /** As its columns number them, the empty one first. */
   readonly tagSets: readonly string[];
   readonly directory: DirectoryColumns;
+  /** What deletions have ended meanwhile. */
+  readonly ended: readonly EndedSeries[];
   readonly offsets: Readonly<Record<number, number>>;
   /** The offset after the last record that it has points of; the next arena may have the rest of them. */
   readonly next: number;

@@ -5,6 +5,7 @@ import { openStoreForWriting } from '../store-file.js';
 import { transaction } from '../transaction.js';
 import { Block, type BlockRow } from './block.js';
 import { readDirectory } from './directory-rows.js';
+import { endedTable, readEnded } from './ended.js';
 import { keptReader, keptTables, writeKept, type Kept } from './kept.js';
 import { createSeriesTables } from './writer.js';
 
@@ -17,6 +18,7 @@ export function carryArchives(old: string, fresh: string): void {
   const kept = existsSync(old) ? keptOf(old) : undefined;
   if (!kept || kept.reached.raw === 0) return;
   using from = openStoreForWriting(old);
+  from.exec(endedTable);
   try {
     checkArchives(from);
   } catch (cause) {
@@ -26,7 +28,7 @@ export function carryArchives(old: string, fresh: string): void {
   createSeriesTables(to);
   to.prepare('ATTACH ? AS old').run(old);
   transaction(to, () => {
-    for (const table of ['metric', 'source', 'archive']) to.exec(`INSERT INTO ${table} SELECT * FROM old.${table}`);
+    for (const table of ['metric', 'source', 'ended', 'archive']) to.exec(`INSERT INTO ${table} SELECT * FROM old.${table}`);
     to.exec('INSERT INTO block SELECT * FROM old.block WHERE run IN (SELECT id FROM old.archive)');
     writeKept(to, kept);
     takeWhatIsNotArchived(to);
@@ -51,7 +53,7 @@ function keptOf(file: string): Kept | undefined {
 
 /** @throws TelemetryError `store_corrupt`. */
 function checkArchives(db: DatabaseSync): void {
-  readDirectory(db);
+  readDirectory(db, readEnded(db).series);
   const rows = db
     .prepare('SELECT run, kind, key, time_ms AS timeMs, number, body FROM block WHERE run IN (SELECT id FROM archive)')
     .iterate();

@@ -40,6 +40,18 @@ export class KnownSource {
     }
   }
 
+  /** Returns the number that the series of a metric had, 0 when there was none. */
+  remove(metric: string): number {
+    const at = this.#position(metric);
+    if (at < 0) return 0;
+    this.#next = 0;
+    this.#metrics.splice(at, 1);
+    // Those behind it have moved.
+    if (at < this.#metrics.length) this.#positions = undefined;
+    else this.#positions?.delete(metric);
+    return this.#series.splice(at, 1)[0]!;
+  }
+
   /** Sources report their metrics in the same order again and again, so the name is mostly the one after the last. */
   #position(metric: string): number {
     if (this.#metrics[this.#next] !== metric) this.#next = this.#search(metric);
@@ -65,7 +77,10 @@ const nobody: Fleet = { sourceIds: [], series: new Uint32Array(0) };
 
 /** The sources of a fleet, and the fleet once somebody has asked for it. */
 interface FleetSources {
-  readonly sources: KnownSource[];
+  /** May have sources that are gone, or without the metric. */
+  sources: KnownSource[];
+  /** How many were forgotten. */
+  forgotten: number;
   fleet: Fleet | undefined;
 }
 
@@ -91,8 +106,10 @@ export class Directory {
   /** What was made since `takeNew`. */
   #newMetrics: string[] = [];
   #newSources = new Set<KnownSource>();
+  #forgotten: number[] = [];
 
-  constructor({ metrics, ids, orgIds, sourceIds, pairs, ends }: DirectoryColumns) {
+  constructor({ metrics, ids, orgIds, sourceIds, pairs, ends, lastSeries }: DirectoryColumns) {
+    this.#lastSeries = lastSeries;
     for (const [at, name] of metrics.entries()) this.#metrics.set(name, at + 1);
     let orgId = '';
     let pair = 0;
@@ -102,6 +119,11 @@ export class Directory {
       const source = this.#add(new KnownSource(ids[at]!, orgId, sourceIds[at]!));
       for (; pair < ends[at]!; pair += 2) this.#addSeries(source, metrics[pairs[pair]! - 1]!, pairs[pair + 1]!);
     }
+  }
+
+  /** The highest number that a series has, or had before it was forgotten. */
+  get lastSeries(): number {
+    return this.#lastSeries;
   }
 
   /** About how much memory all of it takes. */
@@ -130,34 +152,56 @@ export class Directory {
     return this.#metrics.get(name);
   }
 
+  /** Forgets some metrics of a source, and the source where it has no others. Returns the numbers of their series, which nothing gets again. */
+  forget(source: KnownSource, metrics: readonly string[]): Uint32Array {
+    const organization = this.#organizations.get(source.orgId)!;
+    // From the end, as each moves those behind it.
+    const series = metrics.toReversed().map((metric) => source.remove(metric));
+    for (const metric of metrics) this.#leaveFleet(organization, metric);
+    this.#charge(organization, -seriesBytes * metrics.length);
+    this.#newSources.add(source);
+    if (source.metrics.length === 0) {
+      organization.sources.delete(source.sourceId);
+      this.#charge(organization, -sourceBytes - source.sourceId.length);
+      this.#newSources.delete(source);
+      this.#forgotten.push(source.id);
+    }
+    return new Uint32Array(series);
+  }
+
   /** The sources of an organization that ever reported a metric, found in steps where they are many. */
   *fleet(orgId: string, metric: string): Steps<Fleet> {
     const organization = this.#organizations.get(orgId);
     const known = organization?.fleets.get(metric);
     if (!organization || !known) return nobody;
     if (known.fleet) return known.fleet;
-    const sourceIds = yield* sortedInSteps(known.sources.map(({ sourceId }) => sourceId));
+    if (known.forgotten > 0) this.#withoutForgotten(organization, metric, known);
+    const { sources } = known;
+    const sourceIds = yield* sortedInSteps(sources.map(({ sourceId }) => sourceId));
     const series = new Uint32Array(sourceIds.length);
     for (const [at, sourceId] of sourceIds.entries()) {
-      series[at] = organization.sources.get(sourceId)!.series(metric)!;
+      // Of what is forgotten meanwhile there is nothing: no series has the number 0.
+      series[at] = organization.sources.get(sourceId)?.series(metric) ?? 0;
       if ((at + 1) % stepItems === 0) yield;
     }
     const fleet = { sourceIds, series };
-    // Sources may have come between two steps.
-    if (known.sources.length === sourceIds.length) known.fleet = fleet;
+    // Sources may have come or gone between two steps.
+    const isSame = known.sources === sources && sources.length === sourceIds.length && known.forgotten === 0;
+    if (isSame) known.fleet = fleet;
     return fleet;
   }
 
   /** True when `takeNew` is due. */
   get isFull(): boolean {
-    return this.#newSources.size >= maxNews;
+    return this.#newSources.size + this.#forgotten.length >= maxNews;
   }
 
-  /** The metrics and the sources that were made or got a series since the last call. */
+  /** The metrics and the sources that were made, got a series or lost one since the last call. */
   takeNew(): DirectoryColumns {
-    const [metrics, sources] = [this.#newMetrics, [...this.#newSources]];
+    const [metrics, sources, forgotten] = [this.#newMetrics, [...this.#newSources], this.#forgotten];
     this.#newMetrics = [];
     this.#newSources = new Set();
+    this.#forgotten = [];
     const pairs = new Uint32Array(2 * sources.reduce((sum, source) => sum + source.metrics.length, 0));
     let end = 0;
     const ends = sources.map((source) => {
@@ -175,6 +219,8 @@ export class Directory {
       sourceIds: sources.map(({ sourceId }) => sourceId),
       pairs,
       ends,
+      forgotten,
+      lastSeries: this.#lastSeries,
     };
   }
 
@@ -209,11 +255,29 @@ export class Directory {
     const { fleets } = organization;
     const known = fleets.get(metric);
     this.#charge(organization, seriesBytes + (known ? 0 : metricBytes + metric.length));
-    if (!known) fleets.set(metric, { sources: [source], fleet: undefined });
+    if (!known) fleets.set(metric, { sources: [source], forgotten: 0, fleet: undefined });
     else {
       known.sources.push(source);
       known.fleet = undefined;
     }
     return number;
+  }
+
+  /** To look for one source in a long list takes long, and most lists lose many or none: so they stay in it until they are half of it. */
+  #leaveFleet(organization: KnownOrganization, metric: string): void {
+    const known = organization.fleets.get(metric)!;
+    known.fleet = undefined;
+    known.forgotten++;
+    if (2 * known.forgotten > known.sources.length) this.#withoutForgotten(organization, metric, known);
+  }
+
+  #withoutForgotten(organization: KnownOrganization, metric: string, known: FleetSources): void {
+    const { sources } = organization;
+    // A source that has the metric again stands there twice.
+    known.sources = [...new Set(known.sources)].filter((one) => sources.get(one.sourceId) === one && one.series(metric) !== undefined);
+    known.forgotten = 0;
+    if (known.sources.length > 0) return;
+    organization.fleets.delete(metric);
+    this.#charge(organization, -metricBytes - metric.length);
   }
 }

@@ -246,4 +246,26 @@ describe('the room of points that are gone is used again', () => {
     ]);
     expect(after).toBeLessThan(before! / 4);
   });
+
+  it('of a source that was deleted, once its runs are merged', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
+    const life = new Life(join(folder, 'store.db'), days(Infinity, Infinity, Infinity, Infinity), 20_000);
+    await life.open();
+    const random = new Random(1);
+    const aRecord = (sourceId: string, offset: number, points: number): Placed<PointBatch> => {
+      const timestampMs = Float64Array.from({ length: points }, (_, point) => noonMs + offset * dayMs + point);
+      const series = [{ metric: 'm', tags: '', timestampMs, value: timestampMs.map(() => random.fraction()) }];
+      return { partition: 0, offset, value: { orgId: 'org', sourceId, receivedMs: noonMs, series } };
+    };
+    for (let at = 0; at < 7; at++) await life.write([aRecord('deleted', at, 20_000)]);
+    await life.store.checkpoint();
+    const before = life.bytes;
+    const { value } = aRecord('deleted', 7, 0);
+    await life.write([{ partition: 0, offset: 7, value: { ...value, series: [], deleted: { metric: null } } }, aRecord('left', 8, 10)]);
+    await life.store.checkpoint();
+    await life.store.settled();
+    expect(life.bytes).toBeLessThan(before / 4);
+    await life.end();
+    await rm(folder, { recursive: true });
+  });
 });

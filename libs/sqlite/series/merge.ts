@@ -64,7 +64,7 @@ export class Merge {
     private readonly db: DatabaseSync,
     readonly runs: readonly Run[],
     readonly id: number,
-    metricOf: (series: number) => number,
+    private readonly metricOf: (series: number) => number,
     /** Points before are left out. */
     fromMs: number,
   ) {
@@ -84,8 +84,9 @@ export class Merge {
     for (let pieces = 1; pieces % 64 !== 0 || performance.now() < untilMs; pieces++) {
       this.#stream ??= this.#nextSeries();
       if (!this.#stream) return true;
-      if (this.#stream.next()) this.#writer.add(this.#series, this.#stream.points, this.#stream.at, this.#stream.end);
-      else this.#stream = undefined;
+      if (!this.#stream.next()) this.#stream = undefined;
+      // Points of a series that has ended are left out.
+      else if (this.metricOf(this.#series) > 0) this.#writer.add(this.#series, this.#stream.points, this.#stream.at, this.#stream.end);
     }
     return false;
   }

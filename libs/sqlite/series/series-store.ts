@@ -1,5 +1,6 @@
 import {
   type BoundSources,
+  type Deletion,
   eachInSteps,
   oneAtATime,
   type PointBatch,
@@ -28,6 +29,7 @@ import type { WorkerThread } from '../worker.js';
 import type { ArenaSize, OpenedStore, SealedArena } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
 import { Directory, type Fleet, type KnownSource } from './directory.js';
+import { LaterSeries } from './ended.js';
 import { type Keep, keepAll, Keeper } from './keeper.js';
 import type { ReadRequest } from './reads.js';
 
@@ -52,6 +54,7 @@ export class SqliteSeriesStore implements SeriesStore {
     readonly directory: Directory,
     private readonly arenas: ArenaStack,
     private readonly keeper: Keeper,
+    private readonly later: LaterSeries | undefined,
   ) {}
 
   /** @param size of an arena. Rejects `store_corrupt` when names or runs are damaged. */
@@ -60,7 +63,8 @@ export class SqliteSeriesStore implements SeriesStore {
     const directory = new Directory(opened.directory);
     const arenas = new ArenaStack(writer, directory, opened, size);
     void arenas.tidied();
-    return new SqliteSeriesStore(reader, directory, arenas, new Keeper(keep, opened.wanted));
+    const later = opened.ahead.length > 0 ? new LaterSeries(opened.ahead, directory.lastSeries) : undefined;
+    return new SqliteSeriesStore(reader, directory, arenas, new Keeper(keep, opened.wanted), later);
   }
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {
@@ -70,8 +74,9 @@ export class SqliteSeriesStore implements SeriesStore {
         const due = this.keeper.due(value.receivedMs);
         if (due) await this.#move(due);
         this.arenas.begin(offset);
+        if (value.deleted) this.#delete(value, value.deleted, offset);
         // Most batches need no new arena, and so nothing to wait for.
-        const rest = this.#take(this.keeper.timely(value));
+        const rest = this.#take(this.keeper.timely(value), offset);
         if (rest) await rest;
         this.arenas.took(partition, offset);
       }
@@ -138,7 +143,7 @@ export class SqliteSeriesStore implements SeriesStore {
 
   /** Takes no more points; those that were not checkpointed are only in the log. */
   end(): void {
-    this.arenas.end();
+    this.arenas.stop();
   }
 
   /** Points that came when their time was no longer kept, since the start. */
@@ -153,7 +158,7 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   /** Takes what there is room for now, and promises the rest. */
-  #take(batch: PointBatch, first = 0, begin = 0): Promise<void> | undefined {
+  #take(batch: PointBatch, offset: number, first = 0, begin = 0): Promise<void> | undefined {
     const { orgId, sourceId, series: parts } = batch;
     let source: KnownSource | undefined;
     for (let at = first, from = begin; at < parts.length; at++, from = 0) {
@@ -162,17 +167,32 @@ export class SqliteSeriesStore implements SeriesStore {
       if (length === 0) continue;
       source ??= this.directory.findOrMake(orgId, sourceId);
       const series = this.directory.series(source, part.metric);
+      // What this record brings was deleted before the series began.
+      if (this.later?.has(series, offset)) continue;
       while (from < length) {
-        if (this.arenas.isFull) return this.#takeLater(batch, at, from);
+        if (this.arenas.isFull) return this.#takeLater(batch, offset, at, from);
         from = this.arenas.active.take(series, part, from);
       }
     }
     return undefined;
   }
 
-  async #takeLater(batch: PointBatch, first: number, begin: number): Promise<void> {
+  async #takeLater(batch: PointBatch, offset: number, first: number, begin: number): Promise<void> {
     await this.arenas.seal();
-    await this.#take(batch, first, begin);
+    await this.#take(batch, offset, first, begin);
+  }
+
+  /** Nobody finds the points of what is forgotten from here on; what comes later has other numbers. */
+  #delete({ orgId, sourceId }: PointBatch, { metric }: Deletion, offset: number): void {
+    const source = this.directory.find(orgId, sourceId);
+    if (!source) return;
+    const isHere = (name: string): boolean => {
+      const series = source.series(name);
+      return series !== undefined && !this.later?.has(series, offset);
+    };
+    const metrics = (metric === null ? source.metrics : [metric]).filter(isHere);
+    const { lastSeries } = this.directory;
+    if (metrics.length > 0) this.arenas.end({ offset, lastSeries, series: this.directory.forget(source, metrics) });
   }
 
   /** The metrics of a source in UTF-8 byte order, and the series of each. With `names` only the named metrics that the source has. */
@@ -182,7 +202,8 @@ export class SqliteSeriesStore implements SeriesStore {
     const series = new Uint32Array(metrics.length);
     const numbers = new Uint32Array(metrics.length);
     for (const [at, metric] of metrics.entries()) {
-      series[at] = source!.series(metric)!;
+      // No series has the number 0, which stands for one that was deleted meanwhile.
+      series[at] = source!.series(metric) ?? 0;
       numbers[at] = this.directory.metric(metric)!;
       if ((at + 1) % stepItems === 0) yield;
     }

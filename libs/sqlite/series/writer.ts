@@ -4,6 +4,7 @@ import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
 import { readDirectory, writeDirectory } from './directory-rows.js';
+import { type EndedSeries, endedTable, insertEnded, readEnded } from './ended.js';
 import { Keeping, leftOf, planOf } from './keeping.js';
 import { allKept, checkKeptRow, insertArchive, keptReader, type KeptArchives, keptTables, writeKept } from './kept.js';
 import { emptied, halfGone, Merge, mergeable, orphans, shrink, sweep } from './merge.js';
@@ -30,7 +31,7 @@ const tables = `
 `;
 
 export function createSeriesTables(db: DatabaseSync): void {
-  db.exec(tables + keptTables);
+  db.exec(tables + keptTables + endedTable);
 }
 
 /**
@@ -51,7 +52,7 @@ const sweptBlocks = 256;
 const movedPages = 512;
 
 class SeriesWriter {
-  /** The metric of each series, by its number. */
+  /** The metric of each series, by its number; 0 once it has ended. */
   #metrics: number[] = [];
   #runs: Run[] = [];
   #nextRun = 1;
@@ -62,7 +63,7 @@ class SeriesWriter {
   /** Runs and archives whose blocks are to be removed. */
   #gone: number[] = [];
   #damaged = false;
-  readonly #metricOf = (series: number): number => this.#metrics[series]!;
+  readonly #metricOf = (series: number): number => this.#metrics[series] ?? 0;
 
   constructor(
     private readonly db: DatabaseSync,
@@ -70,7 +71,9 @@ class SeriesWriter {
   ) {}
 
   open(): OpenedStore {
-    const directory = readDirectory(this.db);
+    const ended = readEnded(this.db);
+    const directory = readDirectory(this.db, ended.series);
+    this.#metrics = Array.from({ length: directory.lastSeries + 1 }, () => 0);
     this.#note(directory.pairs);
     this.#runs = runsReader(this.db)();
     checkKeptRow(this.db);
@@ -79,7 +82,10 @@ class SeriesWriter {
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
     this.#lastArchive = Math.min(0, ...this.#gone, ...this.#past.archives.map(({ id }) => id));
     const newest = this.#runs.at(-1);
-    return { directory, lastArena: newest?.lastArena ?? 0, offsets: newest?.offsets ?? {}, wanted: this.#past.kept.wanted };
+    const offsets = newest?.offsets ?? {};
+    const held = Math.max(-1, ...Object.values(offsets));
+    const ahead = ended.deletions.filter(({ offset }) => offset > held);
+    return { directory, lastArena: newest?.lastArena ?? 0, offsets, wanted: this.#past.kept.wanted, ahead };
   }
 
   /**
@@ -95,11 +101,13 @@ class SeriesWriter {
       this.took(arena.next);
       if (arena.wanted) writeKept(this.db, kept);
       writeDirectory(this.db, arena.directory);
+      for (const ended of arena.ended) insertEnded(this.db, ended);
       writePoints(arena, writer);
       const made: Run = { ...writer.finish(), level: 0, firstArena: arena.number, lastArena: arena.number, offsets: arena.offsets };
       insertRun(this.db, made);
       return made;
     });
+    for (const ended of arena.ended) this.#end(ended);
     this.#runs.push(run);
     this.#past = { ...this.#past, kept };
   }
@@ -195,6 +203,10 @@ class SeriesWriter {
 
   #note(pairs: Uint32Array): void {
     for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
+  }
+
+  #end({ series }: EndedSeries): void {
+    for (const one of series) this.#metrics[one] = 0;
   }
 }
 
