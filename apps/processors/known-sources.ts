@@ -19,6 +19,11 @@ export class KnownSources {
     this.ready.catch(() => undefined);
   }
 
+  /** Whether there is one with this key. */
+  has(key: string): boolean {
+    return this.#sources.get(key) !== undefined || !this.#connections.scan(`${key}/`)[Symbol.iterator]().next().done;
+  }
+
   /** Keys of the sources of an organization, page by page. A key may come twice. */
   *of(orgId: string): Generator<readonly string[]> {
     for (const page of pagesOf(this.#sources, `${orgId}/`)) yield page.map(([key]) => key);

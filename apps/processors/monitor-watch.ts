@@ -6,11 +6,14 @@ import {
   afterPoints,
   afterSending,
   alertEvents,
+  everySource,
   lookAgainMs,
   lookMs,
   TelemetryError,
   unwatched,
+  withOnly,
   type AlertBatch,
+  type Deletion,
   type EventBatch,
   type Lease,
   type Metric,
@@ -19,7 +22,7 @@ import {
   type Step,
   type WatchedSource,
 } from '#model';
-import { alerts, events, monitorsGroup, monitorStates, points } from '#topics';
+import { alerts, events as eventsTopic, monitorsGroup, monitorStates, points } from '#topics';
 import { Agenda } from './agenda.js';
 import { KnownSources } from './known-sources.js';
 import { MonitorDefinitions } from './monitor-definitions.js';
@@ -42,7 +45,7 @@ export class MonitorWatch implements Processor {
   readonly table: Table<WatchedSource>;
   readonly inputs = [
     on(points, (records, lease) => this.#take(records, lease, afterPoints)),
-    on(events, (records, lease) => this.#take(records, lease, afterEvents)),
+    on(eventsTopic, (records, lease) => this.#take(records, lease, afterEvents)),
   ];
   /** When which source is to be looked at: because it may be offline by then, or because its definitions have changed. */
   readonly #agenda = new Agenda();
@@ -109,6 +112,12 @@ export class MonitorWatch implements Processor {
     if (!lease.held()) return;
     this.#begin(lease);
     for (const { key, value } of records) {
+      if (value?.deleted) {
+        // Those who are watched send points, and both topics have the deletion.
+        if ('series' in value) await this.#delete(key, value, value.deleted, lease);
+        if (!lease.held()) return;
+        continue;
+      }
       const monitors = value ? this.definitions.of(key, value.orgId) : [];
       if (!value || monitors.length === 0) continue;
       if (!lease.held()) return;
@@ -118,6 +127,26 @@ export class MonitorWatch implements Processor {
       }
       this.#watch(key, monitors);
     }
+  }
+
+  /**
+   * The alerts of what is deleted resolve; no event says so in the log of a source that is gone. Silence of the source matters no more, unless a monitor
+   * names it: that waits for it from now on.
+   */
+  async #delete(key: string, { orgId, receivedMs }: PointBatch, { metric }: Deletion, lease: Lease): Promise<void> {
+    const monitors = this.definitions.of(key, orgId);
+    const left = metric === null ? [] : monitors.filter((monitor) => monitor.metric !== metric);
+    const before = this.#stateOf(key);
+    for (const step of withOnly(before, left, receivedMs)) {
+      await this.#keep(key, step, lease, metric === null ? undefined : receivedMs);
+      if (!lease.held()) return;
+    }
+    if (metric !== null) return;
+    this.#agenda.put(key, Infinity, receivedMs);
+    const named = monitors.filter(({ sourceId, offline }) => sourceId !== everySource && offline);
+    if (named.length === 0) return this.#end(key, lease);
+    this.table.set(key, { ...unwatched(orgId, before.sourceId), heardMs: receivedMs });
+    this.#watch(key, named);
   }
 
   /** Before any work under a lease: what was known under another one is known no more. */
@@ -172,6 +201,8 @@ export class MonitorWatch implements Processor {
     const before = this.#stateOf(key);
     const { orgId, sourceId } = before;
     const monitors = this.definitions.of(key, orgId);
+    // It was deleted since it came on the agenda.
+    if (!this.table.get(key) && monitors.every((monitor) => monitor.sourceId === everySource) && !this.known.has(key)) return;
     const isConnected = monitors.some(({ offline }) => offline) && this.connections.newest(orgId, sourceId) !== undefined;
     const mayOpen = this.open.hasRoom(orgId);
     let state = before;
@@ -198,8 +229,8 @@ export class MonitorWatch implements Processor {
     if (lease.held()) this.table.set(key, null);
   }
 
-  /** Keeps what is new. @param receivedMs when the events of the transitions came, as the events say. */
-  async #keep(key: string, { state, alerts: its }: Step, lease: Lease, receivedMs: number): Promise<void> {
+  /** Keeps what is new. @param receivedMs when the events of the transitions came, as the events say; undefined where no event tells of them. */
+  async #keep(key: string, { state, alerts: its }: Step, lease: Lease, receivedMs: number | undefined): Promise<void> {
     if (its.length === 0 && isNothing(state, this.table.get(key))) return;
     const { orgId, sourceId } = state;
     const outputs = outputsOf({ orgId, sourceId, alerts: its }, receivedMs);
@@ -218,8 +249,11 @@ export class MonitorWatch implements Processor {
 const afterEvents = (watched: WatchedSource, monitors: readonly Monitor[], { origin, receivedMs }: EventBatch): Iterable<Step> =>
   origin === 'source' ? afterSending(watched, monitors, receivedMs) : [];
 
-const outputsOf = (batch: AlertBatch, receivedMs: number): readonly Entry[] =>
-  batch.alerts.length === 0 ? [] : [entry(alerts, batch), entry(events, alertEvents(batch, receivedMs))];
+const outputsOf = (batch: AlertBatch, receivedMs: number | undefined): readonly Entry[] => {
+  if (batch.alerts.length === 0) return [];
+  const events = receivedMs === undefined ? [] : [entry(eventsTopic, alertEvents(batch, receivedMs))];
+  return [entry(alerts, batch), ...events];
+};
 
 /**
  * All transitions that one record of the table holds are one record of `alerts.v1`: of the records of a source only the last one may come again

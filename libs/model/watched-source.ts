@@ -130,6 +130,10 @@ function changesOfSending(watched: WatchedSource, monitors: readonly Monitor[], 
   return isNews ? [...changes, ...heard(state, receivedMs, (closed) => ({ ...closed, heardMs: receivedMs }))] : changes;
 }
 
+/** What follows once only these monitors hold for a source: what the others knew of it ends, and so do their alerts. In steps as `afterPoints`. */
+export const withOnly = (watched: WatchedSource, monitors: readonly Monitor[], atMs: number): Generator<Step> =>
+  inSteps(watched, underDefinitions(watched, monitors, atMs));
+
 /**
  * Closes what is open because of silence.
  *

@@ -12,7 +12,7 @@ import {
   type Monitor,
   type Threshold,
 } from '#model';
-import { alerts, events, gateways, monitorKey, monitors, monitorStates, points, presence, sources } from '#topics';
+import { alerts, deletionOf, events, gateways, monitorKey, monitors, monitorStates, points, presence, sources } from '#topics';
 import { KnownSources } from '../../apps/processors/known-sources.js';
 import { MonitorDefinitions } from '../../apps/processors/monitor-definitions.js';
 import { MonitorWatch } from '../../apps/processors/monitor-watch.js';
@@ -444,6 +444,68 @@ export function monitorsContract(open: () => Promise<LogUnderTest>, isShort = fa
     nowMs = 66_000;
     await settle();
     expect(await openOf()).toHaveLength(2);
+  });
+
+  describe('a source that is deleted', () => {
+    const deleted = (metric: string | null = null): readonly Entry[] => deletionOf({ orgId: 'o', sourceId: 's' }, metric, nowMs);
+    const states = async (): Promise<readonly string[]> => {
+      await subject.views.open(monitorStates).caughtUp();
+      return Array.from(subject.views.open(monitorStates).scan(''), ([key]) => key);
+    };
+    beforeEach(async () => {
+      await run();
+      await append(entry(monitors, hot), entry(monitors, gone), sending(nowMs, [[1, 99]]));
+      await settle();
+      nowMs = 2000;
+    });
+
+    it('has its alerts resolved, once, and is not missed', async () => {
+      nowMs = 61_000;
+      await settle();
+      await append(...deleted(), ...deleted());
+      await settle();
+      nowMs = 600_000;
+      await settle();
+      expect([await told(), await toldInLogs(), await states()]).toEqual([
+        ['hot fired 1', 'gone fired 61000', 'hot deleted 61000', 'gone deleted 61000'],
+        ['hot fired 1', 'gone fired 61000'],
+        [],
+      ]);
+    });
+
+    it('is a new one when it sends again', async () => {
+      await append(...deleted(), sending(3000, [[2, 99]]));
+      await settle();
+      nowMs = 63_000;
+      await settle();
+      expect(await told()).toEqual(['hot fired 1', 'hot deleted 2000', 'hot fired 2', 'gone fired 63000']);
+    });
+
+    it('is missed by a monitor that names it, from then on', async () => {
+      await append(entry(monitors, { ...gone, monitorId: 'named', sourceId: 's' }), tombstone(monitors, monitorKey(gone)));
+      await settle();
+      nowMs = 30_000;
+      await append(...deleted());
+      await settle();
+      nowMs = 89_999;
+      await settle();
+      expect(await told()).toEqual(['hot fired 1', 'hot deleted 30000']);
+      nowMs = 90_000;
+      await settle();
+      expect(await told()).toEqual(['hot fired 1', 'hot deleted 30000', 'named fired 90000']);
+    });
+
+    it('of which only a metric goes has the alerts of that one resolved', async () => {
+      await append(...deleted('other'));
+      await settle();
+      expect(await told()).toEqual(['hot fired 1']);
+      await append(...deleted('heat'));
+      await settle();
+      nowMs = 61_000;
+      await settle();
+      expect(await told()).toEqual(['hot fired 1', 'hot deleted 2000', 'gone fired 61000']);
+      expect(await toldInLogs()).toEqual(await told());
+    });
   });
 
   it('knows nothing of sources that nobody watches, and forgets those that nobody watches any more', async () => {
