@@ -18,6 +18,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   copy: { summary: 'Copy what devices have sent from one server to another', load: () => import('./copy.js') },
   command: { summary: 'Send a command to a device, and wait for its result', load: () => import('./send-command.js') },
   tail: { summary: 'Print the points or events of a source as they come', load: () => import('./tail.js') },
+  'sources delete': { summary: 'Delete what a device has sent', load: () => import('./sources-delete.js') },
   simulate: { summary: 'Let devices send believable data, to try things out', load: () => import('./simulate.js') },
   'keys create': { summary: 'Create an API key and print it once', load: () => import('./keys-create.js') },
   'keys list': { summary: 'List the API keys of the organization', load: () => import('./keys-list.js') },

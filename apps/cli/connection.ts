@@ -1,4 +1,4 @@
-import { defaultUrl, findServer, Headwater, readSettings } from '#client';
+import { defaultUrl, findServer, Headwater, readSettings, type Server } from '#client';
 import type { Values } from './command.js';
 import { usage } from './failure.js';
 import type { Io } from './io.js';
@@ -13,6 +13,8 @@ const patienceMs = 300_000;
 
 export interface Connection {
   readonly headwater: Headwater;
+  /** For what is asked once, and is no part of the library for readers. */
+  readonly server: Server;
   /** Whether the server has answered anything yet. */
   readonly hasAnswered: () => boolean;
 }
@@ -40,5 +42,5 @@ export async function connect(flags: Values<typeof connectionFlags>, io: Io, doi
       io.note(`${error.message} ${doing} again in ${(waitMs / 1000).toFixed(1)} s.`);
     },
   });
-  return { headwater, hasAnswered: () => isAnswered };
+  return { headwater, server, hasAnswered: () => isAnswered };
 }

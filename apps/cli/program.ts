@@ -12,6 +12,7 @@ Exit codes: 0 done, 1 failed or differs, 2 wrong usage, 130 interrupted.`;
 
 /** What commands of two words have in common, by the first. */
 const families: Readonly<Record<string, string>> = {
+  sources: 'Delete what devices have sent',
   keys: 'Create, list and delete API keys',
   org: 'List, create and change organizations',
   people: 'List, invite and remove people, and let them set another password',

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '#testing';
 import { newFolder, run } from './test-run.js';
 import { bin, root, serve, stop } from './test-serve.js';
 
@@ -54,6 +55,30 @@ describe('a server that the command started', () => {
     expect((await run(['export', '--source', 'copy'], { env })).stdout).toBe(exported.stdout);
     await run(['import', series, '--source', 'press-7', '--metric', 'machine.temperature'], { env });
     expect((await run(['export', '--source', 'press-7'], { env })).stdout).toBe(exported.stdout);
+  });
+
+  it('forgets what a device has sent, and what it sends later is new', async () => {
+    const sent = 'timestamp,a,b\n2026-01-31T06:00:00.000Z,1,2\n';
+    const sources = async (): Promise<readonly string[]> => {
+      const answer = await fetch(`${server.url}/v1/sources`, { headers: { 'x-api-key': server.apiKey! } });
+      return ((await answer.json()) as { devices: { source_id: string }[] }).devices.map(({ source_id: id }) => id);
+    };
+    const exported = async (): Promise<string> => (await run(['export', '--source', 'typo'], { env })).stdout;
+    await run(['import', '-', '--source', 'typo'], { env, stdin: sent });
+    const said = await run(['sources', 'delete', 'typo'], { env });
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining('This would delete typo, with 2 metrics')]);
+    const parent = await run(['sources', 'delete', 'typo', '--metric', '..', '--yes'], { env });
+    expect([parent.code, parent.stderr]).toEqual([2, expect.stringContaining('".." cannot be deleted by its name.')]);
+    expect(await run(['sources', 'delete', 'typo', '--metric', 'a', '--yes'], { env })).toMatchObject({ code: 0 });
+    await eventually(async () => expect(await exported()).toBe('timestamp,b\n2026-01-31T06:00:00.000Z,2\n'));
+    expect(await run(['sources', 'delete', 'typo', '--yes'], { env })).toMatchObject({ code: 0, stderr: 'Deleted typo.\n' });
+    await eventually(async () => expect(await sources()).not.toContain('typo'));
+    await eventually(async () => expect(await run(['export', '--source', 'typo'], { env })).toMatchObject({ stdout: '' }));
+    expect(await run(['sources', 'delete', 'typo', '--yes'], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining('404') });
+    await run(['import', '-', '--source', 'typo'], { env, stdin: sent });
+    await eventually(async () => expect([await exported(), await sources()]).toEqual([sent, expect.arrayContaining(['typo'])]));
+    const told = await fetch(`${server.url}/api/audit?limit=3`, { headers: { 'x-api-key': server.apiKey! } });
+    expect(await told.text()).toMatch(/source\.deleted.*metric\.deleted/s);
   });
 
   it('gives two metrics with times of the last century, point for point', async () => {

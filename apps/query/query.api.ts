@@ -88,7 +88,13 @@ const redirect = {
   answers: { 308: { description: 'Go there.', headers: { Location: 'A path of this server that begins with /v1/sources.' } } },
 } as const;
 
-/** The read API. */
+const deletion = {
+  method: 'delete',
+  access: { scope: 'admin' },
+  answers: { 204: { description: 'The deletion is durable. Answers follow a moment later, as they do for points.' } },
+} as const;
+
+/** The read API, and how what it reads is deleted. */
 export const queryOperations: readonly Operation[] = [
   {
     ...read,
@@ -124,6 +130,17 @@ export const queryOperations: readonly Operation[] = [
     errors: [...ofSource, 'unknown_source'],
   },
   {
+    ...deletion,
+    id: 'deleteSource',
+    path: '/v1/sources/{source_id}',
+    tag: 'Devices',
+    summary: 'Delete a device',
+    description:
+      'Deletes all points and events of the device that were accepted before, for good. What it sends later is of a new device. Its connections stay. A cluster does not have this route yet.',
+    params: sourceParams,
+    errors: [...ofSource, 'unknown_source', 'unknown_route', ...stored],
+  },
+  {
     ...read,
     id: 'listMetrics',
     path: '/v1/sources/{source_id}/metrics',
@@ -139,6 +156,17 @@ export const queryOperations: readonly Operation[] = [
       },
     },
     errors: [...ofSource, 'invalid_limit', 'invalid_metric', ...stored],
+  },
+  {
+    ...deletion,
+    id: 'deleteMetric',
+    path: '/v1/sources/{source_id}/metrics/{metric}',
+    tag: 'Metrics',
+    summary: 'Delete a metric of a device',
+    description:
+      'Deletes all points and events of this name that were accepted before, for good. One that the device never sent is no error. A cluster does not have this route yet.',
+    params: sourceParams.extend({ metric: z.string().meta({ description: 'Name of the metric or event, percent-encoded.' }) }),
+    errors: [...ofSource, 'invalid_metric', 'unknown_source', 'unknown_route', ...stored],
   },
   {
     ...read,

@@ -76,6 +76,7 @@ class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
 const logEntries: readonly LogEntry[] = [{ timestampMs: 5, metric: 'door', value: '{"open":true}', tags: {} }];
 const log = new MemoryLog();
 const store = new FixedStore();
+const generations = { ...onlyGeneration({ series: store, events: store } as unknown as Stores) };
 const orgs = { paid: '', other: '' };
 const keys = { paid: '', other: '', unpaid: '' };
 let monotonicMs = 0;
@@ -83,7 +84,7 @@ let app: NestFastifyApplication;
 let url: string;
 
 beforeAll(async () => {
-  const provided = [{ provide: GENERATIONS, useValue: onlyGeneration({ series: store, events: store } as unknown as Stores) }];
+  const provided = [{ provide: GENERATIONS, useValue: generations }];
   const stores = { module: class Stores {}, global: true, providers: provided, exports: provided };
   app = await createHttpApp({
     module: class Role {},
@@ -125,6 +126,56 @@ async function get(path: string, key: string | undefined = keys.paid, init: Requ
 }
 
 const json = async (path: string): Promise<unknown> => JSON.parse((await get(path)).text);
+
+describe('a deletion', () => {
+  const paths = [
+    ['of a source', '/v1/sources/pump', { metric: null }],
+    ['of a metric', '/v1/sources/pump/metrics/a%2Fb%20%C3%BC', { metric: 'a/b ü' }],
+  ] as const;
+  it.each(paths)('%s needs the scope admin', async (_, path, __) => {
+    const answer = await get(path, keys.paid, { method: 'DELETE' });
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([403, { code: 'missing_scope' }]);
+  });
+
+  it.each(paths)('%s is a record in both topics, and one for the audit log', async (_, path, deleted) => {
+    const before = log.entries.length;
+    const { secret, key } = await makeKey(log, orgs.paid, ['admin']);
+    const { status, text } = await get(path, secret, { method: 'DELETE' });
+    expect([status, text]).toEqual([204, '']);
+    const head = { orgId: orgs.paid, sourceId: 'pump', receivedMs: nowMs, deleted };
+    expect(
+      log.entries
+        .slice(before)
+        .map(({ topic, value }) => [topic.name, value])
+        .slice(-3),
+    ).toMatchObject([
+      ['telemetry.points.v1', { ...head, series: [] }],
+      ['telemetry.events.v1', { ...head, origin: 'service', events: [] }],
+      ['audit.v1', { orgId: orgs.paid, about: 'pump', by: { id: key.keyId } }],
+    ]);
+  });
+
+  it.each([
+    ['a source that nobody has heard of', '/v1/sources/nobody', 404, 'unknown_source'],
+    ['a metric of such a source', '/v1/sources/nobody/metrics/a', 404, 'unknown_source'],
+    ['what is no id', '/v1/sources/-', 400, 'invalid_source_id'],
+    ['what is no metric', '/v1/sources/pump/metrics/%00', 400, 'invalid_metric'],
+  ])('of %s is refused, and nothing is written', async (_, path, status, code) => {
+    const { secret } = await makeKey(log, orgs.other, ['admin']);
+    const before = log.entries.length;
+    const answer = await get(path.replace('pump', 'fan'), secret, { method: 'DELETE' });
+    expect([answer.status, JSON.parse(answer.text), log.entries.length]).toMatchObject([status, { code }, before]);
+  });
+
+  it.each(paths)('%s is not written where the stores do not obey it', async (_, path, __) => {
+    const { secret } = await makeKey(log, orgs.paid, ['admin']);
+    const before = log.entries.length;
+    generations.deletes = false;
+    const answer = await get(path, secret, { method: 'DELETE' });
+    generations.deletes = true;
+    expect([answer.status, JSON.parse(answer.text), log.entries.length]).toMatchObject([404, { code: 'unknown_route' }, before]);
+  });
+});
 
 describe('answers', () => {
   it.each([

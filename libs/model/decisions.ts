@@ -40,7 +40,7 @@ export interface AuditEntry extends AuditNote {
   readonly id: string;
   /** What kind of thing was changed, such as monitors. */
   readonly area: string;
-  /** Counts the changes of one area and organization, from 0. */
+  /** Counts the changes of one area and organization, from 0; 0 for each that nobody decides, such as deletions of sources. */
   readonly count: number;
   /** Empty for what is about no organization. */
   readonly orgId: string;

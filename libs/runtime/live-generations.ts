@@ -10,6 +10,8 @@ export const telemetry = 'telemetry';
 export class LiveGenerations implements Generations {
   /** QuestDB answers them on threads of its own, some of which others need too. */
   readonly readsAtOnce = 8;
+  /** QuestDB has no way to delete rows. */
+  readonly deletes = false;
 
   constructor(
     private readonly view: View<Projection>,

@@ -28,7 +28,7 @@ export class Contract {
     addFormats.default(this.#ajv);
     this.#ajv.addSchema({ $id: 'openapi', ...document });
     this.#templates = Object.keys(document.paths)
-      .toSorted((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+      .toSorted((a, b) => parametersOf(a) - parametersOf(b))
       .map((template) => ({ template, pattern: new RegExp(`^${template.replaceAll(/[.]/g, '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`) }));
   }
 
@@ -72,6 +72,9 @@ export class Contract {
     return validator;
   }
 }
+
+/** Of two that fit a path, the one with fewer is meant. */
+const parametersOf = (template: string): number => template.split('{').length;
 
 /** What no operation is for is an error, a preflight or the deprecated path prefix. */
 function checkStray(method: string, path: string, { status }: Answer): void {
