@@ -78,6 +78,8 @@ describe('a server that the command started', () => {
     await run(['import', '-', '--source', 'typo'], { env, stdin: sent });
     await eventually(async () => expect([await exported(), await sources()]).toEqual([sent, expect.arrayContaining(['typo'])]));
     const told = await fetch(`${server.url}/api/audit?limit=3`, { headers: { 'x-api-key': server.apiKey! } });
+    // Earlier versions would have the device back.
+    expect(readFileSync(join(data, 'FORMAT'), 'utf8')).toBe('headwater 4\n');
     expect(await told.text()).toMatch(/source\.deleted.*metric\.deleted/s);
   });
 

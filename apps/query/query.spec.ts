@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, Organizations } from '#edge';
 import { entry, tombstone } from '#log';
 import { TelemetryError, type LogEntry, type SeriesRun } from '#model';
-import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type SeriesStore, type Stores } from '#stores';
+import { type BucketColumns, GENERATIONS, onlyGeneration, type EventStore, type Generations, type SeriesStore, type Stores } from '#stores';
 import { makeKey, MemoryLog, MemoryModule } from '#testing';
 import { gateways, presence, sources } from '#topics';
 import { QueryModule } from './query.module.js';
@@ -76,7 +76,9 @@ class FixedStore implements Partial<SeriesStore>, Partial<EventStore> {
 const logEntries: readonly LogEntry[] = [{ timestampMs: 5, metric: 'door', value: '{"open":true}', tags: {} }];
 const log = new MemoryLog();
 const store = new FixedStore();
-const generations = { ...onlyGeneration({ series: store, events: store } as unknown as Stores) };
+const generations: { -readonly [Name in keyof Generations]: Generations[Name] } = {
+  ...onlyGeneration({ series: store, events: store } as unknown as Stores),
+};
 const orgs = { paid: '', other: '' };
 const keys = { paid: '', other: '', unpaid: '' };
 let monotonicMs = 0;
@@ -170,9 +172,10 @@ describe('a deletion', () => {
   it.each(paths)('%s is not written where the stores do not obey it', async (_, path, __) => {
     const { secret } = await makeKey(log, orgs.paid, ['admin']);
     const before = log.entries.length;
-    generations.deletes = false;
+    const { beforeDeletion } = generations;
+    generations.beforeDeletion = undefined;
     const answer = await get(path, secret, { method: 'DELETE' });
-    generations.deletes = true;
+    generations.beforeDeletion = beforeDeletion;
     expect([answer.status, JSON.parse(answer.text), log.entries.length]).toMatchObject([404, { code: 'unknown_route' }, before]);
   });
 });

@@ -28,7 +28,7 @@ export const embedded: Backend = {
         { provide: RECORD_LOG, useValue: storage.log },
         { provide: ONLY_PROCESS, useValue: true },
         { provide: VIEWS, useValue: storage.views },
-        { provide: GENERATIONS, useValue: onlyGeneration(storage) },
+        { provide: GENERATIONS, useValue: onlyGeneration(storage, storage.beforeDeletion) },
         { provide: NAME_ROOM, useValue: storage.room(namesShare * heapBytes) },
       ],
       metrics: storage.metrics,

@@ -11,7 +11,7 @@ export class LiveGenerations implements Generations {
   /** QuestDB answers them on threads of its own, some of which others need too. */
   readonly readsAtOnce = 8;
   /** QuestDB has no way to delete rows. */
-  readonly deletes = false;
+  readonly beforeDeletion = undefined;
 
   constructor(
     private readonly view: View<Projection>,

@@ -40,7 +40,7 @@ describe('a data folder', () => {
   });
 
   it.each([
-    ['headwater 4\n', 'has format 4 and this version knows formats up to 3'],
+    ['headwater 5\n', 'has format 5 and this version knows formats up to 4'],
     ['something else', 'is not one of ours'],
     ['', 'is not one of ours'],
   ])('with FORMAT %j is refused before anything is touched', async (format, why) => {

@@ -3,11 +3,14 @@ import { dirname, join, resolve } from 'node:path';
 import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
-/** The formats of the files in a folder: in the second, the log may begin later than with its first record, and the store may have archives in place of points. */
-export const folderFormats = { ordinary: 2, dropped: 3 } as const;
+/**
+ * The formats of the files in a folder: in the second, the log may begin later than with its first record, and the store may have archives in place of
+ * points; in the third, the log may have deletions too.
+ */
+export const folderFormats = { ordinary: 2, dropped: 3, deleted: 4 } as const;
 
 /** This version must not touch a folder with a greater number. */
-const newestFormat = folderFormats.dropped;
+const newestFormat = folderFormats.deleted;
 
 export const formatFileName = 'FORMAT';
 /** What it says while a folder is being restored: no version opens such a folder. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, organizations, sources, topics } from '#topics';
-import { causes, counter, keepMsOf, type Dependency, type Metric } from '#model';
+import { causes, counter, keepMsOf, TelemetryError, type Dependency, type Metric } from '#model';
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
@@ -32,6 +32,8 @@ export interface Storage {
   readonly deadLetters: DeadLetters;
   readonly series: SeriesStore;
   readonly events: EventStore;
+  /** Call it before a deletion is appended: earlier versions would take it for nothing, and refuse the folder then. Throws `log_unavailable`. */
+  readonly beforeDeletion: () => void;
   /** Opens the view of sources. @param maxBytes of memory that names may take. */
   room(maxBytes: number): NameRoom;
   /** What the operator should know of the folder, as sentences. */
@@ -95,6 +97,7 @@ export async function openStorage(
     return {
       log,
       views,
+      beforeDeletion: () => noteDeletions(folder),
       groups: new SqliteGroups(log, topics),
       deadLetters: new DeadLetters({
         log,
@@ -120,6 +123,14 @@ export async function openStorage(
   } catch (cause) {
     await opened.disposeAsync();
     throw cause;
+  }
+}
+
+function noteDeletions(folder: DataFolder): void {
+  try {
+    folder.noteFormat(folderFormats.deleted);
+  } catch (cause) {
+    throw new TelemetryError('log_unavailable', 'The data folder cannot be written.', { cause });
   }
 }
 

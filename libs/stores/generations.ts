@@ -23,8 +23,8 @@ export interface Generations {
   live(): Stores;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
-  /** Whether the stores obey deletions: where they do not, nobody may append one. */
-  readonly deletes: boolean;
+  /** To be called before a deletion is appended. Undefined where the stores obey none, so that nobody may append one. */
+  readonly beforeDeletion: (() => void) | undefined;
   /** How many reads the stores answer at once; more of them would only wait there. */
   readonly readsAtOnce: number;
   /** Why writers of these generations have to wait, in words for the operator; undefined when they need not. */
@@ -34,13 +34,13 @@ export interface Generations {
 }
 
 /** One generation for good. */
-export function onlyGeneration({ series, events }: Stores): Generations {
+export function onlyGeneration({ series, events }: Stores, beforeDeletion = (): void => {}): Generations {
   const only = { suffix: '', series, events };
   return {
     ready: Promise.resolve(),
     live: () => only,
     wanted: () => [only],
-    deletes: true,
+    beforeDeletion,
     // One thread reads: the second has its next question there when it is done.
     readsAtOnce: 2,
     whyNotWritten: () => undefined,

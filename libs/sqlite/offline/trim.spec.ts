@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { entry, readLog } from '#log';
 import { processorsOf } from '#testing';
-import { points, sources } from '#topics';
+import { deletionOf, points, sources } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { openStorage } from '../storage.js';
 import { catchUp } from './catch-up.js';
@@ -67,6 +67,23 @@ describe('a folder that is trimmed', () => {
     expect(after.offsets).toEqual(before.offsets.filter(([, source]) => keeps(source)));
     expect(after.listed).toEqual(['o/pump-1', 'o/pump-2']);
     expect(await pumps({ confirmed: true })).toEqual({ gone: 0, kept: 2 });
+  });
+
+  it('keeps deletions of devices of which older records stay, so that what they have ended stays ended', async () => {
+    const betweenMs = Date.now() + 60_000;
+    const storage = await openStorage(dir, { clock: () => betweenMs + 1 });
+    await storage.log.append([
+      ...deletionOf({ orgId, sourceId: 'x-1' }, null, 1),
+      entry(points, batch('x-2')),
+      entry(points, batch('x-1')),
+    ]);
+    await storage.close();
+    expect(await pumps({ sinceMs: betweenMs, confirmed: true })).toEqual({ gone: 2, kept: 8 });
+    const trimmed = await openStorage(dir);
+    await catchUp(trimmed.log, processorsOf(trimmed));
+    expect(await trimmed.series.metricNames(orgId, 'x-1')).toEqual([]);
+    expect(await trimmed.series.metricNames(orgId, 'x-2')).toEqual(['m']);
+    await trimmed.close();
   });
 
   it('is a whole folder: the projections and the list of devices are made again, and nothing differs', async () => {

@@ -1,15 +1,17 @@
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { events, points, presence, sources, sourcesGroup } from '#topics';
+import type { EventBatch, PointBatch } from '#model';
+import { AvroCodec, events, points, presence, sources, sourcesGroup } from '#topics';
 import { DataFolderError, openDataFolder } from '../data-folder.js';
 import { onDisk } from '../disk-fault.js';
 import { framesIn } from '../log/batch.js';
 import { logFolderName } from '../log/fault.js';
-import { blankFrame, frameKey } from '../log/frame.js';
+import { blankFrame, frameKey, readFrame } from '../log/frame.js';
 import { hasLog } from '../log/log-folder.js';
 import { convertOldLog, removeOldLog } from '../log/old-log.js';
 import { Segments } from '../log/segments.js';
 import { Witness, witnessFileName } from '../log/witness.js';
+import { SchemaFile, schemaFileName } from '../schema-file.js';
 import { removeStore, storeFileName } from '../store-file.js';
 
 export interface TrimOptions {
@@ -55,12 +57,14 @@ async function trimFolder(dir: string, { keeps, sinceMs, confirmed }: TrimOption
     // The store goes first: one that has records which its log lacks must never be opened.
     if (confirmed) removeStore(join(folder.path, storeFileName));
     const goes = (key: string): boolean => !keeps(key.slice(key.indexOf('/') + 1));
+    const isDeletion = sinceMs === undefined ? () => false : await deletionsOf(folder.path);
     const trimmed = { gone: 0, kept: 0 };
     const frame = (topic: string, it: Buffer, ms: number): Buffer => {
       const key = frameKey(it, 0);
       // A record without a key has gone already.
       if (key === '' || !trimmedTopics.includes(topic)) return it;
-      const isGone = ms >= (sinceMs ?? -Infinity) && goes(key);
+      // What a deletion has ended stays ended, where that stands before the time.
+      const isGone = ms >= (sinceMs ?? -Infinity) && goes(key) && !isDeletion(topic, it);
       trimmed[isGone ? 'gone' : 'kept']++;
       return isGone ? blankFrame(it) : it;
     };
@@ -79,6 +83,20 @@ async function trimFolder(dir: string, { keeps, sinceMs, confirmed }: TrimOption
   } finally {
     folder.release();
   }
+}
+
+/** Whether the frame of a topic is a deletion. A record that cannot be read is none. */
+async function deletionsOf(folder: string): Promise<(topic: string, frame: Buffer) => boolean> {
+  const registry = new SchemaFile(join(folder, schemaFileName));
+  const codec = await registry.atOnce(() => AvroCodec.open(registry, [points, events]));
+  return (name, frame) => {
+    const { value } = readFrame(frame, 0);
+    try {
+      return value !== null && Boolean(codec.read<PointBatch | EventBatch>(name === points.name ? points : events, value).deleted);
+    } catch {
+      return false;
+    }
+  };
 }
 
 const wouldLose = (folder: string): string =>
