@@ -43,9 +43,9 @@ export class AvroWriter {
 
   /** A union of null and one other type, null for undefined too. */
   optional<T>(value: T | null | undefined, write: (value: T, to: AvroWriter) => void): void {
-    const isNull = value === null || value === undefined;
-    this.long(isNull ? 0 : 1);
-    if (!isNull) write(value, this);
+    if (value === null || value === undefined) return this.#finish();
+    this.long(1);
+    write(value, this);
   }
 
   /** @throws RangeError when `value` is none of the symbols. */
@@ -133,6 +133,7 @@ export class AvroWriter {
     if (items > 0) this.long(items);
   }
 
+  /** A zero, which is also what stands for null in a union. */
   #finish(): void {
     this.#reserve(1);
     this.#bytes[this.#end++] = 0;

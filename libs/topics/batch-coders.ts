@@ -12,14 +12,15 @@ const pointBatch: BodyCoder<PointBatch> = {
     to.array(series, writeRun);
     to.optional(deleted, writeDeletion);
   },
-  read: (body) => whole(body, (from) => ({ ...readPoints(from), deleted: readDeletion(from) })),
+  read: (body) => whole(body, (from) => readPoints(from, readDeletion)),
 };
 
-const readPoints = (from: AvroReader): PointBatch => ({
+const readPoints = (from: AvroReader, deleted: ReadDeletion): PointBatch => ({
   orgId: from.string(),
   sourceId: from.string(),
   receivedMs: from.long(),
   series: from.array(4, () => readRun(from)),
+  deleted: deleted(from),
 });
 
 function writeRun({ metric, tags, timestampMs, value }: SeriesRun, to: AvroWriter): void {
@@ -48,15 +49,16 @@ const eventBatch: BodyCoder<EventBatch> = {
     to.array(events, writeEvent);
     to.optional(deleted, writeDeletion);
   },
-  read: (body) => whole(body, (from) => ({ ...readEvents(from), deleted: readDeletion(from) })),
+  read: (body) => whole(body, (from) => readEvents(from, readDeletion)),
 };
 
-const readEvents = (from: AvroReader): EventBatch => ({
+const readEvents = (from: AvroReader, deleted: ReadDeletion): EventBatch => ({
   orgId: from.string(),
   sourceId: from.string(),
   receivedMs: from.long(),
   origin: from.enumOf(origins),
   events: from.array(7, () => readEvent(from)),
+  deleted: deleted(from),
 });
 
 function writeEvent({ metric, timestampMs, value, isJson, tags, place, ordinal }: DeviceEvent, to: AvroWriter): void {
@@ -87,6 +89,11 @@ function writeDeletion({ metric }: Deletion, to: AvroWriter): void {
 
 const writeString = (text: string, to: AvroWriter): void => to.string(text);
 
+type ReadDeletion = (from: AvroReader) => Deletion | null;
+
+/** Before version 2. */
+const nothingDeleted: ReadDeletion = () => null;
+
 function readDeletion(from: AvroReader): Deletion | null {
   return from.optional(() => ({ metric: from.optional(() => from.string()) }));
 }
@@ -107,6 +114,6 @@ export const batchCoders: Readonly<Record<string, BodyCoder<unknown>>> = {
 
 /** How the bodies of older versions are read as quickly: a log that is read again has many. */
 export const olderReaders: Readonly<Record<string, BodyCoder<unknown>['read']>> = {
-  'point-batch.v1': (body) => whole(body, (from) => ({ ...readPoints(from), deleted: null })),
-  'event-batch.v1': (body) => whole(body, (from) => ({ ...readEvents(from), deleted: null })),
+  'point-batch.v1': (body) => whole(body, (from) => readPoints(from, nothingDeleted)),
+  'event-batch.v1': (body) => whole(body, (from) => readEvents(from, nothingDeleted)),
 };
