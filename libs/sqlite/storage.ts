@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, type Views } from '#log';
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, organizations, sources, topics } from '#topics';
-import { causes, counter, keepMsOf, TelemetryError, type Dependency, type Metric } from '#model';
+import { causes, counter, keepMsOf, keepNames, TelemetryError, type Dependency, type KeepName, type Metric } from '#model';
 import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
@@ -17,7 +17,6 @@ import { PositionedLetters } from './log/letter-places.js';
 import { FileLog, type LogOptions } from './log/file-log.js';
 import type { Retention } from './log/retention.js';
 import { keepPartitionCounts } from './partition-counts.js';
-import type { KeepEvents } from './events/event-keeper.js';
 import type { Keep } from './series/keeper.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { removeStore, storeFileName } from './store-file.js';
@@ -84,10 +83,10 @@ export async function openStorage(
     // An earlier version would remove what is archived, and show events that are being removed.
     if ([...Object.values(keep ?? {}), keepEventsMs].some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
     const views = new LogViews(log, topics);
-    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, {
-      ms: keepEventsMs,
-      ...(keepsForOrganizations && { less: lessEvents(views, folder) }),
-    });
+    const less = keepsForOrganizations ? organizationsWithLess(views, folder) : undefined;
+    const keepEvents = { ms: keepEventsMs, ...(less && { less: () => less(['keep_events_hours']) }) };
+    const lessPoints = less && (() => less(keepNames.filter((name) => name !== 'keep_events_hours')));
+    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, keepEvents, lessPoints);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);
@@ -134,19 +133,21 @@ function noteDeletions(folder: DataFolder): void {
   }
 }
 
-/** The organizations whose events are kept for less than those of all, as the log says now. */
-function lessEvents(views: Views, folder: DataFolder): NonNullable<KeepEvents['less']> {
+/** Makes the function that finds the organizations that are shown none of some things for ever, as the log says now, and the longest of these times. */
+function organizationsWithLess(
+  views: Views,
+  folder: DataFolder,
+): (names: readonly KeepName[]) => readonly (readonly [orgId: string, keepMs: number])[] {
   const view = views.open(organizations);
   let isKnown = false;
   view.ready.then(
     () => (isKnown = true),
     () => undefined,
   );
-  return () => {
+  return (names) => {
     // An organization may have more by now than what is known of it at first.
-    const all = isKnown
-      ? Array.from(view.scan(''), ([, { orgId, limits }]) => [orgId, keepMsOf(limits, 'keep_events_hours')] as const)
-      : [];
+    const known = isKnown ? Array.from(view.scan(''), ([, organization]) => organization) : [];
+    const all = known.map(({ orgId, limits }) => [orgId, Math.max(...names.map((name) => keepMsOf(limits, name)))] as const);
     const less = all.filter(([, keepMs]) => keepMs < Infinity);
     try {
       if (less.length > 0) folder.noteFormat(folderFormats.dropped);

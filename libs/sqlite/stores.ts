@@ -1,10 +1,10 @@
 import type { EventStore, SeriesStore } from '#stores';
-import type { KeepEvents } from './events/event-keeper.js';
+import type { KeptFor } from './boundary-keeper.js';
 import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
 import type { Directory } from './series/directory.js';
-import type { Keep } from './series/keeper.js';
+import { type Keep, keepAll } from './series/keeper.js';
 import { SqliteSeriesStore } from './series/series-store.js';
 import type { StoreFile } from './store-origin.js';
 import { WorkerThread } from './worker.js';
@@ -29,13 +29,19 @@ export interface Stores {
 }
 
 /**
- * Opens the file, made if need be, as a store of the log with these epochs. Without `keep` and `keepEvents` it keeps whatever it has. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
+ * Opens the file, made if need be, as a store of the log with these epochs. It keeps whatever it has where it is not told otherwise. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
  * cannot be opened.
  */
-export async function openStores(file: string, epochs: readonly Epoch[], keep?: Keep, keepEvents?: KeepEvents): Promise<Stores> {
+export async function openStores(
+  file: string,
+  epochs: readonly Epoch[],
+  keep: Keep = keepAll,
+  keepEvents?: KeptFor,
+  lessPoints?: KeptFor['less'],
+): Promise<Stores> {
   const threads = await startStoreThreads(file, epochs);
   try {
-    const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
+    const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep, lessPoints);
     const events = await SqliteEventStore.open(threads.writer, threads.reader, keepEvents);
     return {
       series,

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
+import { keptSinceReader } from '../boundaries.js';
 import type { Handlers } from '../worker.js';
-import { eventsFromReader } from './event-boundaries.js';
 import { eventCheck } from './event-writer.js';
 
 /** A question to the reader thread. */
@@ -75,7 +75,7 @@ function* partsOf(columns: EventColumns): Generator<EventColumns, EventColumns> 
 class EventReader {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  readonly #from: ReturnType<typeof eventsFromReader>;
+  readonly #from: ReturnType<typeof keptSinceReader>;
   readonly #source: StatementSync;
   readonly #metric: StatementSync;
   readonly #statements: Readonly<Record<'first' | 'last', Statements>>;
@@ -83,7 +83,7 @@ class EventReader {
   constructor(db: DatabaseSync) {
     this.#begin = db.prepare('BEGIN');
     this.#commit = db.prepare('COMMIT');
-    this.#from = eventsFromReader(db);
+    this.#from = keptSinceReader(db, 'events');
     this.#source = db.prepare('SELECT id FROM event_source WHERE org = ? AND source = ?');
     this.#metric = db.prepare('SELECT id FROM event_metric WHERE name = ?');
     this.#statements = { first: prepare(db, 'ASC'), last: prepare(db, 'DESC') };

@@ -1,8 +1,8 @@
-import { eachInSteps, stepEntries, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
+import { eachInSteps, eventsSince, stepEntries, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
 import { type EventStore, inTurns, type Placed } from '#stores';
+import type { KeptSince } from '../boundaries.js';
+import { BoundaryKeeper, type KeptFor } from '../boundary-keeper.js';
 import type { WorkerThread } from '../worker.js';
-import type { EventBoundaries } from './event-boundaries.js';
-import { EventKeeper, type KeepEvents } from './event-keeper.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import { type EventDeletion, eventWrite } from './event-writer.js';
 
@@ -12,27 +12,27 @@ const allTime = { startMs: -Infinity, endMs: Infinity };
 export class SqliteEventStore implements EventStore {
   /** Events that came when their time was no longer kept, since the start. */
   late = 0;
-  #saved: EventBoundaries;
+  #saved: KeptSince;
   #forgetting: Promise<void> | undefined;
 
   constructor(
     private readonly writer: WorkerThread,
     private readonly reader: WorkerThread,
-    private readonly keeper = new EventKeeper({ ms: Infinity }, new Map()),
+    private readonly keeper = new BoundaryKeeper({ ms: Infinity }, new Map()),
   ) {
     this.#saved = keeper.boundaries;
   }
 
   /** Rejects `store_corrupt` when what is kept is damaged. */
-  static async open(writer: WorkerThread, reader: WorkerThread, keep: KeepEvents = { ms: Infinity }): Promise<SqliteEventStore> {
-    const boundaries = await writer.call<EventBoundaries>('openEvents');
-    const store = new SqliteEventStore(writer, reader, new EventKeeper(keep, boundaries));
+  static async open(writer: WorkerThread, reader: WorkerThread, keep: KeptFor = { ms: Infinity }): Promise<SqliteEventStore> {
+    const boundaries = await writer.call<KeptSince>('openEvents');
+    const store = new SqliteEventStore(writer, reader, new BoundaryKeeper(keep, boundaries));
     void store.settled();
     return store;
   }
 
   async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    const timely = this.keeper.timely(batches);
+    const timely = this.#timely(batches);
     let written = 0;
     for (const [at, { offset, value }] of timely.entries()) {
       if (!value.deleted) continue;
@@ -82,6 +82,13 @@ export class SqliteEventStore implements EventStore {
       if (part.answer === undefined) return entries;
       part = await this.reader.call<EventPart>('restOfEvents', part.answer);
     }
+  }
+
+  /** Without the events that come too late. A batch may be left with none: the store has it all the same. */
+  #timely(batches: readonly Placed<EventBatch>[]): readonly Placed<EventBatch>[] {
+    for (const { value } of batches) this.keeper.note(value.receivedMs);
+    if (this.keeper.boundaries.size === 0) return batches;
+    return batches.map((batch) => ({ ...batch, value: eventsSince(batch.value, this.keeper.from(batch.value.orgId)) }));
   }
 
   async #forget(): Promise<void> {

@@ -2,9 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { eventDigest, type EventBatch, type Tags } from '#model';
 import type { Placed } from '#stores';
+import { createBoundaries, type KeptSince, keptSince, readBoundaries, writeBoundaries } from '../boundaries.js';
 import { makeDurable, unsynced } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { createEventBoundaries, type EventBoundaries, eventsFrom, readEventBoundaries, writeEventBoundaries } from './event-boundaries.js';
 
 /**
  * Rows lie in the order of arrival, so that a write appends; two narrow indexes find them. `event_identity` makes a repeated event one
@@ -23,7 +23,7 @@ const tables = `
 
 export function createEventTables(db: DatabaseSync): void {
   db.exec(tables);
-  createEventBoundaries(db);
+  createBoundaries(db);
 }
 
 /** An event as a row, with the names that its ids stand for. */
@@ -62,10 +62,10 @@ export interface EventWrite {
   /** The offset after the last batch's. */
   readonly next: number;
   /** From when on events are kept, where that has changed. */
-  readonly boundaries: EventBoundaries | undefined;
+  readonly boundaries: KeptSince | undefined;
 }
 
-export function eventWrite(batches: readonly Placed<EventBatch>[], boundaries?: EventBoundaries): EventWrite {
+export function eventWrite(batches: readonly Placed<EventBatch>[], boundaries?: KeptSince): EventWrite {
   const columns: EventWrite = {
     orgIds: [],
     sourceIds: [],
@@ -136,7 +136,7 @@ class EventWriter {
   readonly #put;
   readonly #sourcesFrom: StatementSync;
   readonly #remove: StatementSync;
-  boundaries: EventBoundaries;
+  boundaries: KeptSince;
   /** The source whose old events are to be removed next; undefined when no source has any. */
   #forgetting: number | undefined = 0;
   readonly #deleteAll;
@@ -153,7 +153,7 @@ class EventWriter {
       ON CONFLICT(source, metric, time, digest) DO UPDATE
       SET received = excluded.received, place = excluded.place, checksum = excluded.checksum
       WHERE (excluded.received, excluded.place) < (received, place)`);
-    this.boundaries = readEventBoundaries(db);
+    this.boundaries = readBoundaries(db, 'events');
     this.#sourcesFrom = db.prepare('SELECT id, org FROM event_source WHERE id >= ? ORDER BY id LIMIT ?');
     this.#remove = db.prepare(`
       DELETE FROM event WHERE id IN (SELECT id FROM event INDEXED BY event_order WHERE source = ? AND time < ? ORDER BY time LIMIT ?)`);
@@ -168,7 +168,7 @@ class EventWriter {
     try {
       unsynced(this.db, () => {
         this.took(columns.next);
-        if (columns.boundaries) writeEventBoundaries(this.db, columns.boundaries);
+        if (columns.boundaries) writeBoundaries(this.db, 'events', columns.boundaries);
         for (let batch = 0; batch < columns.ends.length; batch++) this.#writeBatch(columns, batch);
       });
     } catch (cause) {
@@ -192,7 +192,7 @@ class EventWriter {
   #forgetFrom(first: number): number | undefined {
     let room = removedAtOnce;
     for (const { id, org } of this.#sourcesFrom.all(first, room) as unknown as { readonly id: number; readonly org: string }[]) {
-      room -= 1 + Number(this.#remove.run(id, eventsFrom(this.boundaries, org), room).changes);
+      room -= 1 + Number(this.#remove.run(id, keptSince(this.boundaries, org), room).changes);
       if (room <= 0) return id;
     }
     return undefined;

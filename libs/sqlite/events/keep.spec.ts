@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DeviceEvent, EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { anEventHistory, EventModel, Random } from '#testing';
+import { keptSince, readBoundaries } from '../boundaries.js';
+import { BoundaryKeeper } from '../boundary-keeper.js';
 import { endStoreThreads, startStoreThreads } from '../stores.js';
-import { eventsFrom, readEventBoundaries } from './event-boundaries.js';
-import { EventKeeper } from './event-keeper.js';
 import { SqliteEventStore } from './event-store.js';
 
 const hourMs = 3_600_000;
@@ -37,13 +37,13 @@ describe('events are kept for two days', () => {
     ['one record alone decides nothing', [240], 0],
     ['an hour decides, and whole days go', [263, 264], 8],
     ['a day later one more goes', [240, 241, 265, 266], 9],
-    ['in one call of many records too', [240, 241, 288, 289, 312, 313], 11],
+    ['day after day', [240, 241, 288, 289, 312, 313], 11],
     ['the clock was ahead for less than an hour', [240, 241, 9e5, 9e5 + 0.9, 242], 8],
     ['the clock was behind', [240, 241, 1, 2, 3], 8],
   ])('%s: %j', (_, hours, day) => {
-    const keeper = new EventKeeper({ ms: 2 * dayMs }, new Map());
-    keeper.timely(hours.map((hour) => aRecord(hour * hourMs)));
-    expect(eventsFrom(keeper.boundaries, 'org')).toBe(day * dayMs);
+    const keeper = new BoundaryKeeper({ ms: 2 * dayMs }, new Map());
+    for (const hour of hours) keeper.note(hour * hourMs);
+    expect(keeper.from('org')).toBe(day * dayMs);
   });
 });
 
@@ -55,9 +55,9 @@ it.each<[string, Readonly<Record<string, number>>, readonly number[], readonly n
   ['less, day after day', { org: 1 }, [240, 241, 264, 265], [10, 9]],
 ])('events of all are kept for two days, and an organization has %s: %j, %j', (_, days, hours, expected) => {
   const less = () => Object.entries(days).map(([orgId, its]) => [orgId, its * dayMs] as const);
-  const keeper = new EventKeeper({ ms: 2 * dayMs, less }, new Map());
-  keeper.timely(hours.map((hour) => aRecord(hour * hourMs)));
-  expect(['org', 'nobody'].map((orgId) => eventsFrom(keeper.boundaries, orgId) / dayMs)).toEqual(expected);
+  const keeper = new BoundaryKeeper({ ms: 2 * dayMs, less }, new Map());
+  for (const hour of hours) keeper.note(hour * hourMs);
+  expect(['org', 'nobody'].map((orgId) => keeper.from(orgId) / dayMs)).toEqual(expected);
 });
 
 describe('a store that keeps events for two days', () => {
@@ -90,7 +90,7 @@ describe('a store that keeps events for two days', () => {
   };
   const boundary = (): number => {
     using db = new DatabaseSync(file, { readOnly: true });
-    return eventsFrom(readEventBoundaries(db), 'org');
+    return keptSince(readBoundaries(db, 'events'), 'org');
   };
   const times = async (): Promise<number[]> => (await store.window('org', 's', everything, 10_000)).map(({ timestampMs }) => timestampMs);
 
@@ -148,7 +148,7 @@ describe('a store that keeps events for two days', () => {
     await store.write(moves);
     {
       using db = new DatabaseSync(file);
-      db.exec('UPDATE event_kept SET from_ms = from_ms - 1');
+      db.exec('UPDATE kept_since SET from_ms = from_ms - 1');
     }
     await expect(times()).rejects.toMatchObject({ code: 'store_corrupt' });
     await endStoreThreads(threads);

@@ -24,13 +24,17 @@ const days = 20;
 const keepEventsMs = 3 * dayMs;
 const keep = { raw: 4 * dayMs, '1m': 4 * dayMs, '1h': Infinity, '1d': Infinity };
 
-/** Has a point and an event of each hour taken when they were measured, for an organization that is shown events for two; the source is deleted before an hour. */
+/**
+ * Has a point and an event of each hour taken when they were measured, for an organization that is shown events for two days and points for four;
+ * the source is deleted before an hour.
+ */
 async function live(dir: string, options: StorageOptions, deletedHour?: number): Promise<void> {
   let nowMs = beginMs;
   const storage = await openStorage(dir, { clock: () => nowMs, ...options });
   const runners = processorsOf(storage).map((one) => new Runner(storage.log, one, { checkpointMs: 1e9, report: () => {} }));
   const series = storage.series as SqliteSeriesStore;
-  const limits = { keep_events_hours: 48 };
+  const limitsOfPoints = { keep_points_hours: 96, keep_1m_hours: 96, keep_1h_hours: 96, keep_1d_hours: 96 };
+  const limits = { keep_events_hours: 48, ...limitsOfPoints };
   const organization = { orgId: 'o', name: '', paymentMethodOnFile: true, createdMs: beginMs, limits, enforceReadScope: false };
   await storage.log.append([entry(organizations, organization)]);
   for (const runner of runners) await runner.start();
@@ -109,17 +113,18 @@ describe('a folder that has forgotten points and events, and what its log had of
   });
 });
 
-it.each<[string, StorageOptions, number, string]>([
-  ['three days', { keepEventsMs }, 4, 'headwater 3\n'],
-  ['what its organization is shown', { keepsForOrganizations: true }, 3, 'headwater 3\n'],
-  ['all', {}, days, 'headwater 2\n'],
-])('a folder with a whole log that keeps of its events %s has no other ones after a rebuild', async (_, options, kept, format) => {
+it.each<[string, StorageOptions, number, number, string]>([
+  ['three days', { keepEventsMs }, 4, 0, 'headwater 3\n'],
+  ['what its organization is shown', { keepsForOrganizations: true }, 3, days - 5, 'headwater 3\n'],
+  ['all', {}, days, 0, 'headwater 2\n'],
+])('a folder with a whole log that keeps of its events %s has nothing else after a rebuild', async (_, options, kept, firstDay, format) => {
   const folder = await mkdtemp(join(tmpdir(), 'headwater-forgotten-'));
   await live(folder, options);
   expect(await readFile(join(folder, formatFileName), 'utf8')).toBe(format);
   const firstHour = async (): Promise<number> => {
     const storage = await openStorage(folder);
     const [first] = await hoursOfEvents(storage);
+    expect(await firstPointOf(storage)).toBe(firstDay);
     await storage.close();
     using db = new DatabaseSync(join(folder, storeFileName));
     expect(db.prepare('SELECT count(*) AS count FROM event').get()).toEqual({ count: 24 * kept });

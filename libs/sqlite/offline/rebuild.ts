@@ -14,7 +14,7 @@ import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
 import { openStores } from '../stores.js';
-import { carryEventBoundaries } from '../events/event-boundaries.js';
+import { carryBoundaries } from '../boundaries.js';
 import { carryArchives } from '../series/carry.js';
 import { keepOld } from './keep-old.js';
 import { readRecords, type PassProgress } from './read-records.js';
@@ -69,7 +69,7 @@ export async function rebuild(
       keepOld(join(folder.path, storeFileName), fresh, log.begins);
     } else if (!withoutDeleted) {
       carryArchives(join(folder.path, storeFileName), fresh);
-      carryEventBoundaries(join(folder.path, storeFileName), fresh);
+      carryBoundaries(join(folder.path, storeFileName), fresh);
     }
     const rebuilt = await fill(log, fresh, projectorsOf, onProgress, async (projectors) => {
       if (keepsOld) await checkNoneMissed(folder.path, log, projectors);

@@ -6,7 +6,7 @@ import type { Difference } from '#stores';
 import { events, points, sourceKey, sources, sourcesGroup } from '#topics';
 import { storeFailure } from '../store-failure.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
-import { type EventBoundaries, eventsFrom, readEventBoundaries } from '../events/event-boundaries.js';
+import { type KeptSince, keptSince, readBoundaries } from '../boundaries.js';
 import { keptReader } from '../series/kept.js';
 import { openStoreForReading, storeFileName } from '../store-file.js';
 import { catchUp } from './catch-up.js';
@@ -78,7 +78,7 @@ class Verifier {
   #rows = 0;
   #events = 0;
   #inSources = 0;
-  #kept: KeptFrom = { points: 0, events: new Map() };
+  #kept: KeptFrom = { all: 0, points: new Map(), events: new Map() };
 
   constructor(
     private readonly storage: OpenedStorage,
@@ -174,7 +174,7 @@ class Verifier {
   async #compareNames({ orgId, sourceId, points: series }: SourceCensus): Promise<void> {
     const found = new Set(await this.storage.series.metricNames(orgId, sourceId));
     for (const metric of new Set([...series.keys(), ...found])) {
-      if (found.has(metric) && (series.has(metric) || !this.#isWhole || this.#kept.points > 0)) continue;
+      if (found.has(metric) && (series.has(metric) || !this.#isWhole || pointsFrom(this.#kept, orgId) > 0)) continue;
       const words = series.has(metric) ? { expected: 'the name', found: 'nothing' } : { expected: 'nothing', found: 'the name' };
       this.findings.add({ what: 'metric names', orgId, sourceId, metric, ...words });
     }
@@ -185,7 +185,14 @@ class Verifier {
     const folds = await foldSlice(this.storage.log, slice, this.#kept);
     for (const [key, { source, series, events: log }] of folds) {
       if (series.size > 0)
-        this.#rows += await compareSeries(this.storage.series, source, series, this.findings, this.#isWhole, this.#kept.points);
+        this.#rows += await compareSeries(
+          this.storage.series,
+          source,
+          series,
+          this.findings,
+          this.#isWhole,
+          pointsFrom(this.#kept, source.orgId),
+        );
       if (log) this.#events += await compareEvents(this.storage.events, source, log, this.findings, this.#isWhole);
       folds.delete(key);
       tell(1 - folds.size / slice.size);
@@ -203,20 +210,24 @@ interface SourceFold {
 
 /** From when on a store takes points and events. What is before is gone, and comes too late when it comes: what is left of it cannot be compared with the log. */
 interface KeptFrom {
-  readonly points: number;
-  readonly events: EventBoundaries;
+  /** Points of all. */
+  readonly all: number;
+  readonly points: KeptSince;
+  readonly events: KeptSince;
 }
+
+const pointsFrom = ({ all, points: of }: KeptFrom, orgId: string): number => Math.max(all, keptSince(of, orgId));
 
 function keptOf(file: string): KeptFrom {
   using db = openStoreForReading(file);
-  return { points: keptReader(db)().kept.wanted.raw, events: readEventBoundaries(db) };
+  return { all: keptReader(db)().kept.wanted.raw, points: readBoundaries(db, 'points'), events: readBoundaries(db, 'events') };
 }
 
 const recordsFrom = (records: readonly StreamRecord[], kept: KeptFrom): readonly StreamRecord[] =>
   records.map((record) => {
     if (!record.value) return record;
-    if (isPoints(record)) return { ...record, value: batchFrom(record.value, kept.points) };
-    return isEvents(record) ? { ...record, value: eventsSince(record.value, eventsFrom(kept.events, record.value.orgId)) } : record;
+    if (isPoints(record)) return { ...record, value: batchFrom(record.value, pointsFrom(kept, record.value.orgId)) };
+    return isEvents(record) ? { ...record, value: eventsSince(record.value, keptSince(kept.events, record.value.orgId)) } : record;
   });
 
 /** Reads the whole log and keeps what belongs to the slice, by the key of its source. */

@@ -23,6 +23,8 @@ export class Archiving {
     private readonly reads: Reads,
     private readonly metrics: Uint32Array,
     private readonly head: Omit<Archive, 'segments'>,
+    /** From when on a series is kept: its buckets before are left out. */
+    private readonly fromOf: (series: number) => number,
   ) {
     this.#work = this.#copy();
   }
@@ -53,7 +55,7 @@ export class Archiving {
 
   *#copySeries(position: number): Generator<undefined> {
     const { level, fromMs, toMs: endMs } = this.head;
-    for (let beginMs = fromMs; beginMs < endMs; yield) {
+    for (let beginMs = Math.max(fromMs, this.fromOf(position + 1)); beginMs < endMs; yield) {
       const toMs = this.reads.endOfSlice(level, beginMs, endMs);
       const rows = this.reads.rows(position, level, beginMs, toMs);
       if (rows.length > 0) this.#hold(position, level, rows);

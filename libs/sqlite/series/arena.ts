@@ -1,4 +1,5 @@
 import type { SeriesRun } from '#model';
+import type { KeptSince } from '../boundaries.js';
 import type { DirectoryColumns } from './directory-rows.js';
 import type { EndedSeries } from './ended.js';
 import type { Boundaries, Kept } from './kept.js';
@@ -17,6 +18,7 @@ export interface OpenedStore {
   readonly lastArena: number;
   readonly offsets: Readonly<Record<number, number>>;
   readonly wanted: Boundaries;
+  readonly since: KeptSince;
   /** Deletions that it knows of and that stand behind all that it holds, by offset. */
   readonly ahead: readonly Omit<EndedSeries, 'series'>[];
 }

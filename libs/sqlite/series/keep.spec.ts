@@ -6,6 +6,8 @@ import { describe, expect, it } from '@jest/globals';
 import { batchFrom, intervalMs, type PointBatch } from '#model';
 import type { FleetQuery, Placed, SeriesQuery } from '#stores';
 import { aSeriesHistory, compareSeries, Random, SeriesModel, type SeriesHistory } from '#testing';
+import { type KeptSince, keptSince, readBoundaries } from '../boundaries.js';
+import { BoundaryKeeper } from '../boundary-keeper.js';
 import { endStoreThreads, startStoreThreads } from '../stores.js';
 import { archiveLevelOf } from './archive.js';
 import { type Keep, Keeper } from './keeper.js';
@@ -49,6 +51,7 @@ class KeptModel {
 /** A store that forgets, and what it must have taken of each record. */
 class Life {
   #keeper: Keeper;
+  #organizations: BoundaryKeeper;
   #taken: PointBatch[] = [];
   #store!: SqliteSeriesStore;
   #threads!: Awaited<ReturnType<typeof startStoreThreads>>;
@@ -57,8 +60,11 @@ class Life {
     private readonly file: string,
     private readonly keep: Keep,
     private readonly points: number,
+    /** How many days organizations have, where they have less. */
+    private readonly less: Readonly<Record<string, number>> = {},
   ) {
     this.#keeper = new Keeper(keep, fromTheBeginning);
+    this.#organizations = this.#organizationsFrom(new Map());
   }
 
   get store(): SqliteSeriesStore {
@@ -68,7 +74,7 @@ class Life {
   async open(): Promise<void> {
     this.#threads = await startStoreThreads(this.file, []);
     const size = { points: this.points, pieces: this.points };
-    this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep);
+    this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep, this.#less);
   }
 
   async write(records: readonly Placed<PointBatch>[]): Promise<void> {
@@ -83,10 +89,14 @@ class Life {
     const runs = this.#rows<Run>('run').toSorted((a, b) => a.lastArena - b.lastArena);
     const offsets = runs.at(-1)?.offsets ?? {};
     this.#keeper = new Keeper(this.keep, wanted);
+    this.#organizations = this.#organizationsFrom(this.#boundaries);
     for (const record of records) {
       // What was refused for good lies before a boundary that is known for good.
       if (record.offset > (offsets[record.partition] ?? -1)) this.#decide(record);
-      else expect(batchFrom(this.#taken[record.offset]!, wanted.raw)).toEqual(batchFrom(record.value, wanted.raw));
+      else {
+        const fromMs = Math.max(wanted.raw, this.#organizations.from(record.value.orgId));
+        expect(batchFrom(this.#taken[record.offset]!, fromMs)).toEqual(batchFrom(record.value, fromMs));
+      }
     }
     await this.open();
     await this.#store.write(records);
@@ -99,13 +109,13 @@ class Life {
 
   /** Compares with the model at the boundaries that hold while it asks. */
   async compare(history: SeriesHistory, random: Random): Promise<void> {
-    const { reached } = this.#kept;
+    const reached = this.#shown(history.orgId);
     const model = new SeriesModel();
     for (const batch of this.#taken) model.write(batch);
     try {
       await compareSeries(history, random, this.#store, new KeptModel(model, reached));
     } catch (cause) {
-      if (JSON.stringify(reached) === JSON.stringify(this.#kept.reached)) throw cause;
+      if (JSON.stringify(reached) === JSON.stringify(this.#shown(history.orgId))) throw cause;
       await this.compare(history, random);
     }
   }
@@ -131,7 +141,26 @@ class Life {
   #decide({ offset, value }: Placed<PointBatch>): void {
     const due = this.#keeper.due(value.receivedMs);
     if (due) this.#keeper.move(due);
-    this.#taken[offset] = this.#keeper.timely(value);
+    this.#organizations.note(value.receivedMs);
+    this.#taken[offset] = this.#keeper.timely(value, this.#organizations.from(value.orgId));
+  }
+
+  /** From when on an organization has an answer. */
+  #shown(orgId: string): Boundaries {
+    const { raw, '1m': minutes, '1h': hours, '1d': all } = this.#kept.reached;
+    const sinceMs = keptSince(this.#boundaries, orgId);
+    return { raw: Math.max(raw, sinceMs), '1m': Math.max(minutes, sinceMs), '1h': Math.max(hours, sinceMs), '1d': Math.max(all, sinceMs) };
+  }
+
+  get #boundaries(): KeptSince {
+    using db = new DatabaseSync(this.file, { readOnly: true });
+    return readBoundaries(db, 'points');
+  }
+
+  readonly #less = (): readonly (readonly [string, number])[] => Object.entries(this.less).map(([orgId, its]) => [orgId, its * dayMs]);
+
+  #organizationsFrom(boundaries: KeptSince): BoundaryKeeper {
+    return new BoundaryKeeper({ ms: Infinity, less: this.#less }, boundaries);
   }
 
   get #kept(): Kept {
@@ -162,19 +191,22 @@ function received({ orgId, records }: SeriesHistory, random: Random, fromMs: num
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const noonMs = 1_700_006_400_000;
 
-it.each<[string, Keep, points: number]>([
+it.each<[string, Keep, points: number, less?: Readonly<Record<string, number>>]>([
   ['each level longer than the one before', days(5, 20, 60, 150), 50_000],
   ['days for ever', days(10, 10, 40, Infinity), 50_000],
   ['all the same', days(20, 20, 20, 20), 50_000],
   ['arenas that are soon full', days(3, 30, 90, Infinity), 97],
   ['nothing', days(Infinity, Infinity, Infinity, Infinity), 997],
-])(`what is kept is answered as if all were kept, SEED=${seed}: %s`, async (_, keep, points) => {
+  ['for ever, and of its organization for less', days(Infinity, Infinity, Infinity, Infinity), 97, { org: 20 }],
+  ['archives, and of its organization less than they hold', days(5, 100, 100, Infinity), 97, { org: 30 }],
+  ['archives, and of another organization less', days(5, 20, 60, 150), 997, { other: 1 }],
+])(`what is kept is answered as if all were kept, SEED=${seed}: %s`, async (_, keep, points, less = {}) => {
   for (let at = 0; at < Number(process.env['HISTORIES'] ?? 1); at++) {
     const random = new Random(seed + at);
     const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
     const history = aSeriesHistory(random, 'org', 0);
     const records = received(history, random, noonMs - random.whole(0, 130) * dayMs, 20);
-    const life = new Life(join(folder, 'store.db'), keep, points);
+    const life = new Life(join(folder, 'store.db'), keep, points, less);
     await life.open();
     for (let next = 0; next < records.length;) {
       const some = records.slice(next, next + random.whole(1, 4));
@@ -227,6 +259,35 @@ describe('the room of points that are gone is used again', () => {
     await rm(folder, { recursive: true });
     return bytes;
   }
+  it('of an organization that has less, in a run that it shares', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
+    const life = new Life(join(folder, 'store.db'), days(Infinity, Infinity, Infinity, Infinity), 500_000, { short: 2 });
+    await life.open();
+    const random = new Random(1);
+    const timestampMs = Float64Array.from({ length: 60_000 }, (_, point) => noonMs + point * 1000);
+    const value = timestampMs.map(() => random.fraction());
+    const record = (orgId: string, offset: number, receivedDay: number, isSilent = true): Placed<PointBatch> => {
+      const series = isSilent ? [] : [{ metric: 'm', tags: '', timestampMs, value }];
+      return { partition: 0, offset, value: { orgId, sourceId: 's', receivedMs: noonMs + receivedDay * dayMs, series } };
+    };
+    await life.write([record('short', 0, 0, false), record('long', 1, 0, false)]);
+    await life.store.checkpoint();
+    await life.store.settled();
+    const before = life.bytes;
+    await life.write([record('long', 2, 1 / 12), record('long', 3, 30), record('long', 4, 31)]);
+    await life.store.settled();
+    const pointsOf = async (orgId: string): Promise<number> => {
+      const query = { orgId, sourceId: 's', metrics: undefined, window: { startMs: 0, endMs: 1e15 }, limit: 100_000 };
+      return (await life.store.raw(query)).series[0]?.value.length ?? 0;
+    };
+    expect([await pointsOf('short'), await pointsOf('long')]).toEqual([0, 60_000]);
+    expect(life.bytes).toBeLessThan(0.7 * before);
+    await life.write([record('short', 5, 31, false)]);
+    expect(life.store.late).toBe(60_000);
+    await life.end();
+    await rm(folder, { recursive: true });
+  });
+
   const range = (length: number): number[] => Array.from({ length }, (_, at) => at);
   const keep = days(3, 3, 10, Infinity);
 

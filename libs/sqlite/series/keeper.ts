@@ -32,9 +32,9 @@ export class Keeper {
     this.#time.restart();
   }
 
-  /** The batch without points that come too late, which are counted. */
-  timely(batch: PointBatch): PointBatch {
-    const timely = batchFrom(batch, this.wanted.raw);
+  /** The batch without points that come too late, which are counted. @param fromMs the first moment that is kept of its organization. */
+  timely(batch: PointBatch, fromMs = 0): PointBatch {
+    const timely = batchFrom(batch, Math.max(this.wanted.raw, fromMs));
     if (timely !== batch) this.late += pointsOf(batch) - pointsOf(timely);
     return timely;
   }

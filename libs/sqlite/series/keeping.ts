@@ -59,6 +59,7 @@ export class Keeping {
     metrics: Uint32Array,
     readonly plan: KeepingPlan,
     lastId: number,
+    fromOf: (series: number) => number,
   ) {
     const search = blockSearch(db);
     const series = metrics.map((_, at) => at + 1);
@@ -69,7 +70,7 @@ export class Keeping {
       past,
       search,
     );
-    this.#left = plan.archives.map((head, at) => new Archiving(db, reads, metrics, { ...head, id: lastId - 1 - at }));
+    this.#left = plan.archives.map((head, at) => new Archiving(db, reads, metrics, { ...head, id: lastId - 1 - at }, fromOf));
   }
 
   /** The numbers of its archives, also of those that are not made yet. */

@@ -65,11 +65,11 @@ export class Merge {
     readonly runs: readonly Run[],
     readonly id: number,
     private readonly metricOf: (series: number) => number,
-    /** Points before are left out. */
-    fromMs: number,
+    /** From when on points of a series are kept: those before are left out. */
+    fromOf: (series: number) => number,
   ) {
     const search = blockSearch(db);
-    this.#scans = runs.map((run) => new RunScan(search, run, fromMs));
+    this.#scans = runs.map((run) => new RunScan(search, run, fromOf));
     this.#writer = new RunWriter(id, metricOf, blockInsert(db));
   }
 
@@ -119,11 +119,12 @@ class RunScan implements PointStream {
   readonly #cursor: BlockCursor;
   #left: boolean;
   #series = 0;
+  #fromMs = 0;
 
   constructor(
     search: BlockSearch,
     run: Run,
-    private readonly fromMs: number,
+    private readonly fromOf: (series: number) => number,
   ) {
     this.#cursor = new BlockCursor(search, run.id, rawKind, run.raw);
     this.#left = this.#cursor.first();
@@ -137,14 +138,15 @@ class RunScan implements PointStream {
   /** The points of the series that comes next; read them to their end before the next call. */
   open(): PointStream {
     this.#series = this.series;
+    this.#fromMs = this.fromOf(this.#series);
     return this;
   }
 
   next(): boolean {
-    while (this.series === this.#series && this.#cursor.entry.lastMs < this.fromMs) this.#left = this.#cursor.next();
+    while (this.series === this.#series && this.#cursor.entry.lastMs < this.#fromMs) this.#left = this.#cursor.next();
     if (this.series !== this.#series) return false;
     readPoints(this.#cursor.entry, this.points);
-    this.at = lowerBound(this.points.timeMs, this.fromMs, 0, this.points.length);
+    this.at = lowerBound(this.points.timeMs, this.#fromMs, 0, this.points.length);
     this.end = this.points.length;
     this.#left = this.#cursor.next();
     return true;

@@ -25,6 +25,8 @@ import {
   type SeriesQuery,
   type SeriesStore,
 } from '#stores';
+import type { KeptSince } from '../boundaries.js';
+import { BoundaryKeeper, type KeptFor } from '../boundary-keeper.js';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize, OpenedStore, SealedArena } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
@@ -48,23 +50,38 @@ type BucketRows = SelectedRows & { readonly present: Uint8Array };
 export class SqliteSeriesStore implements SeriesStore {
   readonly #inTurn = oneAtATime();
   #reads = 0;
+  #saved: KeptSince;
 
   private constructor(
+    private readonly writer: WorkerThread,
     private readonly reader: WorkerThread,
     readonly directory: Directory,
     private readonly arenas: ArenaStack,
     private readonly keeper: Keeper,
+    private readonly organizations: BoundaryKeeper,
     private readonly later: LaterSeries | undefined,
-  ) {}
+  ) {
+    this.#saved = organizations.boundaries;
+  }
 
-  /** @param size of an arena. Rejects `store_corrupt` when names or runs are damaged. */
-  static async open(writer: WorkerThread, reader: WorkerThread, size?: ArenaSize, keep: Keep = keepAll): Promise<SqliteSeriesStore> {
+  /**
+   * Rejects `store_corrupt` when names or runs are damaged.
+   * @param size of an arena. @param less the organizations of which points and buckets are kept for less than any of `keep`.
+   */
+  static async open(
+    writer: WorkerThread,
+    reader: WorkerThread,
+    size?: ArenaSize,
+    keep: Keep = keepAll,
+    less?: KeptFor['less'],
+  ): Promise<SqliteSeriesStore> {
     const opened = await writer.call<OpenedStore>('series.open');
     const directory = new Directory(opened.directory);
     const arenas = new ArenaStack(writer, directory, opened, size);
     void arenas.tidied();
+    const organizations = new BoundaryKeeper({ ms: Infinity, ...(less && { less }) }, opened.since);
     const later = opened.ahead.length > 0 ? new LaterSeries(opened.ahead, directory.lastSeries) : undefined;
-    return new SqliteSeriesStore(reader, directory, arenas, new Keeper(keep, opened.wanted), later);
+    return new SqliteSeriesStore(writer, reader, directory, arenas, new Keeper(keep, opened.wanted), organizations, later);
   }
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {
@@ -73,10 +90,12 @@ export class SqliteSeriesStore implements SeriesStore {
         if (this.arenas.holds(partition, offset)) continue;
         const due = this.keeper.due(value.receivedMs);
         if (due) await this.#move(due);
+        this.organizations.note(value.receivedMs);
+        if (this.organizations.boundaries !== this.#saved) await this.#keepSince(this.organizations.boundaries);
         this.arenas.begin(offset);
         if (value.deleted) this.#delete(value, value.deleted, offset);
         // Most batches need no new arena, and so nothing to wait for.
-        const rest = this.#take(this.keeper.timely(value), offset);
+        const rest = this.#take(this.keeper.timely(value, this.organizations.from(value.orgId)), offset);
         if (rest) await rest;
         this.arenas.took(partition, offset);
       }
@@ -94,13 +113,18 @@ export class SqliteSeriesStore implements SeriesStore {
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
     const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId));
-    const values = await this.#read<Float64Array>('series.latest', pairs, { window, limit: metrics.length, interval: undefined });
+    const values = await this.#read<Float64Array>(orgId, 'series.latest', pairs, { window, limit: metrics.length, interval: undefined });
     return inTurns(eachInSteps(values, (value, at) => (Number.isNaN(value) ? undefined : ([metrics[at]!, value] as const))));
   }
 
   async raw({ orgId, sourceId, metrics: names, window, limit, withTags }: RawQuery): Promise<RawAnswer> {
     const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
-    const rows = await this.#read<RawRows>('series.raw', pairs, { window, limit, interval: undefined, ...(withTags && { withTags }) });
+    const rows = await this.#read<RawRows>(orgId, 'series.raw', pairs, {
+      window,
+      limit,
+      interval: undefined,
+      ...(withTags && { withTags }),
+    });
     const [timestampMs, value, tags] = rows.columns;
     const series = spans(rows, (at, from, to) => ({
       metric: metrics[at]!,
@@ -113,7 +137,7 @@ export class SqliteSeriesStore implements SeriesStore {
 
   async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
     const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
-    const rows = await this.#read<BucketRows>('series.buckets', pairs, asked);
+    const rows = await this.#read<BucketRows>(orgId, 'series.buckets', pairs, asked);
     const series = spans(rows, (at, from, to) => ({ metric: metrics[at]!, ...bucketColumns(rows.columns, from, to) }));
     return { series: await inTurns(series), truncated: rows.truncated };
   }
@@ -122,7 +146,12 @@ export class SqliteSeriesStore implements SeriesStore {
     const all = await inTurns(this.directory.fleet(orgId, metric));
     const { sourceIds, series } = wanted ? await inTurns(only(wanted, all)) : all;
     const metrics = new Uint32Array(series.length).fill(this.directory.metric(metric) ?? 0);
-    const { columns, counts, present, truncated } = await this.#read<BucketRows>('series.buckets', { series, metrics, fleet: true }, asked);
+    const { columns, counts, present, truncated } = await this.#read<BucketRows>(
+      orgId,
+      'series.buckets',
+      { series, metrics, fleet: true },
+      asked,
+    );
     const sources = eachInSteps(present, (isPresent, at) => (isPresent ? { sourceId: sourceIds[at]!, rows: counts[at]! } : undefined));
     return { sources: await inTurns(sources), columns: bucketColumns(columns, 0, columns[0]!.length), truncated };
   }
@@ -155,6 +184,12 @@ export class SqliteSeriesStore implements SeriesStore {
   async #move(due: NonNullable<SealedArena['wanted']>): Promise<void> {
     await this.arenas.seal(due);
     this.keeper.move(due);
+  }
+
+  async #keepSince(boundaries: KeptSince): Promise<void> {
+    await this.writer.call('series.keepSince', boundaries);
+    this.#saved = boundaries;
+    void this.arenas.tidied();
   }
 
   /** Takes what there is room for now, and promises the rest. */
@@ -210,14 +245,14 @@ export class SqliteSeriesStore implements SeriesStore {
     return { metrics, pairs: { series, metrics: numbers, fleet: false } };
   }
 
-  async #read<T>(name: string, pairs: SeriesPairs, { window, limit, interval, withTags }: Asked): Promise<T> {
+  async #read<T>(orgId: string, name: string, pairs: SeriesPairs, { window, limit, interval, withTags }: Asked): Promise<T> {
     if (this.#reads >= maxReads) throw new TelemetryError('store_unavailable', 'Too many reads wait for the store.', { retryAfterS: 1 });
     const { arenas, giveBack } = this.arenas.lend(pairs.series);
     this.#reads++;
     try {
       const request: ReadRequest = {
         ...pairs,
-        window,
+        window: windowSince(window, this.organizations.from(orgId)),
         limit,
         interval,
         ...(withTags && { withTags }),
@@ -231,6 +266,10 @@ export class SqliteSeriesStore implements SeriesStore {
     }
   }
 }
+
+/** What is left of a window from a time on, which is an edge of a day: a window without length there holds no bucket either. */
+const windowSince = (window: Window, fromMs: number): Window =>
+  fromMs <= window.startMs ? window : { startMs: fromMs, endMs: Math.max(fromMs, window.endMs) };
 
 /** The sources that are wanted. */
 function* only(wanted: BoundSources, { sourceIds, series }: Fleet): Steps<Fleet> {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
+import { createBoundaries, type KeptSince, readBoundaries, writeBoundaries } from '../boundaries.js';
 import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
@@ -12,6 +13,7 @@ import { Points } from './points.js';
 import type { Archive } from './archive.js';
 import { blockInsert, insertRun, removeRun, type Run, runsReader } from './run.js';
 import { RunWriter } from './run-writer.js';
+import { isMuchGone, SeriesBounds } from './series-bounds.js';
 import { sortPoints } from './sort-points.js';
 import { positionsBySmallValue } from './sorted-positions.js';
 import { inOrder } from './tag-sets.js';
@@ -32,6 +34,7 @@ const tables = `
 
 export function createSeriesTables(db: DatabaseSync): void {
   db.exec(tables + keptTables + endedTable);
+  createBoundaries(db);
 }
 
 /**
@@ -44,6 +47,7 @@ export function seriesWriter(db: DatabaseSync, took: (next: number) => void): Ha
   return {
     'series.open': () => writer.open(),
     'series.flush': (arena: SealedArena) => writer.flush(arena),
+    'series.keepSince': (since: KeptSince) => writer.keepSince(since),
     'series.tidy': () => writer.tidy(),
   };
 }
@@ -60,10 +64,14 @@ class SeriesWriter {
   #past: KeptArchives = { kept: allKept, archives: [] };
   #keeping: Keeping | undefined;
   #lastArchive = 0;
+  #bounds: SeriesBounds | undefined;
+  /** Runs of which much may be gone since the bounds have moved. */
+  #unlooked: Run[] = [];
   /** Runs and archives whose blocks are to be removed. */
   #gone: number[] = [];
   #damaged = false;
   readonly #metricOf = (series: number): number => this.#metrics[series] ?? 0;
+  readonly #fromOf = (series: number): number => Math.max(this.#past.kept.reached.raw, this.#bounds?.fromOf(series) ?? 0);
 
   constructor(
     private readonly db: DatabaseSync,
@@ -81,11 +89,13 @@ class SeriesWriter {
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
     this.#lastArchive = Math.min(0, ...this.#gone, ...this.#past.archives.map(({ id }) => id));
+    const since = readBoundaries(this.db, 'points');
+    this.#bound(since);
     const newest = this.#runs.at(-1);
     const offsets = newest?.offsets ?? {};
     const held = Math.max(-1, ...Object.values(offsets));
     const ahead = ended.deletions.filter(({ offset }) => offset > held);
-    return { directory, lastArena: newest?.lastArena ?? 0, offsets, wanted: this.#past.kept.wanted, ahead };
+    return { directory, lastArena: newest?.lastArena ?? 0, offsets, wanted: this.#past.kept.wanted, since, ahead };
   }
 
   /**
@@ -112,15 +122,23 @@ class SeriesWriter {
     this.#past = { ...this.#past, kept };
   }
 
+  /** From now on, what is written anew leaves out what organizations have no longer. */
+  keepSince(since: KeptSince): void {
+    transaction(this.db, () => writeBoundaries(this.db, 'points', since));
+    this.#bound(since);
+  }
+
   /** Moves what is kept, merges runs and removes merged ones, for some milliseconds: the more runs there are, the longer. False when nothing is left to do. */
   tidy(): boolean {
     if (this.#gone.length > 0) {
       if (!sweep(this.db, this.#gone[0]!, sweptBlocks)) this.#gone.shift();
       return true;
     }
+    if (this.#bounds?.step(this.#sliceMs)) return true;
     // What is being archived reads the runs as they are.
     if (!this.#merge) this.#keeping ??= this.#beginKeeping();
     if (this.#keeping) return this.#keep(this.#keeping);
+    if (!this.#merge && this.#unlooked.length > 0) return this.#look(this.#unlooked.pop()!);
     this.#merge ??= this.#begin();
     if (!this.#merge) return shrink(this.db, movedPages);
     return this.#step(this.#merge);
@@ -130,9 +148,33 @@ class SeriesWriter {
     return 20 + 2 * this.#runs.length;
   }
 
+  #bound(since: KeptSince): void {
+    if (since.size === 0) return;
+    this.#bounds = new SeriesBounds(this.db, since, this.#metrics.length);
+    this.#unlooked = [...this.#runs];
+  }
+
+  /** Writes a run anew of which much is gone. */
+  #look(run: Run): true {
+    const isRead = this.#runs.includes(run) && !this.#damaged;
+    if (isRead && isMuchGone(this.db, run, this.#fromOf)) this.#merge = this.#mergeOf([run]);
+    return true;
+  }
+
   #beginKeeping(): Keeping | undefined {
     const plan = this.#damaged ? undefined : planOf(this.#past);
-    return plan && new Keeping(this.db, this.#runs, this.#past, Uint32Array.from(this.#metrics.slice(1)), plan, this.#lastArchive);
+    return (
+      plan &&
+      new Keeping(
+        this.db,
+        this.#runs,
+        this.#past,
+        Uint32Array.from(this.#metrics.slice(1)),
+        plan,
+        this.#lastArchive,
+        (series) => this.#bounds?.fromOf(series) ?? 0,
+      )
+    );
   }
 
   #keep(keeping: Keeping): true {
@@ -178,7 +220,11 @@ class SeriesWriter {
   #begin(): Merge | undefined {
     const { kept } = this.#past;
     const some = this.#damaged ? undefined : (halfGone(this.#runs, kept) ?? mergeable(this.#runs));
-    return some && new Merge(this.db, some, this.#nextRun++, this.#metricOf, kept.reached.raw);
+    return some && this.#mergeOf(some);
+  }
+
+  #mergeOf(runs: readonly Run[]): Merge {
+    return new Merge(this.db, runs, this.#nextRun++, this.#metricOf, this.#fromOf);
   }
 
   #step(merge: Merge): true {
