@@ -26,6 +26,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   'org list': { summary: 'List the organizations and their limits', load: () => import('./org-list.js') },
   'org create': { summary: 'Create an organization with its first key', load: () => import('./org-create.js') },
   'org set': { summary: 'Change the rates, limits or payment of an organization', load: () => import('./org-set.js') },
+  'org delete': { summary: 'Delete an organization and all that it has', load: () => import('./org-delete.js') },
   'people list': { summary: 'List the people of an organization', load: () => import('./people-list.js') },
   'people invite': { summary: 'Make a link by which one person joins an organization', load: () => import('./people-invite.js') },
   'people remove': { summary: 'Remove a person from an organization', load: () => import('./people-remove.js') },

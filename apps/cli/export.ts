@@ -3,7 +3,8 @@ import { checkMetric, checkSourceId, parseInterval, parseWindow } from '#model';
 import { command } from './command.js';
 import { connect, connectionFlags } from './connection.js';
 import { csvCell } from './csv.js';
-import { Failure, flagged } from './failure.js';
+import { writeAll } from './export-all.js';
+import { Failure, flagged, usage } from './failure.js';
 import { counted } from './text.js';
 
 /** Together they hold every point there can be. */
@@ -14,10 +15,12 @@ export const body = command({
   about:
     'One line a time, one column a metric; an empty cell is no point. At an interval each metric has the columns min, max, avg and ' +
     'count. Times are ISO 8601 in UTC. What --interval raw writes, `headwater import` reads. Tags are not in the file, as queries do ' +
-    'not answer them: points that differ in tags only are lines of one time, and `import` would keep the last of these.',
+    'not answer them: points that differ in tags only are lines of one time, and `import` would keep the last of these. With --all, everything ' +
+    'that the devices of the organization have sent, points with tags and events, a line for each body that POST /ingest takes.',
   flags: {
     ...connectionFlags,
-    source: { value: 'ID', about: 'the source to read', required: true },
+    source: { value: 'ID', about: 'the source to read' },
+    all: { about: 'all sources, as bodies of POST /ingest' },
     metric: { value: 'NAME', about: 'metric to write, else all; repeatable', many: true },
     last: { value: 'LENGTH', about: 'only the last 15m, 6h or 7d, say' },
     start: { value: 'TIME', about: 'from this time on, ISO 8601 (else from the first point)' },
@@ -28,13 +31,16 @@ export const body = command({
     'headwater export --source press-7 --metric machine.temperature > temperature.csv',
     'headwater export --source press-7 --last 7d --interval 1h | gzip > week.csv.gz',
     'headwater export --source press-7 --start 2014-01-01 --end 2014-02-01 | headwater import - --source press-7-copy',
+    'headwater export --all | gzip > everything.ndjson.gz',
   ],
   async run(flags, io) {
+    if (flags.all === (flags.source !== undefined)) throw usage('Say what to export: --source with an id, or --all.');
+    if (flags.all) return writeAll((await connect(flags, io)).headwater, (text) => io.data(text), io);
     const { start = always.start, end = always.end, last } = flags;
     const [flag, value] = last === undefined ? ['--start and --end', `${start} … ${end}`] : ['--last', last];
     const { startMs, endMs } = flagged(flag, value, () => parseWindow({ start, end, last }, Date.now()));
     const interval = flagged('--interval', flags.interval, parseInterval);
-    const sourceId = flagged('--source', flags.source, checkSourceId);
+    const sourceId = flagged('--source', flags.source!, checkSourceId);
     const chosen = [...new Set(flags.metric.map((name) => flagged('--metric', name, checkMetric)))];
     const signal = io.interrupted;
     const source = (await connect(flags, io)).headwater.source(sourceId);

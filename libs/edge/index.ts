@@ -35,6 +35,7 @@ export * from './people/organization-changes.js';
 export * from './people/passwords.js';
 export * from './people/people.js';
 export * from './people/people.module.js';
+export * from './people/deleted-organizations.js';
 export * from './people/public-url.js';
 export * from './people/sessions.js';
 export * from './people/sign-in.js';

@@ -44,8 +44,10 @@ export class Organizations {
     return isStale(this.#view);
   }
 
+  /** One that exists: undefined where it is deleted. */
   get(orgId: string): Organization | undefined {
-    return this.#view.get(orgId);
+    const organization = this.#view.get(orgId);
+    return organization?.deletedMs === null ? organization : undefined;
   }
 
   hasPaymentMethod(orgId: string): boolean {
@@ -62,7 +64,7 @@ export class Organizations {
   }
 
   list(): readonly Organization[] {
-    return Array.from(this.#view.scan(''), ([, organization]) => organization);
+    return Array.from(this.#view.scan(''), ([, organization]) => organization).filter(({ deletedMs }) => deletedMs === null);
   }
 
   /** Makes an organization that is known here at once. Rejects `log_unavailable`; it may then exist all the same. */
@@ -71,7 +73,8 @@ export class Organizations {
     paymentMethodOnFile: boolean,
     { orgId = `org_${randomBytes(8).toString('hex')}`, limits = {} }: Partial<Pick<Organization, 'orgId' | 'limits'>> = {},
   ): Promise<Organization> {
-    const organization: Organization = { orgId, name, paymentMethodOnFile, createdMs: this.clock(), limits, enforceReadScope: false };
+    const rest = { createdMs: this.clock(), limits, enforceReadScope: false, deletedMs: null };
+    const organization: Organization = { orgId, name, paymentMethodOnFile, ...rest };
     await this.#write(organization);
     return organization;
   }

@@ -32,10 +32,12 @@ export interface AuditNote {
   readonly about: string;
   /** Short and plain; never a secret. */
   readonly text: string;
+  /** Where it is not for the organization of the command: empty for what is about none. */
+  readonly orgId?: '';
 }
 
 /** A change that was made, for the organization whose thing it is. After a crash a record may come twice, and then it is the same. */
-export interface AuditEntry extends AuditNote {
+export interface AuditEntry extends Omit<AuditNote, 'orgId'> {
   /** Names the change: the same in each copy. */
   readonly id: string;
   /** What kind of thing was changed, such as monitors. */

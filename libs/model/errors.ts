@@ -71,6 +71,11 @@ export const errorCases = {
     title: 'An organization keeps an owner',
     remedy: 'Make somebody else an owner first.',
   },
+  operator_organization: {
+    kind: 'invalid',
+    title: 'The organization of the operator stays',
+    remedy: 'Delete its sources, monitors and keys one by one: each start of the server would make the organization again.',
+  },
   too_many_people: {
     kind: 'invalid',
     title: 'There are too many people or invitations',

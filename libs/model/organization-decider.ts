@@ -8,11 +8,11 @@ type Changeable = Pick<Organization, 'name' | 'paymentMethodOnFile' | 'enforceRe
 /** What to change of an organization; null for what stays as it is. */
 export type OrganizationChange = { readonly [Name in keyof Changeable]: Changeable[Name] | null };
 
-/** Asks to make or to change an organization. */
-export type OrganizationCommand = Asked & OrganizationChange & { readonly does: 'create' | 'change' };
+/** Asks to make, to change or to delete an organization. */
+export type OrganizationCommand = Asked & OrganizationChange & { readonly does: 'create' | 'change' | 'delete' };
 
 /** What became of a command; the last two are refusals. */
-export type OrganizationOutcome = 'created' | 'changed' | 'already_exists' | 'unknown_organization';
+export type OrganizationOutcome = 'created' | 'changed' | 'deleted' | 'already_exists' | 'unknown_organization';
 
 export interface OrganizationEvent {
   readonly outcome: OrganizationOutcome;
@@ -27,20 +27,25 @@ export interface OrganizationState {
   readonly organization?: Organization | undefined;
 }
 
-/** Organizations are made once, and changed one change after the other. */
+/** Organizations are made once, changed one change after the other, and deleted for good. */
 export const organizationDecider: Decider<OrganizationState, OrganizationCommand, OrganizationEvent> = {
   initial: {},
 
   decide({ organization: before }, command, nowMs) {
     const { orgId, does } = command;
-    if (does === 'change')
-      return [before ? { outcome: 'changed', orgId, before, after: changed(before, command) } : { outcome: 'unknown_organization', orgId }];
-    const blank: Organization = { orgId, name: '', paymentMethodOnFile: false, createdMs: nowMs, limits: {}, enforceReadScope: false };
-    return [before ? { outcome: 'already_exists', orgId } : { outcome: 'created', orgId, after: changed(blank, command) }];
+    if (does === 'create') {
+      const after = changed({ orgId, ...blank, createdMs: nowMs }, command);
+      return [before ? { outcome: 'already_exists', orgId } : { outcome: 'created', orgId, after }];
+    }
+    if (!before || before.deletedMs !== null) return [{ outcome: 'unknown_organization', orgId }];
+    if (does === 'change') return [{ outcome: 'changed', orgId, before, after: changed(before, command) }];
+    return [{ outcome: 'deleted', orgId, before, after: { ...before, paymentMethodOnFile: false, deletedMs: nowMs } }];
   },
 
   evolve: (state, { after }) => (after ? { organization: after } : state),
 };
+
+const blank = { name: '', paymentMethodOnFile: false, limits: {}, enforceReadScope: false, deletedMs: null };
 
 const changed = (before: Organization, change: OrganizationChange): Organization => ({
   ...before,

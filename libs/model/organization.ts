@@ -9,6 +9,8 @@ export interface Organization {
   readonly limits: OrganizationLimits;
   /** Whether its keys need the scope `read` for reading, and `write` for what any key may change otherwise. */
   readonly enforceReadScope: boolean;
+  /** When it was deleted, Unix milliseconds; null while it is not. Then nobody is let in, and what it has is being removed. */
+  readonly deletedMs: number | null;
 }
 
 /** The organization that the first start makes, always the same: it is the operator's. */

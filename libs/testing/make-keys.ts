@@ -9,7 +9,15 @@ let made = 0;
 
 /** Makes an organization in a log, though nobody decides there. */
 export async function makeOrganization(log: Pick<RecordLog, 'append'>, paid: boolean, orgId = `org_test${++made}`): Promise<string> {
-  const organization: Organization = { orgId, name: orgId, paymentMethodOnFile: paid, createdMs: 1, limits: {}, enforceReadScope: false };
+  const organization: Organization = {
+    orgId,
+    name: orgId,
+    paymentMethodOnFile: paid,
+    createdMs: 1,
+    limits: {},
+    enforceReadScope: false,
+    deletedMs: null,
+  };
   await log.append([entry(organizations, organization)]);
   return orgId;
 }

@@ -129,6 +129,18 @@ export const peopleOperations: readonly Operation[] = [
     errors: ['invalid_body', 'unknown_organization'],
   },
   {
+    ...organizations,
+    id: 'deleteOrganization',
+    method: 'delete',
+    path: '/api/organizations/{id}',
+    summary: 'Delete an organization and all that it has',
+    description:
+      'For an owner and for a key of the operator. Nobody is let in any more within 10 seconds; its points, events, keys, people and definitions are gone for good within minutes. The log keeps the bytes for as long as it keeps its records.',
+    params: id('organization'),
+    answers: { 204: { description: 'The organization is deleted.' } },
+    errors: ['unknown_organization', 'operator_organization'],
+  },
+  {
     ...open,
     id: 'acceptInvitation',
     method: 'post',

@@ -465,6 +465,29 @@ describe('an organization', () => {
     expect(codeOf(await ask('PATCH', `organizations/${mine}`, owner.cookie, { name: '' }))).toEqual([400, 'invalid_body']);
   });
 
+  it('is deleted by an owner, and never by one of another; then nobody is let in', async () => {
+    const { operator: key } = actors;
+    const gone = await makeOrganization(storage.log, true);
+    const [its, owner, member] = [await makeKey(storage.log, gone), await somebody(gone, 'owner'), await somebody(gone, 'member')];
+    await Promise.all([organizations, apiKeys].map((topic) => storage.views.open<unknown>(topic).caughtUp()));
+    expect(codeOf(await ask('DELETE', `organizations/${gone}`, member.cookie))).toEqual([403, 'missing_role']);
+    expect(codeOf(await by(its.secret, 'DELETE', `organizations/${gone}`))).toEqual([403, 'missing_scope']);
+    const foreign = await ask('DELETE', `organizations/${gone}`, actors.owner.cookie);
+    expect([codeOf(foreign), bytes(foreign)]).toEqual([
+      [404, 'unknown_organization'],
+      bytes(await ask('DELETE', 'organizations/org_nobody', actors.owner.cookie)),
+    ]);
+    expect(codeOf(await by(key, 'DELETE', `organizations/${operatorOrgId}`))).toEqual([400, 'operator_organization']);
+    expect((await ask('DELETE', `organizations/${gone}`, owner.cookie)).status).toBe(204);
+    await eventually(async () => {
+      expect(codeOf(await by(its.secret, 'GET', 'monitors'))).toEqual([401, 'invalid_key']);
+      expect(codeOf(await ask('GET', 'auth/session', owner.cookie))).toEqual([401, 'not_signed_in']);
+    });
+    expect((await by(key, 'GET', 'organizations')).text).not.toContain(gone);
+    expect(codeOf(await by(key, 'PATCH', `organizations/${gone}`, { name: 'again' }))).toEqual([404, 'unknown_organization']);
+    expect(await audited('')).toContainEqual(expect.objectContaining({ did: 'organization.deleted', about: gone }));
+  });
+
   it('can enforce the scopes read and write', async () => {
     const { operator: key, owner } = actors;
     await by(key, 'PATCH', `organizations/${mine}`, { payment_method_on_file: true });

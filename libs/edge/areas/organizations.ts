@@ -24,6 +24,9 @@ export const organizationsArea: Area<OrganizationState, OrganizationCommand, Org
   effectsOf: ({ after }) => (after ? [entry(organizations, after)] : []),
 
   auditOf({ orgId: about, outcome, before, after }) {
-    return after ? [{ did: `organization.${outcome}`, about, text: changeInWords(before, after) }] : [];
+    if (!after) return [];
+    // What tells of an organization that is deleted goes with it.
+    if (outcome === 'deleted') return [{ did: 'organization.deleted', about, text: after.name, orgId: '' }];
+    return [{ did: `organization.${outcome}`, about, text: changeInWords(before, after) }];
   },
 };

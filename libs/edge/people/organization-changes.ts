@@ -7,7 +7,7 @@ import { Organizations } from '../organizations.js';
 
 const nothing: OrganizationChange = { name: null, paymentMethodOnFile: null, enforceReadScope: null, limits: null };
 
-/** Makes and changes organizations. Every change is decided by one writer and stands in the audit log: methods reject `log_unavailable` when that takes too long. */
+/** Makes, changes and deletes organizations. Every change is decided by one writer and stands in the audit log: methods reject `log_unavailable` when that takes too long. */
 @Injectable()
 export class OrganizationChanges {
   constructor(
@@ -26,6 +26,15 @@ export class OrganizationChanges {
     const { word } = await this.commands.carryOut(organizationsArea, { orgId, by, does: 'change', ...nothing, ...wanted });
     const organization = this.organizations.get(orgId);
     if (word === 'changed' && organization) return organization;
-    throw new TelemetryError('unknown_organization', 'List the organizations with GET /api/organizations: there is none with this id.');
+    throw unknown();
+  }
+
+  /** From then on nobody is let in, and `DeletedOrganizations` removes what it has. Rejects `unknown_organization`. */
+  async delete(orgId: string, by: Actor): Promise<void> {
+    const { word } = await this.commands.carryOut(organizationsArea, { orgId, by, does: 'delete', ...nothing });
+    if (word !== 'deleted') throw unknown();
   }
 }
+
+const unknown = (): TelemetryError =>
+  new TelemetryError('unknown_organization', 'List the organizations with GET /api/organizations: there is none with this id.');

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { Commands } from '../commands.js';
 import { Readiness } from '../readiness.js';
 import { OrganizationChanges } from './organization-changes.js';
+import { DeletedOrganizations } from './deleted-organizations.js';
 import { Leftovers } from './leftovers.js';
 import { Passwords } from './passwords.js';
 import { People } from './people.js';
@@ -9,7 +10,7 @@ import { SignIn } from './sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
 import { VisitorsModule } from './visitors.module.js';
 
-const services = [Leftovers, OrganizationChanges, Passwords, People, SignIn];
+const services = [DeletedOrganizations, Leftovers, OrganizationChanges, Passwords, People, SignIn];
 
 /** For the role in which people sign in, and organizations change. */
 @Global()

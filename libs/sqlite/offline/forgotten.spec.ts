@@ -35,7 +35,15 @@ async function live(dir: string, options: StorageOptions, deletedHour?: number):
   const series = storage.series as SqliteSeriesStore;
   const limitsOfPoints = { keep_points_hours: 96, keep_1m_hours: 96, keep_1h_hours: 96, keep_1d_hours: 96 };
   const limits = { keep_events_hours: 48, ...limitsOfPoints };
-  const organization = { orgId: 'o', name: '', paymentMethodOnFile: true, createdMs: beginMs, limits, enforceReadScope: false };
+  const organization = {
+    orgId: 'o',
+    name: '',
+    paymentMethodOnFile: true,
+    createdMs: beginMs,
+    limits,
+    enforceReadScope: false,
+    deletedMs: null,
+  };
   await storage.log.append([entry(organizations, organization)]);
   for (const runner of runners) await runner.start();
   for (let hour = 0; hour < 24 * days; hour++, nowMs += hourMs) {

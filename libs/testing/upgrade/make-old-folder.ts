@@ -81,7 +81,15 @@ class Maker {
       const storage = await openStorage(this.dir, { clock: () => this.#nowMs });
       for (const orgId of Object.values(org)) await makeOrganization(storage.log, true, orgId);
       const limits = { points_per_s: 5000, points_per_s_per_key: 500 };
-      const limited = { orgId: org.other, name: 'harbour', paymentMethodOnFile: true, createdMs: beginMs, limits, enforceReadScope: true };
+      const limited = {
+        orgId: org.other,
+        name: 'harbour',
+        paymentMethodOnFile: true,
+        createdMs: beginMs,
+        limits,
+        enforceReadScope: true,
+        deletedMs: null,
+      };
       await storage.log.append([entry(organizations, limited)]);
       await makePeopleIn(storage.log, org.own, org.other);
       const keys = { own: (await makeKey(storage.log, org.own)).secret, other: (await makeKey(storage.log, org.other)).secret };
