@@ -1,4 +1,4 @@
-import { crc32 } from './crc32.js';
+import { crc32 } from 'node:zlib';
 
 /**
  * A segment is a file of records. A record is a mark, the length of its text, a checksum of all that follows, a place, a number of points, and
