@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkMetric, checkSourceId, formatMetricsList, parseLimit, parseMetricsList } from './parameters.js';
+import { checkMetric, checkSourceId, parseLimit, parseMetricsList } from './parameters.js';
 
 describe('parseLimit', () => {
   it.each([
@@ -48,16 +48,6 @@ describe('parseMetricsList', () => {
 
   it.each(['\0', 'a,\ud800', 'a'.repeat(257)])('refuses %j', (list) => {
     expect(() => parseMetricsList([list])).toThrow(expect.objectContaining({ code: 'invalid_metric' }));
-  });
-});
-
-describe('formatMetricsList', () => {
-  it.each([[['a']], [['b', 'a,c', ',']], [['a\\,b', '\\a', '\\\\,']], [['a b', '\ta\n', '%2C']]])('%j is read back', (names) => {
-    expect(parseMetricsList([formatMetricsList(names)!])).toEqual(names);
-  });
-
-  it.each([[['a ']], [['a', ' b']], [['a\\', 'b']], [[' ']]])('%j cannot be written', (names) => {
-    expect(formatMetricsList(names)).toBeUndefined();
   });
 });
 

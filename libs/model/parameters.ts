@@ -46,12 +46,6 @@ export function parseMetricsList(lists: readonly string[]): readonly string[] | 
   return names.length === 0 ? undefined : [...new Set(names.map(checkMetric))];
 }
 
-/** What `parseMetricsList` reads as these names. Undefined when no list can hold them: one ends in a backslash, or a blank is at its edge. */
-export function formatMetricsList(names: readonly string[]): string | undefined {
-  if (names.some((name) => withoutBlanks(name) !== name || name.endsWith('\\'))) return undefined;
-  return names.map((name) => name.replaceAll(',', '\\,')).join(',');
-}
-
 function withoutBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (text[start] === ' ') start++;
