@@ -18,13 +18,14 @@ import {
 import type { AvroCodec } from '#topics';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
-import { Fetcher } from './fetcher.js';
+import { Fetcher } from './fetch/fetcher.js';
+import { KafkaRecord } from './fetch/kafka-record.js';
 import { GroupSubscription } from './group/group-subscription.js';
-import { GuardedProducer } from './guarded-producer.js';
 import { KafkaFollowing } from './kafka-following.js';
-import { KafkaRecord } from './kafka-record.js';
-import { KafkaLeaders } from './leaders.js';
-import { SendQueue, type Outgoing } from './send-queue.js';
+import { GuardedProducer } from './send/guarded-producer.js';
+import { KafkaLeaders } from './send/leaders.js';
+import type { Outgoing } from './send/send-place.js';
+import { SendQueue } from './send/send-queue.js';
 import { identityOf } from './topic-identity.js';
 import { complaint, logUnavailable, within } from './trouble.js';
 

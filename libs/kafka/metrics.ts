@@ -1,15 +1,9 @@
-import { waitingLetters, type AnyTopic, type LogViews } from '#log';
+import { waitingLetters, type AnyTopic, type LetterPlaces, type LogViews } from '#log';
 import { counter, gauge, histogram, type Metric } from '#model';
-import type { KafkaLetterPlaces } from './letter-places.js';
-import type { SendQueue } from './send-queue.js';
+import type { SendQueue } from './send/send-queue.js';
 
 /** The figures of what is on its way into the log and into the views. */
-export function kafkaMetrics(
-  queue: SendQueue,
-  views: LogViews,
-  letters: KafkaLetterPlaces,
-  topics: readonly AnyTopic[],
-): readonly Metric[] {
+export function kafkaMetrics(queue: SendQueue, views: LogViews, letters: LetterPlaces, topics: readonly AnyTopic[]): readonly Metric[] {
   return [
     gauge('headwater_log_queue_bytes', 'Records that wait for the log or are on their way into it.', () => queue.figures().bytes),
     counter('headwater_log_sent_records', 'Records that the log has taken since the start.', () => queue.figures().records),

@@ -9,7 +9,7 @@ import { describeOnOwnServers, until } from '#testing';
 import { AvroCodec, sources } from '#topics';
 import { Asker } from '../asker.js';
 import { Member } from '../group/member.js';
-import { GuardedProducer } from '../guarded-producer.js';
+import { GuardedProducer } from '../send/guarded-producer.js';
 
 const joinGroup = 11;
 const heartbeat = 12;

@@ -10,10 +10,10 @@ import { describeOnOwnServers, isLong, Link, saslSsl, until } from '#testing';
 import { AvroCodec, sources } from '#topics';
 import { Asker } from '../asker.js';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
-import { GuardedProducer, type Sending } from '../guarded-producer.js';
+import { GuardedProducer, type Sending } from '../send/guarded-producer.js';
 import { KafkaLog } from '../kafka-log.js';
-import { KafkaLeaders } from '../leaders.js';
-import { SendQueue } from '../send-queue.js';
+import { KafkaLeaders } from '../send/leaders.js';
+import { SendQueue } from '../send/send-queue.js';
 import { logUnavailable } from '../trouble.js';
 
 const partitions = Array.from({ length: 12 }, (_, n) => n);

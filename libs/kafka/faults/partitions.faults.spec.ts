@@ -9,9 +9,9 @@ import { startKafka, type KafkaServers } from '../../../infra/servers/index.js';
 import { describeOnOwnServers, until } from '#testing';
 import { Asker } from '../asker.js';
 import { newClient } from '../client.js';
-import { GuardedProducer } from '../guarded-producer.js';
-import { KafkaLeaders } from '../leaders.js';
-import { SendQueue } from '../send-queue.js';
+import { GuardedProducer } from '../send/guarded-producer.js';
+import { KafkaLeaders } from '../send/leaders.js';
+import { SendQueue } from '../send/send-queue.js';
 import { logUnavailable } from '../trouble.js';
 
 const brokenMs = process.env['FAULTS'] === 'long' ? 60_000 : 15_000;

@@ -3,7 +3,7 @@ import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import type { Extents } from '../asker.js';
-import { Lane, laneRoom, type Fetched, type Receiver } from '../lane.js';
+import { Lane, laneRoom, type Fetched, type Receiver } from '../fetch/lane.js';
 import { partitionName, type TopicPartition } from '../topic-partition.js';
 import { logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import type { MemberLease } from './member-lease.js';

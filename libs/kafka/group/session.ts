@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import type { Position } from '#log';
+import { assigner } from '../assigner.js';
 import { newClient, type Client, type KafkaAddress } from '../client.js';
+import { fetching } from '../fetch/fetch-loop.js';
+import type { Fetched } from '../fetch/lane.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { within } from '../trouble.js';
-import { assigner } from '../assigner.js';
-import { fetching } from '../fetch-loop.js';
-import type { Fetched } from '../lane.js';
 
 export interface SessionOptions {
   readonly address: KafkaAddress;

@@ -1,6 +1,6 @@
-import type { Asker } from './asker.js';
-import { partitionName, type TopicPartition } from './topic-partition.js';
-import { within } from './trouble.js';
+import type { Asker } from '../asker.js';
+import { partitionName, type TopicPartition } from '../topic-partition.js';
+import { within } from '../trouble.js';
 
 /** Which broker leads which partition, as far as it is known. */
 export interface Leaders {

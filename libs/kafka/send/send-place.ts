@@ -1,6 +1,6 @@
 import type { Message } from 'kafkajs';
-import { partitionName, type TopicPartition } from './topic-partition.js';
-import { failing, patienceMs, type Failure } from './trouble.js';
+import { partitionName, type TopicPartition } from '../topic-partition.js';
+import { failing, patienceMs, type Failure } from '../trouble.js';
 
 /** A record on its way. */
 export interface Outgoing extends TopicPartition {

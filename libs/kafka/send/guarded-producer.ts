@@ -1,8 +1,8 @@
 import type { Message, Producer } from 'kafkajs';
-import { newClient, type Client, type KafkaAddress, type Order } from './client.js';
-import { answerIn, kafkajs, refusalOf, type PartitionAnswer } from './kafkajs.js';
-import { partitionName, type TopicPartition } from './topic-partition.js';
-import { answered } from './trouble.js';
+import { newClient, type Client, type KafkaAddress, type Order } from '../client.js';
+import { answerIn, kafkajs, refusalOf, type PartitionAnswer } from '../kafkajs.js';
+import { partitionName, type TopicPartition } from '../topic-partition.js';
+import { answered } from '../trouble.js';
 
 /** Records of one partition, in order. */
 export interface Sending extends TopicPartition {

@@ -1,9 +1,10 @@
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { logUnavailable } from './trouble.js';
+import { logUnavailable } from '../trouble.js';
 import { until } from '#testing';
 import type { Producing, Sending } from './guarded-producer.js';
-import { SendQueue, type Outgoing } from './send-queue.js';
+import type { Outgoing } from './send-place.js';
+import { SendQueue } from './send-queue.js';
 
 /** What a partition does with what is sent to it. */
 type Mood = 'takes' | 'refuses' | 'refuses for good' | 'hangs';

@@ -1,5 +1,5 @@
 import { TokenBucket } from '#model';
-import type { KafkaAddress } from './client.js';
+import type { KafkaAddress } from '../client.js';
 import { FetchLoop, type Fetched, type Wanted } from './fetch-loop.js';
 import { laneRoom } from './lane.js';
 

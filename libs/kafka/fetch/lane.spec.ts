@@ -10,7 +10,7 @@ import { partitionOf } from '#log';
 import type { Source } from '#model';
 import { until } from '#testing';
 import { AvroCodec, schemaVersions, sources } from '#topics';
-import { ConfluentRegistry } from './registry/confluent-registry.js';
+import { ConfluentRegistry } from '../registry/confluent-registry.js';
 import { Lane } from './lane.js';
 
 const source: Source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2 };

@@ -1,11 +1,11 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { TokenBucket } from '#model';
-import { Bell } from './bell.js';
-import { newClient, type Client, type KafkaAddress } from './client.js';
-import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from './kafkajs.js';
-import { Moment } from './moment.js';
-import { partitionName, type TopicPartition } from './topic-partition.js';
-import { answered, kafkaErrorOf, pause, within } from './trouble.js';
+import { Bell } from '../bell.js';
+import { newClient, type Client, type KafkaAddress } from '../client.js';
+import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from '../kafkajs.js';
+import { Moment } from '../moment.js';
+import { partitionName, type TopicPartition } from '../topic-partition.js';
+import { answered, kafkaErrorOf, pause, within } from '../trouble.js';
 
 /** What a fetch has brought of one partition. */
 export interface Fetched {

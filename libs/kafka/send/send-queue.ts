@@ -1,12 +1,10 @@
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Histogram, TelemetryError } from '#model';
+import { partitionName } from '../topic-partition.js';
+import { kafkaErrorOf, lasts, logUnavailable, patienceMs, within, type Failure } from '../trouble.js';
 import type { Producing, Sending } from './guarded-producer.js';
 import type { Leaders } from './leaders.js';
 import { SendPlace, type Call, type Item, type Outgoing } from './send-place.js';
-import { partitionName } from './topic-partition.js';
-import { kafkaErrorOf, lasts, logUnavailable, patienceMs, within, type Failure } from './trouble.js';
-
-export type { Outgoing } from './send-place.js';
 
 export interface SendQueueOptions {
   readonly newProducer: () => Producing;

@@ -1,8 +1,8 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { AnyTopic, StreamRecord } from '#log';
 import { UnknownSchema, UnreadableSchema, type AvroCodec } from '#topics';
+import { failing, reasonOf, untilDone, type Failure } from '../trouble.js';
 import { KafkaRecord, refused, type Refused } from './kafka-record.js';
-import { failing, reasonOf, untilDone, type Failure } from './trouble.js';
 
 /** Who gets what a lane carries. A rejection gives the same again, after a pause. */
 export interface Receiver {
