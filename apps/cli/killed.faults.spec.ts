@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { onFolder, StartError } from '#runtime';
+import { OperatorError } from '#model';
+import { onFolder } from '#runtime';
 import { expectOldAnswers, isLong, oldAnswers, Random, unpackedOldFolder } from '#testing';
 import { projectorsOf } from '../processors/projectors-of.js';
 import { newFolder, run, type Ran, type RunOptions } from './test-run.js';
@@ -47,7 +48,7 @@ async function restored(backup: string): Promise<string | undefined> {
   const to = join(newFolder(), 'data');
   const error: unknown = await onFolder(({ restore }) => restore(backup, to)).catch((cause: unknown) => cause);
   if (!(error instanceof Error)) return to;
-  expect(error).toBeInstanceOf(StartError);
+  expect(error).toBeInstanceOf(OperatorError);
   expect(existsSync(to)).toBe(false);
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { MoveRefused, RedriveRefused, type DeadLetters, type Groups, type RecordLog, type Views } from '#log';
-import { TelemetryError } from '#model';
+import type { DeadLetters, Groups, RecordLog, Views } from '#log';
+import { OperatorError, TelemetryError } from '#model';
 import type { FolderProgress, Folders } from '#runtime';
 import { Failure } from './failure.js';
 import type { Io } from './io.js';
@@ -24,12 +24,10 @@ export const onFolders = <T>(work: (folders: Folders, runtime: Runtime) => Promi
 
 /** Rejects `Failure` in place of what is said to an operator. */
 async function mendable<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = await import('#runtime');
   try {
-    return await work(runtime);
+    return await work(await import('#runtime'));
   } catch (cause) {
-    const isSaid = [runtime.StartError, MoveRefused, RedriveRefused].some((kind) => cause instanceof kind);
-    throw isSaid ? new Failure((cause as Error).message, undefined, { cause }) : cause;
+    throw cause instanceof OperatorError ? new Failure(cause.message, undefined, { cause }) : cause;
   }
 }
 

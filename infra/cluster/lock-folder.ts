@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onFolder, StartError } from '#runtime';
+import { onFolder } from '#runtime';
 
 interface Running {
   readonly pid: number;
@@ -9,12 +9,12 @@ interface Running {
 
 /**
  * Keeps a folder for the cluster of this process until it is released or the process ends, however it ends: the servers of a second one would
- * end those of the first. Rejects StartError when another process has it.
+ * end those of the first. Rejects when another process has it.
  */
 export async function lockFolder(folder: string, url: string): Promise<{ release(): void }> {
   const file = join(folder, 'running');
   const lock = await onFolder(async ({ takeLock }) => takeLock(join(folder, 'lock')));
-  if (!lock) throw new StartError(alreadyRunning(folder, file));
+  if (!lock) throw new Error(alreadyRunning(folder, file));
   writeFileSync(file, JSON.stringify({ pid: process.pid, url }));
   return {
     release: () => {

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readConfig, roles, startRouter, StartError, type Role } from '#runtime';
+import { readConfig, roles, startRouter, type Role } from '#runtime';
 import { freePorts, isFree } from '../servers/index.js';
 import { lockFolder } from './lock-folder.js';
 import { RoleProcess } from './role-process.js';
@@ -27,7 +27,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
   started.defer(() => lock.release());
   // The only one that is not chosen among those that are free. Before the servers start: that takes half a minute.
   if (!(await isFree(port, host)))
-    throw new StartError(`Port ${port} of ${host} is taken by another program: end it, or choose another port with HEADWATER_PORT.`);
+    throw new Error(`Port ${port} of ${host} is taken by another program: end it, or choose another port with HEADWATER_PORT.`);
   const servers = await startServers(folder, say);
   started.defer(() => servers.stop());
   void servers.ended.then(endAll);
@@ -46,7 +46,7 @@ async function main(started: AsyncDisposableStack): Promise<string> {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = (await once(init, 'exit')) as [number | null];
-  if (code !== 0) throw new StartError('The data plane could not be made.');
+  if (code !== 0) throw new Error('The data plane could not be made.');
 
   const ports = await freePorts(roles.length);
   const processes = new Map<Role, RoleProcess>(
@@ -88,7 +88,7 @@ process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
 main(started).then(
   (line) => stopping ?? say(line),
   (error: unknown) => {
-    if (!stopping) say(error instanceof StartError ? error.message : (error as Error).message);
+    if (!stopping) say((error as Error).message);
     stop(1);
   },
 );

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin, PartitionMetadata } from 'kafkajs';
 import { letterTopicOf, type AnyTopic } from '#log';
+import { OperatorError } from '#model';
 import type { Asker } from './asker.js';
 import { pinnedSettings, setSettings, settingsOf, type Pinned } from './topic-settings.js';
 
@@ -30,13 +31,10 @@ interface Difference extends Pinned {
 /** How often, and after which pause, a broker that has just made a topic is asked for it. */
 const [tries, againMs] = [60, 50];
 
-/** A topic differs from the contract in a way that re-maps its keys, or that loses records unseen. */
-export class TopicMismatch extends Error {}
-
 /**
  * Makes the topics that are missing, with one for dead letters beside each; none is ever deleted, and what is there is changed only if the
  * settings say so. Resolves with a sentence for each thing that differs, or was set.
- * Rejects TopicMismatch when a number of partitions differs or a setting would lose records, `log_unavailable` when Kafka cannot be reached.
+ * Rejects OperatorError when a number of partitions differs or a setting would lose records, `log_unavailable` when Kafka cannot be reached.
  */
 export async function ensureTopics(
   asker: Asker,
@@ -114,7 +112,7 @@ function comparePartitions(found: Found, wanted: readonly Wanted[]): void {
   const sentences = wrong.map(
     ({ name, partitions }) => `topic ${name} has ${found.get(name)?.length} partitions, and the contract says ${partitions}`,
   );
-  throw new TopicMismatch(`${sentences.join('; ')}: another number puts keys elsewhere, so it takes a new topic and a replay`);
+  throw new OperatorError(`${sentences.join('; ')}: another number puts keys elsewhere, so it takes a new topic and a replay`);
 }
 
 /** The copies of the partition that has the fewest: they are set for each partition by itself. */
@@ -142,11 +140,11 @@ async function differences(admin: Admin, found: Found, wanted: readonly Wanted[]
 
 const mend = '`headwater init --data-plane` sets it';
 
-/** @throws TopicMismatch when one of them would lose records. */
+/** @throws OperatorError when one of them would lose records. */
 function named(differing: readonly Difference[]): readonly string[] {
   const sentence = ({ topic, name, is, value, price }: Difference): string => `topic ${topic} has ${name}=${is}, not ${value}: ${price}`;
   const losing = differing.filter(({ losesRecords }) => losesRecords);
-  if (losing.length > 0) throw new TopicMismatch(`${losing.map(sentence).join('; ')}; ${mend}`);
+  if (losing.length > 0) throw new OperatorError(`${losing.map(sentence).join('; ')}; ${mend}`);
   return differing.map((difference) => `${sentence(difference)}; ${mend}`);
 }
 

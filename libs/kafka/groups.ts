@@ -1,7 +1,6 @@
 import type { Admin, ConsumerGroupJoinEvent } from 'kafkajs';
 import {
   letterTopicOf,
-  MoveRefused,
   withoutEmptyLetters,
   type AnyTopic,
   type Groups,
@@ -10,6 +9,7 @@ import {
   type Progress,
   type Start,
 } from '#log';
+import { OperatorError } from '#model';
 import type { Asker, Extents } from './asker.js';
 import { newClient, type KafkaAddress } from './client.js';
 import { assigner } from './assigner.js';
@@ -104,9 +104,9 @@ export class KafkaGroups implements Groups {
   async move(group: string, to: Start): Promise<Moved> {
     const id = this.prefix + group;
     if ((await this.members(group)) > 0)
-      throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
+      throw new OperatorError(`The group ${group} has members: stop all processors first, and start them afterwards.`);
     const topics = await this.#topicsOf(group);
-    if (topics.length === 0) throw new MoveRefused(`The group ${group} reads none of the topics of this service.`);
+    if (topics.length === 0) throw new OperatorError(`The group ${group} reads none of the topics of this service.`);
     const [extents, committed] = await Promise.all([this.asker.extentsOf(topics), this.asker.committedBy(id, topics)]);
     const moved = topics.map(async (topic) => {
       const starts = await this.asker.ask((admin) => startsIn(admin, topic, to));
@@ -142,7 +142,7 @@ async function startsIn(admin: Admin, topic: string, to: Start): Promise<(partit
   return (partition) => offsets.get(partition) ?? 0;
 }
 
-/** Commits offsets, earlier or later ones, as the only member of a group for a moment. Rejects MoveRefused when the group has other members. */
+/** Commits offsets, earlier or later ones, as the only member of a group for a moment. Rejects OperatorError when the group has other members. */
 export async function setOffsets(
   address: KafkaAddress,
   group: string,
@@ -165,7 +165,7 @@ export async function setOffsets(
     if (!event) throw logUnavailable('The group cannot be joined now.');
     const given = event.payload.memberAssignment;
     if (!offsets.every(({ topic, partition }) => given[topic]?.includes(partition)))
-      throw new MoveRefused(`The group ${group} has members: stop all processors first, and start them afterwards.`);
+      throw new OperatorError(`The group ${group} has members: stop all processors first, and start them afterwards.`);
     await consumer.commitOffsets(offsets.map((it) => ({ ...it, offset: String(it.offset) })));
   } finally {
     await within(joinMs, consumer.disconnect());

@@ -1,4 +1,3 @@
 export type { KafkaAddress, Sasl } from './client.js';
-export { TopicMismatch } from './ensure-topics.js';
 export { openKafka, type KafkaOptions, type KafkaStorage } from './open-kafka.js';
 export type { RegistryAddress } from './registry/registry-api.js';

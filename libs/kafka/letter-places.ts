@@ -1,4 +1,5 @@
-import { redriveGroup, RedriveRefused, type LetterPlace, type LetterPlaces } from '#log';
+import { redriveGroup, type LetterPlace, type LetterPlaces } from '#log';
+import { OperatorError } from '#model';
 import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { setOffsets } from './groups.js';
@@ -31,7 +32,7 @@ export class KafkaLetterPlaces implements LetterPlaces {
   async keep(letters: string, before: LetterPlace, { next, singles }: LetterPlace): Promise<void> {
     const now = await this.of(letters);
     if (now.next !== before.next || now.singles.join() !== before.singles.join())
-      throw new RedriveRefused(`Another redrive of ${letters} has run meanwhile: some letters may have been sent back twice.`);
+      throw new OperatorError(`Another redrive of ${letters} has run meanwhile: some letters may have been sent back twice.`);
     const metadata = singles.join();
     await setOffsets(this.address, this.#group, [{ topic: this.#prefix + letters, partition: 0, offset: next, metadata }]);
   }

@@ -1,3 +1,4 @@
+import { OperatorError } from '#model';
 import { attemptsHeader, attemptsOf, deadLettersOf, letterTopicOf, wholeBytes } from './dead-letter.js';
 import { readLog } from './read-log.js';
 import type { RecordLog } from './record-log.js';
@@ -65,14 +66,11 @@ export interface LetterPlaces {
   of(letters: string): Promise<LetterPlace>;
   /** How many letters are there that were not sent back. */
   waiting(letters: string): Promise<number>;
-  /** Rejects RedriveRefused when another one has kept a place since `before`. */
+  /** Rejects OperatorError when another one has kept a place since `before`. */
   keep(letters: string, before: LetterPlace, after: LetterPlace): Promise<void>;
   /** Deletes the letters before an offset for good. */
   delete(letters: string, before: number): Promise<void>;
 }
-
-/** Why letters are not sent back, in a sentence for the operator. */
-export class RedriveRefused extends Error {}
 
 /** Single letters that are noted behind the place: an adapter has as much room. */
 export const maxSingles = 256;
@@ -111,7 +109,7 @@ export class DeadLetters {
 
   /**
    * Appends what was parked again to where it came from, under its own key, each letter once: those that no redrive has sent before, or only
-   * the one of an offset. A record that several groups have parked is appended once. It says how often it was parked. Rejects RedriveRefused.
+   * the one of an offset. A record that several groups have parked is appended once. It says how often it was parked. Rejects OperatorError.
    */
   async redrive(topic: AnyTopic, only?: number): Promise<Redriven> {
     const place = await this.#place(topic);
@@ -169,7 +167,7 @@ export class DeadLetters {
     if (!found) return { redriven: 0, left: 0, before: false };
     if (has(place, offset)) return { redriven: 0, left: 0, before: true };
     if (place.singles.length >= maxSingles)
-      throw new RedriveRefused('Too many dead letters were sent back one by one: send the ones before them back with --all.');
+      throw new OperatorError('Too many dead letters were sent back one by one: send the ones before them back with --all.');
     if (!(await this.#append(found))) return { redriven: 0, left: 1, before: false };
     await this.options.places.keep(deadLettersOf(topic.name), place, { ...place, singles: [...place.singles, offset] });
     return { redriven: 1, left: 0, before: false };

@@ -45,7 +45,7 @@ export interface Groups {
   report(): Promise<GroupsReport>;
   /**
    * Moves a group that has no members back in every topic that it reads, and in no partition forward: what the group has not committed it has
-   * not done, and would never do. Durable when it resolves. Rejects MoveRefused.
+   * not done, and would never do. Durable when it resolves. Rejects OperatorError.
    */
   move(group: string, to: Start): Promise<Moved>;
 }
@@ -53,6 +53,3 @@ export interface Groups {
 /** What a report shows of the topics that there are. */
 export const withoutEmptyLetters = (sizes: readonly TopicSize[]): readonly TopicSize[] =>
   sizes.filter(({ topic, records }) => records > 0 || !isDeadLetters(topic));
-
-/** Why a group is not moved, in a sentence for the operator. */
-export class MoveRefused extends Error {}

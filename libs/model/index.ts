@@ -35,6 +35,7 @@ export * from './name-filter.js';
 export * from './names.js';
 export * from './network.js';
 export * from './once.js';
+export * from './operator-error.js';
 export * from './notice.js';
 export * from './one-at-a-time.js';
 export * from './key-decider.js';

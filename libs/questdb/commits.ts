@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { TelemetryError } from '#model';
-import { type Patience, UnfitStore } from '#stores';
+import { OperatorError, TelemetryError } from '#model';
+import type { Patience } from '#stores';
 import type { Sql } from './sql.js';
 
 /** What QuestDB must do with rows before it says that it has them: `sync` is to have the disk keep them. */
@@ -48,11 +48,11 @@ export class Commits {
     if (!this.#isSafe) throw new TelemetryError('store_unavailable', this.#whyNot!, { retryAfterS: 5 });
   }
 
-  /** `check` for an operator's command. Rejects UnfitStore, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
+  /** `check` for an operator's command. Rejects OperatorError, and `store_unavailable` when QuestDB refuses or stays silent for too long. */
   async ensure(patience?: Patience): Promise<void> {
     if (this.#isSafe) return;
     this.#hear(await told(() => this.sql.patientRows<Parameter>(question, [], patience)));
-    if (!this.#isSafe) throw new UnfitStore(this.#whyNot);
+    if (!this.#isSafe) throw new OperatorError(this.#whyNot);
   }
 
   #hear(rows: readonly Parameter[]): void {

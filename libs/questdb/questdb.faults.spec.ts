@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { forever, type PointBatch, rollupIntervals } from '#model';
-import { type Placed, UnfitStore } from '#stores';
+import { forever, OperatorError, rollupIntervals, type PointBatch } from '#model';
+import type { Placed } from '#stores';
 import { describeOnOwnServers, eventually, isLong, ownQuestDb, until } from '#testing';
 import type { Partitioning } from './tables.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
@@ -179,7 +179,7 @@ describeOnOwnServers('QuestDB in trouble', () => {
       try {
         server = unsafe;
         await expect(open('DAY')).rejects.toThrow(/cairo\.commit\.mode is nosync\. Start it with QDB_CAIRO_COMMIT_MODE=sync/);
-        await expect(db.ensure(generation)).rejects.toBeInstanceOf(UnfitStore);
+        await expect(db.ensure(generation)).rejects.toBeInstanceOf(OperatorError);
         const agreed = openQuestDb({ ...server, clock: Date.now, commit: 'any' });
         await agreed.ensure(generation);
         expect(agreed.whyNotWritten()).toBeUndefined();

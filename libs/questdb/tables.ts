@@ -1,5 +1,5 @@
-import { bucketStartMs, intervalMs, type RollupInterval } from '#model';
-import { type KeptKind, type Patience, UnfitStore } from '#stores';
+import { bucketStartMs, intervalMs, OperatorError, type RollupInterval } from '#model';
+import type { KeptKind, Patience } from '#stores';
 import type { SqlRow, Sql } from './sql.js';
 
 const dayMs = intervalMs['1d'];
@@ -198,14 +198,14 @@ export const creatingKept = (tables: Tables): string => creatingOne(keptTable(ta
 const creatingOne = ({ table, columns, partitionBy, keys }: Wanted): string =>
   `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`;
 
-/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and UnfitStore. */
+/** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and OperatorError. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
   await sql.run(creating(tables, by), patience);
   const ask = <R extends SqlRow>(text: string): Promise<R[]> => sql.patientRows<R>(text, [], patience);
   const layout = await layoutOf(ask, tables);
   const differences: string[] = [];
   for (const wanted of wantedTables(tables, by, layout)) differences.push(...differencesOf(await found(ask, wanted.table), wanted));
-  if (differences.length > 0) throw new UnfitStore(differences.join('\n'));
+  if (differences.length > 0) throw new OperatorError(differences.join('\n'));
 }
 
 type Found = Omit<Wanted, 'table'>;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '#edge';
 import { inTime } from '#log';
+import { OperatorError } from '#model';
 import type { GenerationStore } from '#stores';
 import type { Config } from './settings.js';
-import { StartError } from './start-error.js';
 
 /** The log of a cluster, open. */
 export type Kafka = Awaited<ReturnType<(typeof import('#kafka'))['openKafka']>>;
@@ -19,36 +19,26 @@ export interface Adapters {
 }
 
 /**
- * Rejects StartError when a topic or a schema does not fit the contract.
+ * Rejects OperatorError when a topic or a schema does not fit the contract.
  * @param openMs how long to wait for Kafka. After that the log is returned all the same, and says that it cannot be used yet.
  * @param correctTopics whether to correct the settings of existing topics.
  */
 export async function openLog(config: Config, report: Report, openMs = 8_000, correctTopics = false): Promise<Kafka> {
   const { openKafka } = await import('#kafka');
-  try {
-    return await openKafka({
-      brokers: config.brokers,
-      ...kafkaAccess(config),
-      prefix: config.topicPrefix,
-      replicationFactor: config.replication,
-      minInsyncReplicas: config.replication > 2 ? 2 : 1,
-      keepMs: config.keepLogMs,
-      registry: { url: config.registryUrl, ...registryAccess(config) },
-      schemaCacheFile: join(config.cacheDir, 'schemas.json'),
-      sessionMs: config.sessionS * 1000,
-      openMs,
-      correctTopics,
-      report,
-    });
-  } catch (cause) {
-    return asStartError(cause);
-  }
-}
-
-/** Rejects with what the operator can mend in words. */
-export async function asStartError(cause: unknown): Promise<never> {
-  const { TopicMismatch } = await import('#kafka');
-  throw cause instanceof TopicMismatch ? new StartError(cause.message, { cause }) : cause;
+  return openKafka({
+    brokers: config.brokers,
+    ...kafkaAccess(config),
+    prefix: config.topicPrefix,
+    replicationFactor: config.replication,
+    minInsyncReplicas: config.replication > 2 ? 2 : 1,
+    keepMs: config.keepLogMs,
+    registry: { url: config.registryUrl, ...registryAccess(config) },
+    schemaCacheFile: join(config.cacheDir, 'schemas.json'),
+    sessionMs: config.sessionS * 1000,
+    openMs,
+    correctTopics,
+    report,
+  });
 }
 
 /** Opens the log for a piece of work of an operator's. */
@@ -90,16 +80,16 @@ const registryAccess = ({ registryUsername: username, registryPassword: password
 
 /**
  * Opens both, for work on the data plane.
- * @param patienceMs how long to wait for Kafka and the registry; StartError when they do not answer.
+ * @param patienceMs how long to wait for Kafka and the registry; OperatorError when they do not answer.
  * @param correctTopics whether to correct the settings of existing topics.
  */
 export async function openAdapters(config: Config, report: Report, patienceMs = 30_000, correctTopics = false): Promise<Adapters> {
   const kafka = await openLog(config, report, 0, correctTopics);
   try {
-    await inTime(kafka.opened, patienceMs, () => new StartError(`The log cannot be opened: ${kafka.health() ?? 'it does not answer'}`));
+    await inTime(kafka.opened, patienceMs, () => new OperatorError(`The log cannot be opened: ${kafka.health() ?? 'it does not answer'}`));
   } catch (cause) {
     await kafka.close();
-    return asStartError(cause);
+    throw cause;
   }
   const stores = await openStores(config, Date.now);
   return {

@@ -12,7 +12,7 @@ export interface OpenBackend {
   readonly checks: readonly Check[];
   /** What its ports need beside this process. Of what is spare, readiness has a warning while it cannot be used. */
   readonly dependencies: readonly Dependency[];
-  /** Resolves when the log can be read. Rejects StartError where the operator can mend it. */
+  /** Resolves when the log can be read. Rejects OperatorError where the operator can mend it. */
   readonly opened: Promise<void>;
   /** Makes a backup of everything that is kept; undefined where that is no work of this process. */
   readonly backup?: MakeBackup;
@@ -25,7 +25,7 @@ export interface OpenBackend {
 /** A shape: where the log and the stores are. */
 export interface Backend {
   /**
-   * Rejects StartError where the operator can mend it.
+   * Rejects OperatorError where the operator can mend it.
    * @param report hears what an operator should know, from now on.
    */
   open(config: Config, clock: Clock, report: (message: string) => void): Promise<OpenBackend>;

@@ -2,7 +2,7 @@ import type { Provider } from '@nestjs/common';
 import { RECORD_LOG, VIEWS } from '#log';
 import { GENERATIONS } from '#stores';
 import { projections } from '#topics';
-import { asStartError, openLog, openStores } from './adapters.js';
+import { openLog, openStores } from './adapters.js';
 import type { Backend } from './backend.js';
 import { LiveGenerations } from './live-generations.js';
 import { keepOf, looking, Retention } from './retention.js';
@@ -19,7 +19,6 @@ export function cluster(role: Role): Backend {
     checkpointMs: ({ checkpointS }) => checkpointS * 1000,
     async open(config, clock, report) {
       const kafka = await openLog(config, report, 0);
-      const logOpened = kafka.opened.catch(asStartError);
       const providers: Provider[] = [
         { provide: RECORD_LOG, useValue: kafka.log },
         { provide: VIEWS, useValue: kafka.views },
@@ -31,7 +30,7 @@ export function cluster(role: Role): Backend {
           metrics: kafka.metrics,
           checks: [() => kafka.health()],
           dependencies: kafka.dependencies,
-          opened: logOpened,
+          opened: kafka.opened,
           close: () => kafka.close(),
           crash: () => kafka.crash(),
         };
@@ -52,7 +51,7 @@ export function cluster(role: Role): Backend {
         metrics: [...kafka.metrics, ...stores.metrics],
         checks: [() => kafka.health(), ...(storesAreSpare ? [] : [() => stores.health(), () => generations.whyNot()])],
         dependencies: [...kafka.dependencies, { id: 'questdb', name: 'QuestDB', health: () => stores.health(), isSpare: storesAreSpare }],
-        opened: logOpened.then(() => generations.ready),
+        opened: kafka.opened.then(() => generations.ready),
         close: async () => {
           endAll();
           await kafka.close();

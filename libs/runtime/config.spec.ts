@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { OperatorError } from '#model';
 import { Authority } from '#testing';
 import { readConfig } from './config.js';
 import { settings, type Setting } from './settings.js';
-import { StartError } from './start-error.js';
 
 const defaults = {
   dataDir: resolve('data'),
@@ -207,7 +207,7 @@ describe('the configuration', () => {
       HEADWATER_QUESTDB_COMMIT: 'nosync',
       HEADWATER_CHECKPOINT_SECONDS: '301',
     };
-    expect(() => readConfig(env)).toThrow(StartError);
+    expect(() => readConfig(env)).toThrow(OperatorError);
     expect(() => readConfig(env)).toThrow(
       [
         'HEADWATER_KEEP_LOG must be all, or a time of at least 24h such as 36h or 30d, not "23h".',
@@ -295,7 +295,7 @@ describe('the configuration', () => {
         'Set HEADWATER_KAFKA_PASSWORD or HEADWATER_KAFKA_PASSWORD_FILE, not both.',
       ],
     ])('but not %s', (_, env, sentence) => {
-      expect(() => readConfig(env)).toThrow(new StartError(sentence));
+      expect(() => readConfig(env)).toThrow(new OperatorError(sentence));
     });
   });
 
@@ -333,7 +333,7 @@ describe('the configuration', () => {
       { HEADWATER_REGISTRY_USERNAME: 'u', HEADWATER_REGISTRY_PASSWORD: 'p', HEADWATER_REGISTRY_TOKEN: 't' },
     ],
   ])('says what belongs together: %s', (sentence, env) => {
-    expect(() => readConfig(env)).toThrow(new StartError(sentence));
+    expect(() => readConfig(env)).toThrow(new OperatorError(sentence));
   });
 
   it('has two different ports', () => {

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { OperatorError } from '#model';
 import { settings, type Config, type Setting } from './settings.js';
-import { StartError } from './start-error.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -34,7 +34,7 @@ const withTls: readonly (readonly [name: keyof Config, isTls: (config: Config) =
 /** What is finer is not kept for longer than what is coarser. */
 const finestFirst = ['keepPointsMs', 'keep1mMs', 'keep1hMs', 'keep1dMs'] as const;
 
-/** Reads every variable once, and the files that some of them name. @throws StartError that names all that are wrong. */
+/** Reads every variable once, and the files that some of them name. @throws OperatorError that names all that are wrong. */
 export function readConfig(env: Env): Config {
   const mistakes: string[] = [];
   const read = ([name, one]: [string, Setting<unknown>]): [string, unknown] => {
@@ -45,7 +45,7 @@ export function readConfig(env: Env): Config {
   };
   const config = Object.fromEntries(Object.entries<Setting<unknown>>(settings).map(read)) as Config;
   if (mistakes.length === 0) mistakes.push(...contradictions(config));
-  if (mistakes.length > 0) throw new StartError(mistakes.join('\n'));
+  if (mistakes.length > 0) throw new OperatorError(mistakes.join('\n'));
   return config;
 }
 

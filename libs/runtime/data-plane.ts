@@ -1,6 +1,6 @@
 import { Accounts, Commands, KeyCommands, Keyring, Organizations, Passwords, People, PublicUrl, SignInLimits, whileDeciding } from '#edge';
-import { TelemetryError } from '#model';
-import { compare, laterOf, UnfitStore, type Compared, type GenerationStore, type Moment } from '#stores';
+import { OperatorError, TelemetryError } from '#model';
+import { compare, laterOf, type Compared, type GenerationStore, type Moment } from '#stores';
 import { decisionsGroup, keysGroup } from '#topics';
 import { openAdapters, withLog, type Adapters, type Report } from './adapters.js';
 import { compareGenerations, type Comparison } from './compare-generations.js';
@@ -20,7 +20,6 @@ import {
   type GenerationWatcher,
 } from './next-generation.js';
 import type { Config } from './settings.js';
-import { StartError } from './start-error.js';
 import { refuseUnreadable, warningsOf } from './unreadable-keys.js';
 
 interface ClusterVerification extends Comparison {
@@ -88,7 +87,7 @@ async function ensureStore(stores: GenerationStore, generation: number, report: 
   } catch (error) {
     if (!(error instanceof TelemetryError)) throw error;
     const { message, cause } = error;
-    throw new StartError(`QuestDB cannot be used: ${(cause instanceof Error && cause.message) || message}`, { cause: error });
+    throw new OperatorError(`QuestDB cannot be used: ${(cause instanceof Error && cause.message) || message}`, { cause: error });
   }
 }
 
@@ -122,7 +121,7 @@ export function rebuildDataPlane(config: Config, watcher: GenerationWatcher, { w
  * in the middle, the processors go on with that generation, and the next call of either function continues with it. Records that Kafka has
  * deleted are not verified.
  *
- * @param repair moves readers to the next generation when something differs. Rejects StartError when Kafka has deleted records that this one would
+ * @param repair moves readers to the next generation when something differs. Rejects OperatorError when Kafka has deleted records that this one would
  * lack, unless `withoutDeleted` allows it.
  */
 export function verifyDataPlane(
@@ -203,8 +202,6 @@ async function withAdapters<T>(
   const adapters = await open();
   try {
     return await work(adapters);
-  } catch (cause) {
-    throw cause instanceof UnfitStore ? new StartError(cause.message, { cause }) : cause;
   } finally {
     await adapters.close();
   }

@@ -1,11 +1,11 @@
 import { partitionOf } from '#log';
+import { OperatorError } from '#model';
 import type { Difference } from '#stores';
 import { events, groupsPerGeneration, points, sourceKey } from '#topics';
 import type { Adapters, Kafka } from './adapters.js';
-import { StartError } from './start-error.js';
 
 /** Kafka has deleted records that a new generation would lack, or deleted them before the generation had read them. */
-export class RecordsDeleted extends StartError {}
+export class RecordsDeleted extends OperatorError {}
 
 /** Of each projected topic, the offset with which each partition begins. Above 0 Kafka has deleted the records before it. */
 type LogStart = ReadonlyMap<string, readonly number[]>;

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newKey, type Keyring, type Organizations } from '#edge';
-import { operatorOrgId, TelemetryError, type ApiKey } from '#model';
-import { StartError } from './start-error.js';
+import { OperatorError, operatorOrgId, TelemetryError, type ApiKey } from '#model';
 
 /** While the group gives its partition to another member, or Kafka is slow, nobody decides in time: how long to ask again. */
 const patienceMs = 30_000;
@@ -14,7 +13,7 @@ const pauseMs = 500;
  *
  * @param createFirst see `KeyCommands.createFirst`.
  * @param show where one process alone does this: shows the secret before the key is made, so that no key is made that nobody has seen.
- * Rejects StartError when the key was shown and not made.
+ * Rejects OperatorError when the key was shown and not made.
  */
 export async function firstKey(
   organizations: Organizations,
@@ -32,9 +31,9 @@ export async function firstKey(
   try {
     if (await again(() => createFirst(key))) return secret;
   } catch (cause) {
-    throw show ? new StartError(`The API key above may not work: ${(cause as Error).message} ${startAgain}`, { cause }) : cause;
+    throw show ? new OperatorError(`The API key above may not work: ${(cause as Error).message} ${startAgain}`, { cause }) : cause;
   }
-  if (show) throw new StartError(`The API key above does not work: another one has been made meanwhile. ${startAgain}`);
+  if (show) throw new OperatorError(`The API key above does not work: another one has been made meanwhile. ${startAgain}`);
   return undefined;
 }
 

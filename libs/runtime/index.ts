@@ -13,6 +13,5 @@ export * from './roles.js';
 export * from './router.js';
 export * from './run.js';
 export { settings, type Config, type Setting } from './settings.js';
-export * from './start-error.js';
 export * from './start.js';
 export { removeKeys, unreadableKeys } from './unreadable-keys.js';

@@ -6,6 +6,7 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKafka } from '#kafka';
+import { OperatorError } from '#model';
 import { describeOnServers, eventually, openWay, serverEnvironment } from '#testing';
 import { sources } from '#topics';
 import { freePorts } from '../../infra/servers/index.js';
@@ -19,7 +20,6 @@ import { createLogger } from './logger.js';
 import type { Role } from './roles.js';
 import type { Config } from './settings.js';
 import { start, type Running } from './start.js';
-import { StartError } from './start-error.js';
 
 const number = randomInt(1, 1_000_000);
 const silent = (): void => undefined;
@@ -112,7 +112,7 @@ describeOnServers('roles that start before their Kafka', () => {
     const one = await run('processors', ProcessorsModule, { ...config, topicPrefix: prefix });
     const opened = await one.opened.catch((error: unknown) => error);
     await one.stop();
-    expect(opened).toBeInstanceOf(StartError);
+    expect(opened).toBeInstanceOf(OperatorError);
     expect((opened as Error).message).toContain('sources.v1 has 3 partitions, and the contract says 24');
   });
 });

@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Projection } from '#model';
+import { OperatorError, type Projection } from '#model';
 import { groupsPerGeneration, projections } from '#topics';
 import type { Adapters, Report } from './adapters.js';
 import type { DeletionWatch } from './deleted-records.js';
 import { generationOf, groupsOf, moveGenerations, telemetry } from './live-generations.js';
-import { StartError } from './start-error.js';
 
 export interface GenerationWatcher {
   readonly told: Report;
@@ -38,7 +37,7 @@ export async function recorded({ kafka }: Adapters): Promise<Projection | undefi
 
 /**
  * Tells the processors to make the next generation beside the live one. A call after one that was cut off continues with the same one.
- * Rejects StartError when there are no projections, and when that one was begun without what it is to take over.
+ * Rejects OperatorError when there are no projections, and when that one was begun without what it is to take over.
  *
  * @param takesEverything whether it takes over all that the live one has, and not only the buckets whose points are gone.
  */
@@ -50,7 +49,7 @@ export async function beginNext(
 ): Promise<Beside> {
   const { kafka, stores } = adapters;
   const known = await recorded(adapters);
-  if (!known) throw new StartError('There are no projections yet: run `headwater init --data-plane` first.');
+  if (!known) throw new OperatorError('There are no projections yet: run `headwater init --data-plane` first.');
   const { live } = known;
   const next = known.building ?? Math.max(known.highest, live, ...(await numbersUsed(adapters))) + 1;
   await stores.ensure(next);
@@ -58,14 +57,14 @@ export async function beginNext(
     await stores.takeOver(next, live, takesEverything);
     await moveGenerations(kafka.log, { live, building: next, highest: next });
   } else if (takesEverything && !(await stores.hasEverything(next)))
-    throw new StartError(
+    throw new OperatorError(
       `Generation ${next} was begun without what Kafka has deleted: run \`headwater verify\` to its end, which discards it, and then this again.`,
     );
   watcher.told(`The processors make generation ${next} beside generation ${live}, which readers use meanwhile.`);
   return { live, next, deletions };
 }
 
-/** Resolves once the next generation has nearly caught up. Rejects StartError when another command ends it. */
+/** Resolves once the next generation has nearly caught up. Rejects OperatorError when another command ends it. */
 export async function fresh(adapters: Adapters, beside: Beside, watcher: GenerationWatcher): Promise<void> {
   for (let tookMs = Infinity; tookMs >= freshMs;) {
     const beganMs = performance.now();
@@ -126,11 +125,11 @@ export async function giveUp(adapters: Adapters, beside: Beside, watcher: Genera
   await dropUnused(adapters, beside.next);
 }
 
-/** Rejects StartError when the log does not say any more that the next generation is made beside the live one. */
+/** Rejects OperatorError when the log does not say any more that the next generation is made beside the live one. */
 export async function checkBeside(adapters: Adapters, { live, next }: Beside): Promise<void> {
   const known = await recorded(adapters);
   if (known?.live !== live || known.building !== next)
-    throw new StartError(`Another command has ended generation ${next} meanwhile: run this one again.`);
+    throw new OperatorError(`Another command has ended generation ${next} meanwhile: run this one again.`);
 }
 
 /** Resolves when no processor writes into a generation any more, or after half a minute: a processor may be stuck. */

@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OperatorError } from '#model';
 import { describeOnServers, eventually, openWay, serverEnvironment } from '#testing';
 import { freePorts } from '../../infra/servers/index.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
@@ -12,7 +13,6 @@ import { readConfig } from './config.js';
 import { initDataPlane } from './data-plane.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
-import { StartError } from './start-error.js';
 
 const number = randomInt(1, 1_000_000);
 const servers = ['HEADWATER_KAFKA_BROKERS', 'HEADWATER_REGISTRY_URL', 'HEADWATER_QUESTDB_PG'] as const;
@@ -61,7 +61,7 @@ describeOnServers('the data plane whose servers are away', () => {
     for (const way of ways.splice(0)) way.close();
     const failed = initDataPlane(readConfig({ ...there, ...away(name) }), () => undefined, 1000 * number, patienceMs);
     await expect(failed).rejects.toThrow(words);
-    await expect(failed).rejects.toBeInstanceOf(StartError);
+    await expect(failed).rejects.toBeInstanceOf(OperatorError);
   });
 
   it('refuses a QuestDB that may lose what it accepts, as processors do until it is another one', async () => {
@@ -75,7 +75,7 @@ describeOnServers('the data plane whose servers are away', () => {
     const words = /cairo\.commit\.mode is none\. Start it with QDB_CAIRO_COMMIT_MODE=sync/;
     const failed = initDataPlane(config, () => undefined, 1000 * number);
     await expect(failed).rejects.toThrow(words);
-    await expect(failed).rejects.toBeInstanceOf(StartError);
+    await expect(failed).rejects.toBeInstanceOf(OperatorError);
 
     const processors = await start(ProcessorsModule, cluster('processors'), config, await createLogger('silent'));
     try {

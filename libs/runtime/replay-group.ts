@@ -1,6 +1,6 @@
 import { tombstone, withoutGeneration, type Group, type Groups, type Moved, type RecordLog, type Start, type Views } from '#log';
+import { OperatorError } from '#model';
 import { groups as registry } from '#topics';
-import { StartError } from './start-error.js';
 
 interface ReplayPorts {
   readonly log: Pick<RecordLog, 'append'>;
@@ -11,16 +11,16 @@ interface ReplayPorts {
 const maxTombstones = 10_000;
 
 /**
- * Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects StartError when that cannot be, and as `Groups.move` does.
+ * Lets a group that has no members begin again from somewhere, in every topic it reads. Rejects OperatorError when that cannot be, and as `Groups.move` does.
  *
  * @param forgets ends every key of the compacted topics that the group writes, so that it makes them again from nothing: for a log that has no readers
  *   now. Where the log no longer has all records of the topics that the group reads, nothing is ended, as some of it could not be made again.
  */
 export async function replayGroup({ log, views, groups }: ReplayPorts, name: string, from: Start, forgets = false): Promise<Moved> {
   const names = await groups.names();
-  if (!names.includes(name)) throw new StartError(`There is no group ${name}: there are ${names.join(', ') || 'none'}.`);
+  if (!names.includes(name)) throw new OperatorError(`There is no group ${name}: there are ${names.join(', ') || 'none'}.`);
   const whyNot = whyNotReplayed(name);
-  if (whyNot) throw new StartError(whyNot);
+  if (whyNot) throw new OperatorError(whyNot);
   const moved = await groups.move(name, from);
   // Only now that the group is going to read everything again: whenever this ends, what is forgotten comes back.
   if (forgets && moved.cut.length === 0) await forget(log, views, registered(name));

@@ -1,11 +1,10 @@
 import type { Type } from '@nestjs/common';
-import { causes, errorCases, TelemetryError } from '#model';
+import { causes, errorCases, OperatorError, TelemetryError } from '#model';
 import type { Backend } from './backend.js';
 import { readConfig } from './config.js';
 import { anotherKey, ownerText, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
 import { start } from './start.js';
-import { StartError } from './start-error.js';
 
 /** The terminal sends Ctrl-C to this process and to npm, which passes it on: signals so close together count as one. */
 const echoMs = 500;
@@ -61,7 +60,7 @@ function fail(error: unknown): never {
 
 /** Why the start failed: sentences where somebody can mend the cause, else a stack. */
 function reason(error: unknown): string | undefined {
-  if (error instanceof StartError) return error.message;
+  if (error instanceof OperatorError) return error.message;
   if (error instanceof TelemetryError) {
     // The remedy of what is only unavailable is for clients: there is no Retry-After here.
     const remedy = error.retryable ? 'Mend that, such as a full disk, and start again.' : errorCases[error.code].remedy;

@@ -18,7 +18,7 @@ import {
   Traffic,
 } from '#edge';
 import { CHECKPOINT_MS, VIEWS, type Views } from '#log';
-import { causes, gauge, operatorOrgId, type NameLimits } from '#model';
+import { causes, gauge, OperatorError, operatorOrgId, type NameLimits } from '#model';
 import { AdminServer } from './admin-server.js';
 import { BackupRoute } from './backup-route.js';
 import type { Backend, OpenBackend } from './backend.js';
@@ -31,7 +31,6 @@ import { processMetrics } from './process-metrics.js';
 import { RequestLog } from './request-log.js';
 import { RequestMetrics } from './request-metrics.js';
 import type { Config } from './settings.js';
-import { StartError } from './start-error.js';
 import { UnreadableWatch, warningsOf } from './unreadable-keys.js';
 
 /** What a start shows to people. */
@@ -60,7 +59,7 @@ export interface Running {
   readonly adminUrl: string;
   /** The secret of the first key, when this start made one. */
   readonly firstKey: string | undefined;
-  /** Resolves when the role can answer. Rejects when it never will, with a StartError where the operator can mend the cause. */
+  /** Resolves when the role can answer. Rejects when it never will, with an OperatorError where the operator can mend the cause. */
   readonly opened: Promise<void>;
   /** Stops without losing a request; afterwards everything is durable and closed. */
   stop(): Promise<void>;
@@ -68,7 +67,7 @@ export interface Running {
   crash(): Promise<void>;
 }
 
-/** Starts a role on a backend. Rejects with a StartError where the operator can mend the cause. Nothing stays open then. */
+/** Starts a role on a backend. Rejects with an OperatorError where the operator can mend the cause. Nothing stays open then. */
 export async function start(
   role: Type,
   backend: Backend,
@@ -235,7 +234,7 @@ async function bound<T>(variables: string, port: number, listening: Promise<T>):
     return await listening;
   } catch (cause) {
     const sentence = listenErrors[String((cause as NodeJS.ErrnoException).code)];
-    throw sentence ? new StartError(sentence(variables, port), { cause }) : cause;
+    throw sentence ? new OperatorError(sentence(variables, port), { cause }) : cause;
   }
 }
 

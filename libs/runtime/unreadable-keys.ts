@@ -1,6 +1,6 @@
 import { partitionOf, tombstone, type AnyTopic, type RecordLog, type UnreadableKey, type Views } from '#log';
+import { OperatorError } from '#model';
 import { topics } from '#topics';
-import { StartError } from './start-error.js';
 
 interface ViewPorts {
   readonly log: RecordLog;
@@ -66,10 +66,10 @@ export class UnreadableWatch {
 
 const lookMs = 5_000;
 
-/** @throws StartError with what to do when what is there cannot be told from what is not. */
+/** @throws OperatorError with what to do when what is there cannot be told from what is not. */
 export function refuseUnreadable(views: Views): void {
   const [warning] = warningsOf(views);
-  if (warning !== undefined) throw new StartError(`${warning} Remove what cannot be read first, with \`headwater views remove\`.`);
+  if (warning !== undefined) throw new OperatorError(`${warning} Remove what cannot be read first, with \`headwater views remove\`.`);
 }
 
 const topicNamed = (name: string): AnyTopic => topics.find((it) => it.name === name)!;

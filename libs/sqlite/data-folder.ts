@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { OperatorError } from '#model';
 import { sync, writeDurably } from './durable-file.js';
 import { takeLock, type LockFile } from './lock-file.js';
 
@@ -21,7 +22,7 @@ export const lockFileName = 'lock';
 export const lockFiles = [lockFileName, `${lockFileName}-journal`];
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
-export class DataFolderError extends Error {
+export class DataFolderError extends OperatorError {
   override readonly name = 'DataFolderError';
 }
 

@@ -10,9 +10,6 @@ export interface Patience {
   readonly silent: () => void;
 }
 
-/** A store that cannot be used because of its settings or its tables. The message says what the operator can do. */
-export class UnfitStore extends Error {}
-
 /**
  * A database that several processes write and read, and that holds generations of the projections side by side. A generation is a number;
  * the log says which one readers see. The embedded stores do not implement this port: one process has them open, a rebuild runs while that
@@ -26,7 +23,7 @@ export interface GenerationStore {
   open(generation: number): Stores;
   /**
    * Makes what the generation lacks; what an earlier version has made stays as it is. Rejects `store_unavailable`, at once when the database
-   * refuses, and after `patience` of silence (some seconds by default); UnfitStore when the operator has to change something.
+   * refuses, and after `patience` of silence (some seconds by default); OperatorError when the operator has to change something.
    */
   ensure(generation: number, patience?: Patience): Promise<void>;
   /** What readers and writers of a generation lack because an earlier version made it, as sentences. Rejects `store_unavailable`. */

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
   isDeadLetters,
-  MoveRefused,
   ParkedLetters,
   type AnyTopic,
   type ConsumerOptions,
@@ -14,7 +13,7 @@ import {
   type Start,
   type StreamRecord,
 } from '#log';
-import { forever, TelemetryError } from '#model';
+import { forever, OperatorError, TelemetryError } from '#model';
 import type { AvroCodec } from '#topics';
 import { WorkerThread } from '../worker.js';
 import { Appender, type WriteFailure, type Written } from './appender.js';
@@ -184,10 +183,10 @@ export class FileLog implements RecordLog, Followed {
     return [...new Set([...this.journal.state.groups(), ...names])].toSorted();
   }
 
-  /** Moves a group back, in no partition forward, and answers the topics that it reads. Rejects MoveRefused. */
+  /** Moves a group back, in no partition forward, and answers the topics that it reads. Rejects OperatorError. */
   async rewind(group: string, to: Start): Promise<readonly string[]> {
-    if (this.#groups.has(group)) throw new MoveRefused(`The group ${group} has a member: stop it first.`);
-    if (this.#keepers.has(group)) throw new MoveRefused(heldByStore(group));
+    if (this.#groups.has(group)) throw new OperatorError(`The group ${group} has a member: stop it first.`);
+    if (this.#keepers.has(group)) throw new OperatorError(heldByStore(group));
     const offset = typeof to === 'string' ? 0 : 'offset' in to ? to.offset : await this.#since(to.timestampMs);
     await this.change({ rewound: [{ group, to: Math.max(offset, this.begins) }] });
     return [...new Set((await this.positions(group)).map(({ topic }) => topic))];
