@@ -1,9 +1,9 @@
 import { Controller, Get } from '@nestjs/common';
-import { CallerParam, WithoutPayment } from '#edge';
+import { Access, CallerParam } from '#edge';
 import type { Caller } from '#model';
 
 @Controller('api/auth')
-@WithoutPayment()
+@Access({ payment: false })
 export class AuthController {
   /** Whose key it is and what it may do. */
   @Get('verify-key')

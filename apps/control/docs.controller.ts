@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Headers, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { readFileSync } from 'node:fs';
-import { WithoutKey } from '#edge';
+import { Access } from '#edge';
 import { TelemetryError } from '#model';
 import { errorPage, explainedCodes } from './error-page.js';
 import { codePage } from './pages/code-page.js';
@@ -11,7 +11,7 @@ const documentText = (name: string): Buffer => readFileSync(new URL(`../../../ap
 
 /** What a client's author reads. */
 @Controller()
-@WithoutKey()
+@Access({ key: false })
 export class DocsController {
   readonly #openApi = documentText('openapi.json');
   readonly #asyncApi = documentText('asyncapi.json');

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, JsonBody, KeyCommands, Keyring, May, WithoutPayment } from '#edge';
+import { Access, CallerParam, JsonBody, KeyCommands, Keyring } from '#edge';
 import { VIEWS, type View, type Views } from '#log';
 import { TelemetryError, type Caller, type KeyUse } from '#model';
 import { keyUses } from '#topics';
@@ -8,8 +8,7 @@ import { checkMayGive, newKey, toListed, type createdKey, type listedKey } from 
 
 /** Keys of the caller's organization. Whoever has not paid yet may still manage them. */
 @Controller('api/api-keys')
-@May('keys')
-@WithoutPayment()
+@Access({ may: 'keys', payment: false })
 export class KeysController {
   readonly #uses: View<KeyUse>;
 

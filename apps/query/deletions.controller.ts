@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
-import { CallerParam, CLOCK, Fleet, Keyring, Questions, RequireScope, seriesOfSource, SourceId, type Clock } from '#edge';
+import { Access, CallerParam, CLOCK, Fleet, Keyring, Questions, seriesOfSource, SourceId, type Clock } from '#edge';
 import { entry, RECORD_LOG, type RecordLog } from '#log';
 import { checkMetric, TelemetryError, type AuditNote, type Caller } from '#model';
 import { GENERATIONS, type Generations } from '#stores';
@@ -11,7 +11,7 @@ import { audit, deletionOf } from '#topics';
  * source has sent between the two.
  */
 @Controller('v1/sources/:source_id')
-@RequireScope('admin')
+@Access({ scope: 'admin' })
 export class DeletionsController {
   constructor(
     @Inject(RECORD_LOG) private readonly log: RecordLog,

@@ -40,8 +40,8 @@ type Mark = ClassDecorator & MethodDecorator;
 
 const marks = new WeakMap<object, Access>();
 
-/** Adds to the marks of one handler, or of all handlers of a controller; a handler's own mark beats its controller's. */
-function mark(access: Access): Mark {
+/** Marks one handler, or all handlers of a controller; a handler's own mark beats its controller's. */
+export function Access(access: Access): Mark {
   return (target: object, _key?: string | symbol, descriptor?: PropertyDescriptor) => {
     if (descriptor) return markHandler(descriptor.value as object, access, {});
     const { prototype } = target as { prototype: object };
@@ -56,36 +56,6 @@ function markHandler(handler: object, over: Access, under: Access): void {
   marks.set(handler, access);
   RouteConfig({ access })(handler as new () => unknown);
 }
-
-/** The route answers anybody. */
-export const WithoutKey = (): Mark => mark({ key: false });
-
-/** The route answers without a look at the body, whatever it is. */
-export const WithoutBody = (): Mark => mark({ body: false });
-
-/** The route answers with a stream that has no end. */
-export const AsStream = (): Mark => mark({ stream: true });
-
-/** Browsers keep pages of other origins away from the route. */
-export const WithoutCors = (): Mark => mark({ cors: false });
-
-/** The route answers pages for people, whoever asks. */
-export const AsPage = (): Mark => mark({ key: false, cors: false, page: true });
-
-/** The route needs a valid key, but no payment method on file. */
-export const WithoutPayment = (): Mark => mark({ payment: false });
-
-/** The route needs a key with this scope. */
-export const RequireScope = (scope: 'write' | 'admin'): Mark => mark({ scope });
-
-/** The route needs a key, and where scopes are enforced one that may write. */
-export const Changes = (): Mark => mark({ changes: true });
-
-/** The route needs a key or a session that may do this. */
-export const May = (may: Permission): Mark => mark({ may });
-
-/** The route needs a session, of a person in any organization or in none; pages of other origins are kept away from it. */
-export const ForPerson = (): Mark => mark({ key: false, person: true, cors: false });
 
 /** What the request holds in memory, in a handler of a route that needs a key. */
 export const HeldParam = createParamDecorator(

@@ -3,7 +3,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { TelemetryError, type ErrorCode } from '#model';
 import { accesses, admissionContract, MemoryModule } from '#testing';
-import { Changes, RequireScope, WithoutPayment } from './access.js';
+import { Access } from './access.js';
 import { Admission } from './admission.js';
 import { FailedKeys } from './failed-keys.js';
 import { createHttpApp } from './http-app.js';
@@ -52,24 +52,23 @@ class Doors {
   any(): void {}
 
   @Get('write')
-  @RequireScope('write')
+  @Access({ scope: 'write' })
   write(): void {}
 
   @Get('admin')
-  @RequireScope('admin')
+  @Access({ scope: 'admin' })
   admin(): void {}
 
   @Get('changes')
-  @Changes()
+  @Access({ changes: true })
   changes(): void {}
 
   @Get('unpaid')
-  @WithoutPayment()
+  @Access({ payment: false })
   unpaid(): void {}
 
   @Get('unpaidAdmin')
-  @WithoutPayment()
-  @RequireScope('admin')
+  @Access({ scope: 'admin', payment: false })
   unpaidAdmin(): void {}
 }
 

@@ -8,7 +8,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { eventually, makeKey, MemoryLog, MemoryModule, sendThenRead } from '#testing';
-import { CallerParam, HeldParam, RequireScope, WithoutCors, WithoutKey, WithoutPayment } from './access.js';
+import { Access, CallerParam, HeldParam } from './access.js';
 import type { Answered } from './answered.js';
 import { Answers } from './answers.js';
 import { maxBodyBytes } from './read-body.js';
@@ -35,7 +35,7 @@ class Things {
   constructor(private readonly answers: Answers) {}
 
   @Post('bytes')
-  @RequireScope('write')
+  @Access({ scope: 'write' })
   async bytes(@Body() body: Buffer | undefined): Promise<{ bytes: number }> {
     await gate;
     return { bytes: body?.length ?? 0 };
@@ -66,15 +66,14 @@ class Things {
   }
 
   @Get('open')
-  @WithoutKey()
+  @Access({ key: false })
   open(): unknown {
     return { ok: true };
   }
 }
 
 @Controller('unpaid')
-@RequireScope('admin')
-@WithoutPayment()
+@Access({ scope: 'admin', payment: false })
 class Unpaid {
   @Get('admin')
   admin(): unknown {
@@ -82,7 +81,7 @@ class Unpaid {
   }
 
   @Get('write')
-  @RequireScope('write')
+  @Access({ scope: 'write' })
   write(): unknown {
     return {};
   }
@@ -110,14 +109,13 @@ class Account {
   }
 
   @Put()
-  @WithoutCors()
+  @Access({ cors: false })
   put(): unknown {
     return {};
   }
 
   @Get('session')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   session(): unknown {
     return {};
   }

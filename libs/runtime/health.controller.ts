@@ -1,12 +1,11 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { problemContentType, problemOf, Readiness, WithoutBody, WithoutKey } from '#edge';
+import { Access, problemContentType, problemOf, Readiness } from '#edge';
 import { TelemetryError } from '#model';
 
 /** For probes. Live as long as the process answers; ready when requests should be sent to it. */
 @Controller('health')
-@WithoutKey()
-@WithoutBody()
+@Access({ key: false, body: false })
 export class HealthController {
   constructor(private readonly readiness: Readiness) {}
 

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, CLOCK, JsonBody, May, QueryParameters, Slices, type Clock } from '#edge';
+import { Access, CallerParam, CLOCK, JsonBody, QueryParameters, Slices, type Clock } from '#edge';
 import {
   alertJson as alertText,
   isSilenced,
@@ -19,7 +19,7 @@ type AlertJson = z.output<typeof alertJson>;
 
 /** Alerts of the caller's sources, and what people say of them. */
 @Controller('api/alerts')
-@May('monitors')
+@Access({ may: 'monitors' })
 export class AlertsController {
   constructor(
     private readonly book: AlertBook,
@@ -29,7 +29,7 @@ export class AlertsController {
   ) {}
 
   @Get()
-  @May('read')
+  @Access({ may: 'read' })
   async list(
     @CallerParam() caller: Caller,
     @QueryParameters(alertsQuery) { source_id: sourceId, since: sinceMs, limit = 1000, ...rest }: z.output<typeof alertsQuery>,

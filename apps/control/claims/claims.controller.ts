@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Headers, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { ForPerson, JsonBody, PersonParam, WithoutCors, WithoutKey } from '#edge';
+import { Access, JsonBody, PersonParam } from '#edge';
 import type { Person } from '#model';
 import { approval, newClaim, toPolled, toShown, toStarted, type polledClaim, type shownClaim, type startedClaim } from './claim-bodies.js';
 import { Claims } from './claims.js';
@@ -16,16 +16,14 @@ export class ClaimsController {
 
   @Post('claim')
   @Header('cache-control', 'no-store')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async start(@JsonBody(newClaim) asked: z.output<typeof newClaim>, @Req() { ip }: FastifyRequest): Promise<z.output<typeof startedClaim>> {
     return toStarted(await this.claims.start({ ...asked, address: ip ?? '' }));
   }
 
   @Get('claim/:device_code')
   @Header('cache-control', 'no-store')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async poll(@Param('device_code') deviceCode: string, @Req() { method }: FastifyRequest): Promise<z.output<typeof polledClaim>> {
     // The answer to HEAD has no body: it must not use up the key.
     if (method === 'HEAD') return { status: 'pending' };
@@ -33,7 +31,7 @@ export class ClaimsController {
   }
 
   @Get('claims/:user_code')
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   async show(
     @Param('user_code') code: string,
     @PersonParam() person: Person,
@@ -44,7 +42,7 @@ export class ClaimsController {
 
   @Post('claims/:user_code/approve')
   @HttpCode(204)
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   async approve(
     @Param('user_code') code: string,
     @PersonParam() person: Person,
@@ -57,7 +55,7 @@ export class ClaimsController {
 
   @Post('claims/:user_code/deny')
   @HttpCode(204)
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   async deny(
     @Param('user_code') code: string,
     @PersonParam() person: Person,

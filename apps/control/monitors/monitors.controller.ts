@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, CLOCK, Fleet, JsonBody, May, QueryParameters, type Clock } from '#edge';
+import { Access, CallerParam, CLOCK, Fleet, JsonBody, QueryParameters, type Clock } from '#edge';
 import { parseWindow, type Caller } from '#model';
 import { Backtests } from './backtests.js';
 import { backtestBody, monitorPatch, newMonitor, toListed, type monitorJson } from './definition.js';
@@ -10,7 +10,7 @@ import { checkWatchable } from './watchable.js';
 
 /** Monitors of the caller's organization. */
 @Controller('api/monitors')
-@May('monitors')
+@Access({ may: 'monitors' })
 export class MonitorsController {
   constructor(
     private readonly book: MonitorBook,
@@ -29,7 +29,7 @@ export class MonitorsController {
 
   @Post('backtest')
   @HttpCode(200)
-  @May('read')
+  @Access({ may: 'read' })
   async backtest(
     @CallerParam() caller: Caller,
     @JsonBody(backtestBody) { definition, window: times }: z.output<typeof backtestBody>,
@@ -46,7 +46,7 @@ export class MonitorsController {
   }
 
   @Get()
-  @May('read')
+  @Access({ may: 'read' })
   list(
     @CallerParam() caller: Caller,
     @QueryParameters(monitorsQuery) { source_id: sourceId, after = '', limit = 1000 }: z.output<typeof monitorsQuery>,
@@ -61,7 +61,7 @@ export class MonitorsController {
   }
 
   @Get(':id')
-  @May('read')
+  @Access({ may: 'read' })
   one(@CallerParam() caller: Caller, @Param('id') id: string): z.output<typeof monitorJson> {
     const found = this.book.find(caller, id);
     if (!found) throw refusal('unknown_monitor');

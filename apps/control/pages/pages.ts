@@ -15,7 +15,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
-import { AsPage, problemHeaders, Readiness, statusOf, telemetryErrorOf } from '#edge';
+import { Access, problemHeaders, Readiness, statusOf, telemetryErrorOf } from '#edge';
 import { TelemetryError } from '#model';
 import { failurePage } from './failure-page.js';
 import { isHtml, type Html } from './html.js';
@@ -103,7 +103,7 @@ class PageErrors implements ExceptionFilter {
 
 /** A controller for files of pages: also answers before the server is ready. */
 export const PageParts = (path: string): ClassDecorator =>
-  applyDecorators(Controller(path), AsPage(), UseInterceptors(PageAnswers), UseFilters(PageErrors));
+  applyDecorators(Controller(path), Access({ key: false, cors: false, page: true }), UseInterceptors(PageAnswers), UseFilters(PageErrors));
 
 /** A controller whose handlers answer pages for people: what `html` makes, a `Redirect`, something `Shown`, or bytes with their own headers. */
 export const Pages = (path = ''): ClassDecorator => applyDecorators(PageParts(path), UseGuards(ReadyGuard));

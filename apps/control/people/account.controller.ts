@@ -1,19 +1,7 @@
 import { Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import {
-  Accounts,
-  ForPerson,
-  JsonBody,
-  Organizations,
-  People,
-  PersonParam,
-  Sessions,
-  SignIn,
-  Visitors,
-  WithoutCors,
-  WithoutKey,
-} from '#edge';
+import { Access, Accounts, JsonBody, Organizations, People, PersonParam, Sessions, SignIn, Visitors } from '#edge';
 import { TelemetryError, type Account, type Person } from '#model';
 import { acceptance, newPassword, passwordReset } from './people.js';
 import { originOf, toWhoami, type whoami } from './sign-in.js';
@@ -33,8 +21,7 @@ export class AccountController {
   @Post('invitations/accept')
   @HttpCode(200)
   @Header('cache-control', 'no-store')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async accept(
     @JsonBody(acceptance) { token, email, password }: z.output<typeof acceptance>,
     @Req() request: FastifyRequest,
@@ -50,7 +37,7 @@ export class AccountController {
 
   @Post('auth/password')
   @HttpCode(200)
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   async change(
     @PersonParam() person: Person,
     @JsonBody(newPassword) body: z.output<typeof newPassword>,
@@ -64,8 +51,7 @@ export class AccountController {
   @Post('auth/password/reset')
   @HttpCode(200)
   @Header('cache-control', 'no-store')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async reset(
     @JsonBody(passwordReset) { token, password }: z.output<typeof passwordReset>,
     @Req() request: FastifyRequest,

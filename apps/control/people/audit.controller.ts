@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, May, QueryParameters, WithoutPayment } from '#edge';
+import { Access, CallerParam, QueryParameters } from '#edge';
 import type { Caller } from '#model';
 import { AuditBook } from './audit-book.js';
 import { auditQuery, toAuditEntry, type auditList } from './audit.js';
@@ -9,8 +9,7 @@ const usualLimit = 100;
 
 /** What was changed in the caller's organization, and who has done it. */
 @Controller('api/audit')
-@May('audit')
-@WithoutPayment()
+@Access({ may: 'audit', payment: false })
 export class AuditController {
   constructor(private readonly book: AuditBook) {}
 

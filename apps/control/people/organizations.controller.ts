@@ -1,13 +1,12 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, JsonBody, Keyring, May, OrganizationChanges, Organizations, WithoutPayment } from '#edge';
+import { Access, CallerParam, JsonBody, Keyring, OrganizationChanges, Organizations } from '#edge';
 import { operatorOrgId, TelemetryError, type Caller } from '#model';
 import { listedOrganization, organizationChange, toListedOrganization } from './organizations.js';
 
 /** Organizations: an owner's own one, and all of them for a key of the operator. */
 @Controller('api/organizations')
-@May('organization')
-@WithoutPayment()
+@Access({ may: 'organization', payment: false })
 export class OrganizationsController {
   constructor(
     private readonly organizations: Organizations,

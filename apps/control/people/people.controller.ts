@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { Accounts, CallerParam, JsonBody, Keyring, May, People, WithoutPayment } from '#edge';
+import { Access, Accounts, CallerParam, JsonBody, Keyring, People } from '#edge';
 import { TelemetryError, type Caller } from '#model';
 import {
   newInvitation,
@@ -14,8 +14,7 @@ import {
 
 /** People of the caller's organization, and those whom it has invited. */
 @Controller('api')
-@May('people')
-@WithoutPayment()
+@Access({ may: 'people', payment: false })
 export class PeopleController {
   constructor(
     private readonly people: People,
@@ -62,7 +61,7 @@ export class PeopleController {
 
   @Delete('people/me')
   @HttpCode(204)
-  @May('leave')
+  @Access({ may: 'leave' })
   leave(@CallerParam() caller: Caller): Promise<void> {
     return this.people.remove(caller.orgId, caller.person!.accountId, this.keyring.actor(caller));
   }

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Header, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { Accounts, ForPerson, JsonBody, Organizations, PersonParam, Sessions, SignIn, Visitors, WithoutCors, WithoutKey } from '#edge';
+import { Access, Accounts, JsonBody, Organizations, PersonParam, Sessions, SignIn, Visitors } from '#edge';
 import { TelemetryError, type Person } from '#model';
 import { originOf, signInBody, toListedSession, toWhoami, type listedSession, type whoami } from './sign-in.js';
 
@@ -19,8 +19,7 @@ export class SignInController {
   @Post('sign-in')
   @HttpCode(200)
   @Header('cache-control', 'no-store')
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async enter(
     @JsonBody(signInBody) body: z.output<typeof signInBody>,
     @Req() request: FastifyRequest,
@@ -33,8 +32,7 @@ export class SignInController {
 
   @Post('sign-out')
   @HttpCode(204)
-  @WithoutCors()
-  @WithoutKey()
+  @Access({ key: false, cors: false })
   async leave(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const person = this.sessions.personOf(this.visitors.tokenOf(request));
     if (person) await this.sessions.end(person.accountId, person.sessionId);
@@ -42,20 +40,20 @@ export class SignInController {
   }
 
   @Get('session')
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   whoami(@PersonParam() person: Person): z.output<typeof whoami> {
     return toWhoami(person, this.accounts, this.organizations);
   }
 
   @Get('sessions')
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   list(@PersonParam() person: Person): z.output<typeof listedSession>[] {
     return this.sessions.list(person.accountId).map((session) => toListedSession(session, person));
   }
 
   @Delete('sessions/:id')
   @HttpCode(204)
-  @ForPerson()
+  @Access({ key: false, person: true, cors: false })
   async end(@PersonParam() person: Person, @Param('id') sessionId: string): Promise<void> {
     if (await this.sessions.end(person.accountId, sessionId)) return;
     throw new TelemetryError('unknown_session', 'List your sessions with GET /api/auth/sessions: there is none with this id.');

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, JsonBody, May } from '#edge';
+import { Access, CallerParam, JsonBody } from '#edge';
 import type { Caller } from '#model';
 import { TargetBook } from './target-book.js';
 import {
@@ -16,7 +16,7 @@ import {
 
 /** Where the caller's organization is told of alerts. */
 @Controller('api')
-@May('targets')
+@Access({ may: 'targets' })
 export class TargetsController {
   constructor(private readonly book: TargetBook) {}
 

@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { CallerParam, Changes, JsonBody, Rates, SourceId } from '#edge';
+import { Access, CallerParam, JsonBody, Rates, SourceId } from '#edge';
 import { fitsUtf8, maxParamsBytes, TelemetryError, type Caller } from '#model';
 import { CommandSender } from './command-sender.js';
 import { commandBody, type commandReceipt } from './commands.api.js';
@@ -13,7 +13,7 @@ export class CommandsController {
   ) {}
 
   @Post()
-  @Changes()
+  @Access({ changes: true })
   @HttpCode(200)
   async send(
     @CallerParam() caller: Caller,

@@ -1,6 +1,6 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission, AsStream, closeCodes, KeyUses, May, Traffic, type CloseCode } from '#edge';
+import { Access, Admission, closeCodes, KeyUses, Traffic, type CloseCode } from '#edge';
 import { TelemetryError } from '#model';
 import { EventOutlet } from './outlet.js';
 import { logStream, metricStream, type StreamKind } from './stream-kind.js';
@@ -11,8 +11,7 @@ const mediaType = 'text/event-stream';
 
 /** The live streams for clients that ask without a WebSocket, such as `curl -N`. */
 @Controller('v1/sources/:source_id')
-@AsStream()
-@May('read')
+@Access({ stream: true, may: 'read' })
 export class StreamsController {
   constructor(
     private readonly streams: Streams,
