@@ -13,7 +13,7 @@ interface Running {
  */
 export async function lockFolder(folder: string, url: string): Promise<{ release(): void }> {
   const file = join(folder, 'running');
-  const lock = await onFolder(async ({ takeLock }) => takeLock(join(folder, 'lock')));
+  const lock = await onFolder(async ({ takeLock }) => takeLock(folder));
   if (!lock) throw new Error(alreadyRunning(folder, file));
   writeFileSync(file, JSON.stringify({ pid: process.pid, url }));
   return {

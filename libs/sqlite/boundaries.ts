@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { intervalMs, keptFrom } from '#model';
+import { AgreedTime } from '#stores';
 import { checkRow, columnsChecksum } from './checksum.js';
-import { openStoreForWriting } from './store-file.js';
+
+const dayMs = intervalMs['1d'];
 
 /** The first moment that is kept, by organization; that of `everyOrganization` holds for all. Boundaries never move back. */
 export type KeptSince = ReadonlyMap<string, number>;
@@ -42,29 +44,6 @@ export function writeBoundaries(db: DatabaseSync, what: Bounded, boundaries: Kep
   for (const [org, fromMs] of boundaries) put.run(what, org, fromMs, columnsChecksum(what, org, fromMs));
 }
 
-/**
- * Copies the boundaries of a store into the file of a new store: a log that is read again would bring back what is gone. Of a store that cannot be
- * read nothing is copied.
- */
-export function carryBoundaries(old: string, fresh: string): void {
-  for (const what of ['events', 'points'] as const) {
-    const boundaries = existsSync(old) ? boundariesOf(old, what) : undefined;
-    if (!boundaries?.size) continue;
-    using db = openStoreForWriting(fresh);
-    createBoundaries(db);
-    writeBoundaries(db, what, boundaries);
-  }
-}
-
-function boundariesOf(file: string, what: Bounded): KeptSince | undefined {
-  try {
-    using db = openStoreForWriting(file);
-    return readBoundaries(db, what);
-  } catch {
-    return undefined;
-  }
-}
-
 function checked(what: Bounded, rows: readonly unknown[]): KeptSince {
   return new Map(
     (rows as readonly Row[]).map(({ org, fromMs, crc }) => {
@@ -72,4 +51,47 @@ function checked(what: Bounded, rows: readonly unknown[]): KeptSince {
       return [org, fromMs];
     }),
   );
+}
+
+/** How long something is kept, in milliseconds; `Infinity` is for ever. */
+export interface KeptFor {
+  readonly ms: number;
+  /** The organizations of which it is kept for less. */
+  readonly less?: () => Iterable<readonly [orgId: string, keepMs: number]>;
+}
+
+/** Decides from when on something is kept. */
+export class BoundaryKeeper {
+  readonly #time = new AgreedTime();
+  /** The time by which the boundaries were reckoned last, since the start. */
+  #asOfMs = -Infinity;
+
+  /** @param boundaries that hold already. */
+  constructor(
+    private readonly keep: KeptFor,
+    public boundaries: KeptSince,
+  ) {}
+
+  /** The first moment that is kept of an organization. */
+  from(orgId: string): number {
+    return this.boundaries.size === 0 ? 0 : keptSince(this.boundaries, orgId);
+  }
+
+  /** Takes note of the time at which a record was received. */
+  note(receivedMs: number): void {
+    const asOfMs = this.#time.after(receivedMs, this.#isLater(receivedMs));
+    if (asOfMs === undefined) return;
+    this.#time.restart();
+    this.#asOfMs = asOfMs;
+    const keeps = [[everyOrganization, this.keep.ms] as const, ...(this.keep.less?.() ?? [])];
+    const from = keeps.map(([orgId, keepMs]) => [orgId, keptFrom(keepMs, asOfMs)] as const);
+    const later = from.filter(([orgId, fromMs]) => fromMs > (this.boundaries.get(orgId) ?? 0));
+    if (later.length > 0) this.boundaries = new Map([...this.boundaries, ...later]);
+  }
+
+  /** Whether the boundary of all moves at this time. Those of organizations do once a day: what is shown of them does not depend on it. */
+  #isLater(nowMs: number): boolean {
+    const moves = keptFrom(this.keep.ms, nowMs) > (this.boundaries.get(everyOrganization) ?? 0);
+    return moves || (this.keep.less !== undefined && nowMs >= this.#asOfMs + dayMs);
+  }
 }

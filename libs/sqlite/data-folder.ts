@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '#model';
-import { sync, writeDurably } from './durable-file.js';
-import { takeLock, type LockFile } from './lock-file.js';
+import { makePrivate, sync, writeDurably } from './durable-file.js';
 
 /**
  * The formats of the files in a folder: in the second, the log may begin later than with its first record, and the store may have archives in place of
@@ -17,9 +17,11 @@ export const formatFileName = 'FORMAT';
 /** What it says while a folder is being restored: no version opens such a folder. */
 export const unfinishedRestore = 'unfinished restore\n';
 
-export const lockFileName = 'lock';
+const lockFileName = 'lock';
 /** The lock, and what SQLite keeps beside it. */
 export const lockFiles = [lockFileName, `${lockFileName}-journal`];
+/** What SQLite answers when another connection holds the lock. */
+const busy = 5;
 
 /** The folder cannot be used; the message is for the person who starts the server and names the folder. */
 export class DataFolderError extends OperatorError {
@@ -71,15 +73,38 @@ export function formatIn(what: string, text: string): number {
   );
 }
 
-function lockFolder(path: string): LockFile {
-  let lock: LockFile | undefined;
+function lockFolder(path: string): FolderLock {
+  let lock: FolderLock | undefined;
   try {
     const made = mkdirSync(path, { recursive: true, mode: 0o700 });
     if (made) sync(dirname(made));
-    lock = takeLock(join(path, lockFileName));
+    lock = takeLock(path);
   } catch (cause) {
     throw new DataFolderError(`The data folder ${path} cannot be used: ${(cause as Error).message}.`, { cause });
   }
   if (lock) return lock;
   throw new DataFolderError(`The data folder ${path} is in use: stop the server that has it open, or name another folder.`);
+}
+
+/** A folder that is locked until it is released or the process ends, even by a crash. */
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Takes the lock of a folder that exists. Undefined when this process or another has the lock. Throws when the file of the lock cannot be used.
+ */
+export function takeLock(folder: string): FolderLock | undefined {
+  const file = join(folder, lockFileName);
+  makePrivate(file);
+  const lock = new DatabaseSync(file);
+  try {
+    // An exclusive transaction that never ends: the operating system frees it with the process, and it also keeps out our own threads.
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (cause) {
+    lock.close();
+    if ((cause as { errcode?: number }).errcode === busy) return undefined;
+    throw cause;
+  }
+  return { release: () => void (lock.isOpen && lock.close()) };
 }

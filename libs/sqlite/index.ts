@@ -1,7 +1,7 @@
 export { backup, isTarName, type BackedUp, type BackupSource } from './backup/backup.js';
 export { backupStream } from './backup/backup-stream.js';
 export { restore } from './backup/restore.js';
-export { takeLock, type LockFile } from './lock-file.js';
+export { takeLock } from './data-folder.js';
 export { type PassProgress } from './offline/read-records.js';
 export { rebuild, type ProjectorsOf, type Rebuilt, type RebuildOptions } from './offline/rebuild.js';
 export { trim, type Trimmed, type TrimOptions } from './offline/trim.js';

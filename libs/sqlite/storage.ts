@@ -4,14 +4,13 @@ import { DeadLetters, LogViews, waitingLetters, type Groups, type RecordLog, typ
 import type { EventStore, NameRoom, SeriesStore } from '#stores';
 import { AvroCodec, groups, organizations, sources, topics } from '#topics';
 import { causes, counter, keepMsOf, keepNames, TelemetryError, type Dependency, type KeepName, type Metric } from '#model';
-import { storeCopyName } from './backup/backup-stream.js';
 import { DirectoryRoom } from './directory-room.js';
 import { DataFolderError, folderFormats, openDataFolder, type DataFolder } from './data-folder.js';
 import { onDisk } from './disk-fault.js';
 import { Disk } from './disk.js';
 import { logFolderName } from './log/fault.js';
 import { hasLog } from './log/log-folder.js';
-import { convertOldLog, removeOldLog } from './log/old-log.js';
+import { convertOldLog, removeOldLog } from './old-log.js';
 import { SqliteGroups } from './log/groups.js';
 import { PositionedLetters } from './log/letter-places.js';
 import { FileLog, type LogOptions } from './log/file-log.js';
@@ -19,7 +18,7 @@ import type { Retention } from './log/retention.js';
 import { keepPartitionCounts } from './partition-counts.js';
 import type { Keep } from './series/keeper.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
-import { removeStore, storeFileName } from './store-file.js';
+import { removeStore, storeCopyName, storeFileName } from './store-file.js';
 import { checkNoneMissed, fitStore } from './store-origin.js';
 import { openStores, type Stores } from './stores.js';
 

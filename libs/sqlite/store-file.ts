@@ -6,6 +6,9 @@ import { makePrivate, sync } from './durable-file.js';
 /** The file with the projections in it; it can be made again from the log. */
 export const storeFileName = 'store.db';
 
+/** The copy of the store, in the data folder, that a server sends as a backup; it loses this name before the first byte is sent. */
+export const storeCopyName = `${storeFileName}.copy`;
+
 /** The format of the store's tables: raise it when they change. A store of any other format is made again from the log at the start. */
 export const storeFormat = 2;
 

@@ -1,5 +1,5 @@
 import type { EventStore, SeriesStore } from '#stores';
-import type { KeptFor } from './boundary-keeper.js';
+import type { KeptFor } from './boundaries.js';
 import { SqliteEventStore } from './events/event-store.js';
 import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';

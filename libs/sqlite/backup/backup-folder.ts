@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { DataFolderError, lockFileName, lockFiles } from '../data-folder.js';
+import { DataFolderError, lockFiles, takeLock, type FolderLock } from '../data-folder.js';
 import { sync, writeDurably } from '../durable-file.js';
-import { takeLock, type LockFile } from '../lock-file.js';
 import { SealedFile, type Contents } from '../log/sealed-file.js';
 import { manifestName, manifestText, parseManifest, type BackupFile, type Manifest } from './manifest.js';
 import type { SnapshotFile } from './snapshot.js';
@@ -21,7 +20,7 @@ const isHeld = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
  */
 export class BackupFolder {
   readonly #held: string;
-  readonly #lock: LockFile;
+  readonly #lock: FolderLock;
   /** The files of the last backup, by name. */
   readonly #last: ReadonlyMap<string, BackupFile>;
   readonly #files: BackupFile[] = [];
@@ -36,7 +35,7 @@ export class BackupFolder {
     if (strange !== undefined) throw new DataFolderError(`${folder} has ${strange} in it and so is no backup: name another folder.`);
     mkdirSync(this.#held, { recursive: true, mode: 0o700 });
     this.#last = new Map(found.includes(manifestName) ? lastFiles(manifestOf(folder)) : []);
-    const lock = takeLock(join(folder, lockFileName));
+    const lock = takeLock(folder);
     if (!lock) throw new DataFolderError(`Another backup into ${folder} is being made: wait for it, or name another folder.`);
     this.#lock = lock;
   }

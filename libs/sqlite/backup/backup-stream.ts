@@ -1,14 +1,11 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFolderError } from '../data-folder.js';
-import { removeStore, storeFileName } from '../store-file.js';
+import { removeStore, storeCopyName, storeFileName } from '../store-file.js';
 import { WorkerThread } from '../worker.js';
 import type { BackupTask } from './backup.worker.js';
 import { onDisk } from '../disk-fault.js';
 import { copyStore } from './snapshot.js';
-
-/** The copy of the store, in the data folder, that a server sends; it loses this name before the first byte is sent. */
-export const storeCopyName = `${storeFileName}.copy`;
 
 /** What must stay free on the disk of the data folder beside the copy of the store. */
 const spareBytes = 256 << 20;

@@ -10,7 +10,7 @@ import { openStorage } from '../storage.js';
 import { backup } from './backup.js';
 import { restore } from './restore.js';
 import { copyStore, Snapshot, type SnapshotFile } from './snapshot.js';
-import { aFolder, contentsOf, filesOf, journalBytes, lastOf, newFolder, nth, tinyJournalBytes } from './test-folder.js';
+import { aFolder, contentsOf, filesOf, journalBytes, lastOf, newFolder, nth, tinyJournalBytes } from '../test-folder.js';
 
 const kinds = ['folder', 'monday.tar'];
 

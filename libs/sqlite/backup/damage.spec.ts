@@ -9,7 +9,7 @@ import { manifestOf } from './backup-folder.js';
 import { manifestName, manifestText, type Manifest } from './manifest.js';
 import { restore } from './restore.js';
 import { tarEnd, tarHeader, tarPadding } from './tar.js';
-import { aFolder, contentsOf, filesOf, newFolder, tinyJournalBytes } from './test-folder.js';
+import { aFolder, contentsOf, filesOf, newFolder, tinyJournalBytes } from '../test-folder.js';
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = new Random(seed);

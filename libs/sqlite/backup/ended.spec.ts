@@ -7,7 +7,7 @@ import { openTestLog } from '../open-test-log.js';
 import { backup } from './backup.js';
 import { manifestOf } from './backup-folder.js';
 import { restore } from './restore.js';
-import { aFolder, contentsOf, newFolder, nth } from './test-folder.js';
+import { aFolder, contentsOf, newFolder, nth } from '../test-folder.js';
 
 /**
  * Does its work again and again, and ends it one call of the file system later each time: from there on no call does anything, as none does after a

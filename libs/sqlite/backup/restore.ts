@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { DataFolderError, formatFileName, formatIn, lockFileName, lockFiles, unfinishedRestore } from '../data-folder.js';
+import { DataFolderError, formatFileName, formatIn, lockFiles, takeLock, unfinishedRestore } from '../data-folder.js';
 import { sync, writeDurably } from '../durable-file.js';
-import { takeLock } from '../lock-file.js';
 import { logFolderName } from '../log/fault.js';
 import { onDisk } from '../disk-fault.js';
 import { isBackedUp, type Manifest } from './manifest.js';
@@ -51,7 +50,7 @@ export async function restore(backup: string, dir: string, onProgress: RestorePr
 async function write(folder: string, read: (take: Take) => Promise<Manifest>): Promise<void> {
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (made) sync(dirname(made));
-  const lock = takeLock(join(folder, lockFileName));
+  const lock = takeLock(folder);
   if (!lock) throw new DataFolderError(`The data folder ${folder} is in use: stop what has it open, or name another folder.`);
   using releasing = new DisposableStack();
   releasing.defer(() => lock.release());

@@ -1,7 +1,6 @@
 import { eachInSteps, eventsSince, stepEntries, tagsOf, type EventBatch, type LogEntry, type Steps, type Window } from '#model';
 import { type EventStore, inTurns, type Placed } from '#stores';
-import type { KeptSince } from '../boundaries.js';
-import { BoundaryKeeper, type KeptFor } from '../boundary-keeper.js';
+import { BoundaryKeeper, type KeptFor, type KeptSince } from '../boundaries.js';
 import type { WorkerThread } from '../worker.js';
 import type { EventColumns, EventPart, EventQuery } from './event-reader.js';
 import { type EventDeletion, eventWrite } from './event-writer.js';

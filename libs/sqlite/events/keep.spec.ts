@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DeviceEvent, EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { anEventHistory, EventModel, Random } from '#testing';
-import { keptSince, readBoundaries } from '../boundaries.js';
-import { BoundaryKeeper } from '../boundary-keeper.js';
+import { BoundaryKeeper, keptSince, readBoundaries } from '../boundaries.js';
 import { endStoreThreads, startStoreThreads } from '../stores.js';
 import { SqliteEventStore } from './event-store.js';
 

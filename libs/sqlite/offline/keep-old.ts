@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TelemetryError } from '#model';
 import { columnsChecksum } from '../checksum.js';
@@ -6,6 +6,7 @@ import { takeWhatIsNotArchived } from '../series/carry.js';
 import type { Run } from '../series/run.js';
 import { openStoreForWriting, settleStore } from '../store-file.js';
 import { transaction } from '../transaction.js';
+import { type Bounded, createBoundaries, type KeptSince, readBoundaries, writeBoundaries } from '../boundaries.js';
 import { damagedPlaces } from './damage.js';
 
 /**
@@ -50,3 +51,26 @@ function neededRuns(db: DatabaseSync, begins: number): readonly Run[] {
 const reach = (run: Run | undefined): number => Math.max(-1, ...Object.values(run?.offsets ?? {}));
 
 const damaged = (place: string): TelemetryError => new TelemetryError('store_corrupt', `The old store is damaged: ${place}`);
+
+/**
+ * Copies the boundaries of a store into the file of a new store: a log that is read again would bring back what is gone. Of a store that cannot be
+ * read nothing is copied.
+ */
+export function carryBoundaries(old: string, fresh: string): void {
+  for (const what of ['events', 'points'] as const) {
+    const boundaries = existsSync(old) ? boundariesOf(old, what) : undefined;
+    if (!boundaries?.size) continue;
+    using db = openStoreForWriting(fresh);
+    createBoundaries(db);
+    writeBoundaries(db, what, boundaries);
+  }
+}
+
+function boundariesOf(file: string, what: Bounded): KeptSince | undefined {
+  try {
+    using db = openStoreForWriting(file);
+    return readBoundaries(db, what);
+  } catch {
+    return undefined;
+  }
+}

@@ -14,9 +14,8 @@ import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
 import { openStores } from '../stores.js';
-import { carryBoundaries } from '../boundaries.js';
 import { carryArchives } from '../series/carry.js';
-import { keepOld } from './keep-old.js';
+import { carryBoundaries, keepOld } from './keep-old.js';
 import { readRecords, type PassProgress } from './read-records.js';
 
 export interface Rebuilt {

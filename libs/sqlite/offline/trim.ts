@@ -8,7 +8,7 @@ import { framesIn } from '../log/batch.js';
 import { logFolderName } from '../log/fault.js';
 import { blankFrame, frameKey, readFrame } from '../log/frame.js';
 import { hasLog } from '../log/log-folder.js';
-import { convertOldLog, removeOldLog } from '../log/old-log.js';
+import { convertOldLog, removeOldLog } from '../old-log.js';
 import { Segments } from '../log/segments.js';
 import { Witness, witnessFileName } from '../log/witness.js';
 import { SchemaFile, schemaFileName } from '../schema-file.js';

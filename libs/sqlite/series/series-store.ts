@@ -25,8 +25,7 @@ import {
   type SeriesQuery,
   type SeriesStore,
 } from '#stores';
-import type { KeptSince } from '../boundaries.js';
-import { BoundaryKeeper, type KeptFor } from '../boundary-keeper.js';
+import { BoundaryKeeper, type KeptFor, type KeptSince } from '../boundaries.js';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize, OpenedStore, SealedArena } from './arena.js';
 import { ArenaStack } from './arena-stack.js';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { entry, readLog, type Entry, type Processor } from '#log';
 import { points, sources } from '#topics';
-import { filesIn, type FileKind } from '../log/log-folder.js';
-import { catchUp } from '../offline/catch-up.js';
-import { openTestLog, type TestLog } from '../open-test-log.js';
-import { openStorage, type OpenedStorage } from '../storage.js';
+import { filesIn, type FileKind } from './log/log-folder.js';
+import { catchUp } from './offline/catch-up.js';
+import { openTestLog, type TestLog } from './open-test-log.js';
+import { openStorage, type OpenedStorage } from './storage.js';
 
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'headwater-backup-'));
 

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
-import { rowChecksum } from '../checksum.js';
-import { DataFolderError } from '../data-folder.js';
-import { sync } from '../durable-file.js';
-import { isTrouble } from '../store-failure.js';
-import type { Batch } from './batch.js';
-import type { Epoch } from './epochs.js';
-import { damaged, logFault, logFolderName } from './fault.js';
-import { filePath, type FileKind } from './log-folder.js';
-import { Positions } from './positions.js';
-import { SealedWriter, unfinished } from './sealed-writer.js';
-import { Witness, witnessFileName } from './witness.js';
+import { rowChecksum } from './checksum.js';
+import { DataFolderError } from './data-folder.js';
+import { sync } from './durable-file.js';
+import { isTrouble } from './store-failure.js';
+import type { Batch } from './log/batch.js';
+import type { Epoch } from './log/epochs.js';
+import { damaged, logFault, logFolderName } from './log/fault.js';
+import { filePath, type FileKind } from './log/log-folder.js';
+import { Positions } from './log/positions.js';
+import { SealedWriter, unfinished } from './log/sealed-writer.js';
+import { Witness, witnessFileName } from './log/witness.js';
 
 /** The log of the versions that kept it in one file of SQLite, and the files beside it. */
 const oldFiles = { log: 'log.db', witness: 'log.head' } as const;

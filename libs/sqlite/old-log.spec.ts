@@ -11,25 +11,25 @@ import { entry } from '#log';
 import { TelemetryError } from '#model';
 import { Random } from '#testing';
 import { events, points, sources, topics } from '#topics';
-import { projectorsOf } from '../../../apps/processors/projectors-of.js';
-import { rowChecksum } from '../checksum.js';
-import { openDataFolder } from '../data-folder.js';
-import { trim } from '../offline/trim.js';
-import { verify } from '../offline/verify.js';
-import { openTestLog } from '../open-test-log.js';
-import { openStorage } from '../storage.js';
-import { framesIn } from './batch.js';
-import type { Epoch } from './epochs.js';
-import { encodedEntry, readFrame, writeFrame } from './frame.js';
-import { filesIn } from './log-folder.js';
-import { LogState } from './log-state.js';
+import { projectorsOf } from '../../apps/processors/projectors-of.js';
+import { rowChecksum } from './checksum.js';
+import { openDataFolder } from './data-folder.js';
+import { trim } from './offline/trim.js';
+import { verify } from './offline/verify.js';
+import { openTestLog } from './open-test-log.js';
+import { openStorage } from './storage.js';
+import { framesIn } from './log/batch.js';
+import type { Epoch } from './log/epochs.js';
+import { encodedEntry, readFrame, writeFrame } from './log/frame.js';
+import { filesIn } from './log/log-folder.js';
+import { LogState } from './log/log-state.js';
 import { convertOldLog } from './old-log.js';
-import type { GroupPosition } from './positions.js';
-import { Segments } from './segments.js';
-import { Witness } from './witness.js';
+import type { GroupPosition } from './log/positions.js';
+import { Segments } from './log/segments.js';
+import { Witness } from './log/witness.js';
 
 /** Each was made by that commit's own code; see the README beside them. */
-const fixtures = new URL('../../../../libs/testing/data/old-folders/', import.meta.url);
+const fixtures = new URL('../../../libs/testing/data/old-folders/', import.meta.url);
 const names = ['74477d6-stopped', '74477d6-killed', 'e88cbb3-stopped', 'e88cbb3-killed'] as const;
 type Name = (typeof names)[number];
 
@@ -353,7 +353,7 @@ const program = `
   const before = readFileSync(join(dir, 'log.db'));
   const file = join(mkdtempSync(join(tmpdir(), 'headwater-old-')), 'opening.mjs');
   writeFileSync(file, program);
-  const env = { ...process.env, DIR: dir, LIBS: new URL('../../', import.meta.url).href };
+  const env = { ...process.env, DIR: dir, LIBS: new URL('../', import.meta.url).href };
   const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -S -f 200; exec "$0" "$1"', process.execPath, file], { env, encoding: 'utf8' });
   expect({ stdout, stderr }).toEqual({
     stdout: expect.stringMatching(/^log_unavailable converting log\.db failed: the disk is full \(EFBIG\): /),
