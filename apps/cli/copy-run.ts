@@ -6,7 +6,7 @@ import { bodiesOf } from './copy-bodies.js';
 import type { CopySide } from './copy-side.js';
 import type { CopyState, StateFile } from './copy-state.js';
 import { Failure } from './failure.js';
-import { historyOf, type Kind, kinds } from './history.js';
+import { historyOf, type Kind, kinds, sourcePages } from './history.js';
 import type { Io } from './io.js';
 import { counted } from './text.js';
 
@@ -15,7 +15,6 @@ const compress = promisify(gzip);
 const maxFlying = 4;
 /** Sources that are compared once all of them are copied. The state names no others, however many there are. */
 const chunkSources = 50;
-const listed = 1_000;
 /** A target shows what it has accepted after a while. */
 const settleMs = 30_000;
 const maxPauseMs = 2_000;
@@ -57,12 +56,9 @@ export class CopyRun {
 
   async *#chunks(): AsyncGenerator<readonly string[]> {
     const { origin, isWanted } = this.way;
-    for (let after: string | undefined = this.state.after, isMore = true; isMore;) {
-      const page = await origin.ask((headwater) => headwater.sources({ ...(after && { after }), limit: listed, signal: this.#signal }));
-      const wanted = page.map(({ source_id: id }) => id).filter(isWanted);
+    for await (const ids of origin.read((headwater) => sourcePages(headwater, this.#signal, this.state.after))) {
+      const wanted = ids.filter(isWanted);
       for (let at = 0; at < wanted.length; at += chunkSources) yield wanted.slice(at, at + chunkSources);
-      isMore = page.length === listed;
-      after = page.at(-1)?.source_id;
     }
   }
 

@@ -1,9 +1,9 @@
-import { boundSourcePattern, BoundSources, isoTimeMs } from '#model';
+import { boundSourcePattern, BoundSources } from '#model';
 import { command } from './command.js';
 import { CopyRun } from './copy-run.js';
 import { CopySide } from './copy-side.js';
 import { newCopy, StateFile } from './copy-state.js';
-import { Failure, inWords, usage } from './failure.js';
+import { Failure, inWords, readTime, usage } from './failure.js';
 import { counted } from './text.js';
 
 const notCopied = 'Monitors and alerts, alert targets, keys, people and limits are not copied: make them at the target.';
@@ -101,10 +101,4 @@ function readPatterns(text: string): readonly string[] {
   const wrong = patterns.find((pattern) => !boundSourcePattern.test(pattern));
   if (wrong === undefined) return patterns;
   throw usage(`--sources: "${wrong}" is neither a source id nor the beginning of one and *.`);
-}
-
-function readTime(flag: string, text: string | undefined): number | undefined {
-  const ms = text === undefined ? undefined : isoTimeMs(text);
-  if (text !== undefined && (ms === undefined || ms < 0)) throw usage(`${flag} "${text}" is no time like 2026-11-01T00:00Z.`);
-  return ms;
 }

@@ -4,11 +4,10 @@ import type { Values } from './command.js';
 import { connect, type connectionFlags } from './connection.js';
 import { bodiesOf } from './copy-bodies.js';
 import { Failure } from './failure.js';
-import { historyOf, kinds } from './history.js';
+import { historyOf, kinds, sourcePages } from './history.js';
 import type { Io } from './io.js';
 import { counted } from './text.js';
 
-const listed = 1_000;
 const always = { startMs: 0, endMs: Date.parse('9999-12-31T23:59:59.999Z') };
 
 /**
@@ -19,16 +18,18 @@ export async function writeAll(headwater: Headwater, write: (text: string) => Pr
   const signal = io.interrupted;
   const lacks: string[] = [];
   let [sources, entries] = [0, 0];
-  for await (const sourceId of sourcesOf(headwater, signal)) {
-    for (const kind of kinds)
-      for await (const page of historyOf(kind, headwater.source(sourceId), always, signal)) {
-        for (const body of bodiesOf(sourceId, page.groups)) await write(`${body}\n`);
-        entries += page.groups.reduce((sum, group) => sum + group.length, 0);
-        if (page.lacks) lacks.push(`${sourceId}: ${page.lacks}.`);
-        io.progress(() => `${sourceId}: ${counted(entries, 'entry', 'entries')}`);
-      }
-    sources++;
-  }
+  for await (const ids of sourcePages(headwater, signal))
+    for (const sourceId of ids) {
+      for (const kind of kinds)
+        for await (const page of historyOf(kind, headwater.source(sourceId), always, signal)) {
+          for (const body of bodiesOf(sourceId, page.groups)) await write(`${body}\n`);
+          entries += page.groups.reduce((sum, group) => sum + group.length, 0);
+          if (page.lacks) lacks.push(`${sourceId}: ${page.lacks}.`);
+          io.progress(() => `${sourceId}: ${counted(entries, 'entry', 'entries')}`);
+        }
+      sources++;
+    }
+
   if (lacks.length > 0) throw new Failure(`What was written is not all there is. ${lacks[0]!}`);
   io.note(`Wrote ${counted(entries, 'entry', 'entries')} of ${counted(sources, 'source')}.`);
 }
@@ -50,14 +51,5 @@ export async function exportAll(
     await out.sync();
   } finally {
     await out.close();
-  }
-}
-
-async function* sourcesOf(headwater: Headwater, signal: AbortSignal): AsyncGenerator<string> {
-  for (let after: string | undefined, isMore = true; isMore;) {
-    const page = await headwater.sources({ ...(after !== undefined && { after }), limit: listed, signal });
-    for (const { source_id: id } of page) yield id;
-    isMore = page.length === listed;
-    after = page.at(-1)?.source_id;
   }
 }

@@ -1,5 +1,5 @@
 import { HeadwaterError } from '#client';
-import { TelemetryError } from '#model';
+import { isoTimeMs, TelemetryError } from '#model';
 
 /** What the exit code of the command says. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143, readerGone: 141 } as const;
@@ -54,4 +54,11 @@ export function flagged<T>(flag: string, value: string, check: (value: string) =
       throw new Failure(`${flag} "${value}": ${cause.message}`, exitCodes.usage, { cause });
     throw cause;
   }
+}
+
+/** The value of a flag that is a time, Unix milliseconds. */
+export function readTime(flag: string, text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : isoTimeMs(text);
+  if (text !== undefined && (ms === undefined || ms < 0)) throw usage(`${flag} "${text}" is no time like 2026-11-01T00:00Z.`);
+  return ms;
 }

@@ -1,4 +1,4 @@
-import type { LogEntry, RawSeries, Source } from '#client';
+import type { Headwater, LogEntry, RawSeries, Source } from '#client';
 import { wireTime } from './csv-time.js';
 import { Failure } from './failure.js';
 
@@ -22,10 +22,21 @@ export interface Page {
   readonly lacks?: string;
 }
 
+const pageSources = 1_000;
 const pageEvents = 1_000;
 const maxRows = 10_000;
 /** Metrics to ask for by name at once, in bytes of a URL. */
 const maxNameBytes = 8_000;
+
+/** The ids of all sources behind `from`, as many at a time as one answer holds. */
+export async function* sourcePages(headwater: Headwater, signal: AbortSignal, from = ''): AsyncGenerator<readonly string[], void> {
+  for (let after: string | undefined = from, isMore = true; isMore;) {
+    const page = await headwater.sources({ ...(after && { after }), limit: pageSources, signal });
+    yield page.map(({ source_id: id }) => id);
+    isMore = page.length === pageSources;
+    after = page.at(-1)?.source_id;
+  }
+}
 
 /** The points or events of a span, as many at a time as one answer holds. Whatever the source has, memory is that of one page. */
 export const historyOf = (kind: Kind, source: Source, span: Span, signal: AbortSignal): AsyncGenerator<Page, void> =>

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import {
   defaultUrl,
-  HeadwaterError,
   headerValue,
+  HeadwaterError,
   readSettings,
   request,
   type Server,
@@ -14,7 +15,6 @@ import {
 } from '#client';
 import { boundSourcePattern } from '#model';
 import { ask } from './ask.js';
-import { openInBrowser } from './browser.js';
 import { command } from './command.js';
 import { Failure, mayPass, usage } from './failure.js';
 import type { Io } from './io.js';
@@ -112,4 +112,34 @@ function checked<T>(schema: z.ZodType<T>, answer: unknown, url: string): T {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   throw new Failure(`${url} does not answer as a Headwater server does: is it one, and not an older one?`);
+}
+
+/** The command that opens an address in the browser of the person, with what stands before the address. */
+const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...before: string[]]>> = {
+  darwin: ['open'],
+  freebsd: ['xdg-open'],
+  linux: ['xdg-open'],
+  openbsd: ['xdg-open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Where there is a display: on a machine without one, such as over SSH, a browser would open in the terminal. */
+const hasDisplay = (): boolean =>
+  openers[process.platform]?.[0] !== 'xdg-open' || Boolean(process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY']);
+
+/**
+ * Opens an address in the browser where there is one, without waiting and without a shell. Does nothing for what is no web address.
+ *
+ * @returns whether it was tried; nobody knows whether the person sees it.
+ */
+function openInBrowser(address: string): boolean {
+  const url = URL.parse(address);
+  const opener = openers[process.platform];
+  if (!url || !/^https?:$/.test(url.protocol) || !opener || !hasDisplay()) return false;
+  const [program, ...before] = opener;
+  const child = spawn(program, [...before, url.href], { stdio: 'ignore', detached: true });
+  // The address is on the terminal too.
+  child.on('error', () => undefined);
+  child.unref();
+  return true;
 }

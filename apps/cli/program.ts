@@ -45,7 +45,7 @@ function program(io: Io): Command {
     const leaf = path.split(' ').reduce(child, root);
     leaf.description(entry.summary);
     leaf.parent!.hook('preSubcommand', async (_, chosen) => {
-      if (chosen === leaf) define(leaf, (await entry.load()).body, io);
+      if (chosen === leaf) define(leaf, await entry.load(), io);
     });
   }
   root

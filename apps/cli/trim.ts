@@ -1,6 +1,5 @@
-import { isoTimeMs } from '#model';
 import { command } from './command.js';
-import { Failure, usage } from './failure.js';
+import { Failure, readTime, usage } from './failure.js';
 import { dataFlag, offline } from './target.js';
 import { counted } from './text.js';
 
@@ -22,8 +21,7 @@ export const body = command({
   ],
   async run({ data, keep, since, yes, json }, io) {
     if (keep.length === 0 && since === undefined) throw usage('Say what stays: with --keep, with --since, or with both.');
-    const sinceMs = since === undefined ? undefined : isoTimeMs(since);
-    if (since !== undefined && sinceMs === undefined) throw usage(`--since "${since}" is no time like 2026-11-01T00:00Z.`);
+    const sinceMs = readTime('--since', since);
     const keeps = matcher(keep);
     const { gone, kept } = await offline(data, ({ trim }) =>
       trim(data, { keeps, sinceMs, confirmed: yes }, (done, total) => io.progress(() => `Reading the log: ${share(done, total)} %`)),

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
-import type { CreatedApiKey, Headwater } from '#client';
-import { boundSourcePattern, boundSources, allSources, flawOfRights, maxBoundSources, type Scope, scopes } from '#model';
+import type { ApiKey, CreatedApiKey, Headwater } from '#client';
+import { allSources, boundSourcePattern, boundSources, flawOfRights, maxBoundSources, type Scope, scopes } from '#model';
 import { command } from './command.js';
-import { connectionFlags, connect } from './connection.js';
+import { connect, connectionFlags } from './connection.js';
 import { Failure, usage } from './failure.js';
 import { dataFlag } from './target.js';
+import { aligned } from './text.js';
 
 interface NewKey {
   readonly name: string;
@@ -15,7 +16,7 @@ interface NewKey {
 /** The answer of an older server has no sources. */
 type CreatedKey = Pick<CreatedApiKey, 'id' | 'api_key'> & Partial<CreatedApiKey>;
 
-export const body = command({
+export const create = command({
   about:
     'Prints the key to stdout, once: only its digest is stored. Needs a key with the scope admin, or, with --data, the data folder of a ' +
     'server that is stopped, or, with --org, the data plane that the environment names. read is needed for reading ' +
@@ -62,12 +63,12 @@ async function throughApi({ keys }: Headwater, { name, scopes: granted, sources 
 
 /** Without a server that answers: on a folder or the data plane, for the organization named, or the only one there is. */
 async function throughLog(dir: string | undefined, asked: NewKey, orgId: string | undefined): Promise<CreatedKey> {
-  const [{ makeKey, withOrganizations }, { toListed }] = await Promise.all([import('./organizations.js'), import('../control/keys.js')]);
+  const [{ makeKey, organizationOf, withOrganizations }, { toListed }] = await Promise.all([
+    import('./org.js'),
+    import('../control/keys.js'),
+  ]);
   return withOrganizations(dir, async (organizations, ports) => {
-    const [organization, ...others] = organizations.list().filter((one) => orgId === undefined || one.orgId === orgId);
-    if (!organization) throw new Failure('There is no such organization: see `headwater org list`.');
-    if (others.length > 0) throw new Failure('There are several organizations: name one with --org; see `headwater org list`.');
-    const { key, secret } = await makeKey(ports, organization.orgId, asked);
+    const { key, secret } = await makeKey(ports, organizationOf(organizations, orgId).orgId, asked);
     return { ...toListed(key), api_key: secret };
   });
 }
@@ -91,3 +92,51 @@ function readScopes(text: string): readonly Scope[] {
   if (unknown.length > 0) throw usage(`There is no scope "${unknown.join('", "')}": use some of ${scopes.join(',')}.`);
   return [...new Set(names as Scope[])];
 }
+
+/** The answer of an older server lacks some. */
+type ListedKey = Omit<ApiKey, 'sources' | 'last_used_ms' | 'last_used_from'> & Partial<ApiKey>;
+
+export const list = command({
+  about: 'Shows what is stored of each key, which is never the key itself. Needs a key with the scope admin.',
+  flags: { ...connectionFlags, json: { about: 'print the answer of the server as JSON' } },
+  examples: ['headwater keys list', 'headwater keys list --json | jq -r ".[].id"'],
+  async run(flags, io) {
+    const { headwater } = await connect(flags, io);
+    const answer: readonly ListedKey[] = await headwater.keys.list();
+    if (flags.json) return io.data(`${JSON.stringify(answer, null, 2)}\n`);
+    return io.data(table(answer));
+  },
+});
+
+function table(keys: readonly ListedKey[]): string {
+  const rows = keys.map((key) => [
+    key.id,
+    `${key.prefix}…${key.suffix}`,
+    key.scopes.join(','),
+    key.sources?.join(',') ?? '*',
+    new Date(key.created_ms).toISOString().slice(0, 10),
+    lastUse(key),
+    key.name,
+  ]);
+  return aligned([['ID', 'KEY', 'SCOPES', 'SOURCES', 'CREATED', 'LAST USED', 'NAME'], ...rows]);
+}
+
+function lastUse({ last_used_ms: ms, last_used_from: address }: ListedKey): string {
+  if (typeof ms !== 'number') return '-';
+  const minute = new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+  return address ? `${minute} ${address}` : minute;
+}
+
+export const remove = command({
+  about:
+    'The key stops working everywhere within 10 seconds, on open connections too. Needs a key with the scope admin. Once the last key with ' +
+    'that scope is deleted, only `headwater keys create --data` on the folder of the stopped server makes another.',
+  argument: { name: 'ID', about: 'id of the key, as `headwater keys list` shows it' },
+  flags: connectionFlags,
+  examples: ['headwater keys delete key_5f2a9c01b7d34e68a0c1f2e3'],
+  async run(flags, io, id) {
+    const { headwater } = await connect(flags, io);
+    await headwater.keys.delete(id);
+    io.note(`Deleted ${id}.`);
+  },
+});
