@@ -27,18 +27,21 @@ export const sourcePatterns = z
     examples: [['press-7', 'line-a.*']],
   });
 
-export const keyName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((name) => /^\P{Cc}*$/u.test(name), 'must have no control characters')
-  // As every dialect of regular expressions reads it: Python has no `\P`.
-  .meta({
-    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`,
-    description: 'What the key is for, so that people know it in the list. 1 to 100 characters.',
-    examples: ['pump-7'],
-  });
+/** The schema of a name that somebody gives to something. */
+export const givenName = (about: { readonly description?: string; readonly examples: string[] }) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .refine((name) => /^\P{Cc}*$/u.test(name), 'must have no control characters')
+    // As every dialect of regular expressions reads it: Python has no `\P`.
+    .meta({ pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`, ...about });
+
+export const keyName = givenName({
+  description: 'What the key is for, so that people know it in the list. 1 to 100 characters.',
+  examples: ['pump-7'],
+});
 
 /** The body that asks for a key. */
 export const newKey = z

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { gauge, type Alert, type Metric, type WatchedSource } from '#model';
+import { gauge, tally, type Alert, type Metric, type WatchedSource } from '#model';
 
 /** Open alerts of one organization in one process. Each has about 1.2 KB in the memory of whoever lists them. */
 export const maxOpenAlerts = 100_000;
@@ -23,14 +23,15 @@ export class OpenAlerts {
   begin(states: Iterable<readonly [key: string, state: WatchedSource]>): void {
     this.#open.clear();
     for (const [, { orgId, monitors }] of states)
-      for (const { alert, offlineAlert } of monitors) this.#add(orgId, (alert ? 1 : 0) + (offlineAlert ? 1 : 0));
+      for (const { alert, offlineAlert } of monitors) tally(this.#open, orgId, (alert ? 1 : 0) + (offlineAlert ? 1 : 0));
     for (const orgId of [...this.#full, ...this.#open.keys()]) this.#judge(orgId);
   }
 
   /** @param transitions that were decided. */
   count(orgId: string, transitions: readonly Alert[]): void {
     if (transitions.length === 0) return;
-    this.#add(
+    tally(
+      this.#open,
       orgId,
       transitions.reduce((sum, { resolvedMs }) => sum + (resolvedMs === null ? 1 : -1), 0),
     );
@@ -47,13 +48,8 @@ export class OpenAlerts {
     ];
   }
 
-  #add(orgId: string, more: number): void {
-    if (more !== 0) this.#open.set(orgId, (this.#open.get(orgId) ?? 0) + more);
-  }
-
   #judge(orgId: string): void {
     const open = this.#open.get(orgId) ?? 0;
-    if (open === 0) this.#open.delete(orgId);
     if (open < 0.9 * this.max) this.#full.delete(orgId);
     if (open < this.max || this.#full.has(orgId)) return;
     this.#full.add(orgId);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkMetric, checkSourceId, maxRows, parseInterval, parseLimit, parseMetricsList } from '#model';
+import { limitParameter } from '#edge';
+import { checkMetric, checkSourceId, parseInterval, parseMetricsList } from '#model';
 
 const windowParameters = {
   last: z
@@ -23,18 +24,12 @@ const windowParameters = {
     .optional(),
 };
 
-const limitSchema = { type: 'integer', minimum: 1, maximum: maxRows } as const;
-
 const metric = z
   .string()
   .meta({ description: 'Name of the metric, 1 to 256 bytes.', examples: ['air.temperature'] })
   .transform(checkMetric);
 
-const pageLimit = z
-  .string()
-  .meta({ description: 'At most so many. Without it: all.', ...limitSchema })
-  .transform((text) => parseLimit(text, 'limit'))
-  .optional();
+const pageLimit = limitParameter('At most so many. Without it: all.');
 
 export const sourcesQuery = z.object({
   status: z.enum(['online', 'offline']).meta({ description: 'Only sources in this state.' }).optional(),
@@ -80,21 +75,13 @@ export const seriesQuery = z.object({
 
 export const logsQuery = z.object({
   ...windowParameters,
-  tail: z
-    .string()
-    .meta({ description: 'The last so many entries of all time, oldest first. The window and `limit` do not matter then.', ...limitSchema })
-    .transform((text) => parseLimit(text, 'tail'))
-    .optional(),
+  tail: limitParameter('The last so many entries of all time, oldest first. The window and `limit` do not matter then.', { name: 'tail' }),
   name: z
     .string()
     .meta({ description: 'Only events of this name.', examples: ['door.opened'] })
     .transform(checkMetric)
     .optional(),
-  limit: z
-    .string()
-    .meta({ description: 'The first so many entries of the window.', ...limitSchema, default: 1000 })
-    .transform((text) => parseLimit(text, 'limit'))
-    .optional(),
+  limit: limitParameter('The first so many entries of the window.', { default: 1000 }),
 });
 
 export const fleetQuery = z.object({ metric, ...windowParameters });

@@ -30,7 +30,7 @@ export class Admission {
     private readonly keyring: Keyring,
     private readonly organizations: Organizations,
     private readonly failedKeys: FailedKeys,
-    private readonly readiness: Readiness,
+    readonly readiness: Readiness,
     private readonly uses: KeyUses,
     /** Undefined in a role that people do not come to. */
     @Optional() readonly visitors?: Visitors,
@@ -42,7 +42,7 @@ export class Admission {
    * `too_many_failed_keys`), `payment_required`, `missing_scope`.
    */
   admit(credential: Credential, address: string | undefined, access: Pick<Access, 'payment' | 'scope' | 'changes'>): Caller {
-    this.checkReady();
+    this.readiness.check();
     const caller = this.#callerOf(credential, address);
     this.uses.note(caller, address);
     orThrow(access.payment !== false && this.#unpaid(caller));
@@ -58,7 +58,7 @@ export class Admission {
    * @throws TelemetryError as `admit` does, and `cross_site`, `no_organization` or `missing_role` for who has signed in.
    */
   admitTo(may: Permission, request: FastifyRequest, credential: Credential, access: Pick<Access, 'payment' | 'stream'>): Caller {
-    this.checkReady();
+    this.readiness.check();
     const person = credential.apiKey === undefined ? this.visitors?.personOf(request) : undefined;
     const organization = (request.headers['x-organization-id'] as string | undefined) ?? (access.stream && organizationIn(request));
     const caller = person
@@ -73,7 +73,7 @@ export class Admission {
 
   /** Lets in somebody who has signed in. @throws TelemetryError `not_ready`, `not_signed_in`, `cross_site`, or `log_unavailable`. */
   admitPerson(request: FastifyRequest): Person {
-    this.checkReady();
+    this.readiness.check();
     const person = this.visitors?.personOf(request);
     if (!person) throw new TelemetryError('not_signed_in', 'Sign in with POST /api/auth/sign-in, and keep its cookie.');
     return person;
@@ -90,12 +90,6 @@ export class Admission {
    */
   refusalOf(caller: Caller): TelemetryError | undefined {
     return this.#unpaid(caller) ?? this.#lacking(caller, 'read');
-  }
-
-  /** @throws TelemetryError `not_ready` while not all is known that was in the log at the start. */
-  checkReady(): void {
-    if (!this.readiness.isOpen)
-      throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
   }
 
   /** Where an organization says so, a key needs the scope for what any key may do otherwise. */

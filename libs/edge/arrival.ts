@@ -157,7 +157,7 @@ export class Arrival {
   #admit(request: FastifyRequest, reply: FastifyReply): void {
     const { access = {} } = request.routeOptions.config;
     // Routes for our own pages wait until all is read; HTML pages answer that themselves.
-    if (access.cors === false && !access.page) this.admission.checkReady();
+    if (access.cors === false && !access.page) this.admission.readiness.check();
     if (access.cors === false) checkSameSite(request, this.publicUrl);
     if (access.person) {
       reply.header('cache-control', 'no-store');

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { checkSourceId, visibleSource } from '#model';
+import { checkSourceId, maxRows, parseLimit, visibleSource } from '#model';
 import { readQuery } from './read-query.js';
 
 /** The query parameters of a route, checked and typed by a schema: `@QueryParameters(schema) query: z.output<typeof schema>`. */
@@ -9,6 +9,17 @@ export const QueryParameters = (schema: z.ZodObject): ParameterDecorator =>
   createParamDecorator((_: unknown, context: ExecutionContext) =>
     readQuery(schema, context.switchToHttp().getRequest<FastifyRequest>().raw.url ?? ''),
   )();
+
+/** The schema of a query parameter that says how many of something are wanted at most. */
+export const limitParameter = (
+  description: string,
+  { name = 'limit', ...more }: { readonly name?: string; readonly default?: number } = {},
+) =>
+  z
+    .string()
+    .meta({ description, type: 'integer', minimum: 1, maximum: maxRows, ...more })
+    .transform((text) => parseLimit(text, name))
+    .optional();
 
 /** The source that a path names; see `visibleSource`. */
 export const SourceId = createParamDecorator((_: unknown, context: ExecutionContext) => {

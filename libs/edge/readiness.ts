@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { TelemetryError } from '#model';
 
 /** A sentence that says what is missing; undefined when nothing is. */
 export type Check = () => string | undefined;
@@ -37,6 +38,11 @@ export class Readiness {
   /** Whether all that is needed is there. */
   get isOpen(): boolean {
     return this.#missing === 0;
+  }
+
+  /** @throws TelemetryError `not_ready` while not all is known that was in the log at the start. */
+  check(detail = 'The server has just started: it is still reading what it must know.'): void {
+    if (!this.isOpen) throw new TelemetryError('not_ready', detail);
   }
 
   /** Resolves when all is there that was needed at the call. Rejects when some of it never will be. */

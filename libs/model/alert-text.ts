@@ -64,8 +64,8 @@ function resolvedBecause(resolution: Resolution, value: number | null): string {
 
 const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** In the greatest unit that divides it. */
-function spanText(ms: number): string {
+/** A length of time as it is: `90 minutes`. @param ms whole seconds. */
+export function spanText(ms: number): string {
   const units = [['day', 86_400_000] as const, ['hour', 3_600_000] as const, ['minute', 60_000] as const, ['second', 1000] as const];
   const [unit, size] = units.find(([, each]) => ms % each === 0) ?? units.at(-1)!;
   return `${ms / size} ${unit}${ms === size ? '' : 's'}`;

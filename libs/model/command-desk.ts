@@ -1,3 +1,5 @@
+import { tally } from './tally.js';
+
 /** Commands of one device that were handed over and that it has not answered. */
 export const maxUndelivered = 64;
 /** A device that has not answered a command for so long is taken not to have it, and need not carry it out. */
@@ -39,7 +41,7 @@ export class CommandDesk {
     const remembered = this.#remembered.get(org) ?? 0;
     if (remembered >= (maxRemembered - (this.#rememberedUntilMs.size - remembered)) / 2) return 'beyond';
     this.#rememberedUntilMs.set(key, nowMs + rememberedMs);
-    count(this.#remembered, org, 1);
+    tally(this.#remembered, org, 1);
     if (!(ageMs < maxHandOverMs)) return 'late';
     if (this.undelivered(sourceOf(key)) >= maxUndelivered) return 'full';
     this.#hold(key, nowMs);
@@ -55,7 +57,7 @@ export class CommandDesk {
 
   /** The device has answered the command, or could not be given it. */
   settled(key: string): void {
-    if (this.#slotUntilMs.delete(key)) count(this.#slots, sourceOf(key), -1);
+    if (this.#slotUntilMs.delete(key)) tally(this.#slots, sourceOf(key), -1);
   }
 
   /** @param source `org/source`. */
@@ -65,7 +67,7 @@ export class CommandDesk {
 
   #hold(key: string, nowMs: number): void {
     this.#slotUntilMs.set(key, nowMs + commandTtlMs);
-    count(this.#slots, sourceOf(key), 1);
+    tally(this.#slots, sourceOf(key), 1);
   }
 
   #forget(nowMs: number): void {
@@ -76,15 +78,9 @@ export class CommandDesk {
     for (const [key, untilMs] of this.#rememberedUntilMs) {
       if (untilMs > nowMs) break;
       this.#rememberedUntilMs.delete(key);
-      count(this.#remembered, orgOf(key), -1);
+      tally(this.#remembered, orgOf(key), -1);
     }
   }
-}
-
-function count(counts: Map<string, number>, of: string, more: number): void {
-  const sum = (counts.get(of) ?? 0) + more;
-  if (sum > 0) counts.set(of, sum);
-  else counts.delete(of);
 }
 
 const orgOf = (key: string): string => key.slice(0, key.indexOf('/'));

@@ -1,8 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Readiness } from '#edge';
 import { pagesOf, VIEWS, type View, type Views } from '#log';
-import { changedMs, conditionOf, mayUse, rangesOf, subjectKey, type Alert, type AlertNote, type Caller, type SourceAlerts } from '#model';
+import {
+  changedMs,
+  conditionOf,
+  mayUse,
+  rangesOf,
+  subjectKey,
+  type Alert,
+  type AlertNote,
+  type Caller,
+  type SourceAlerts,
+  type Steps,
+} from '#model';
 import { alertNotes, sourceAlerts, sourceKey } from '#topics';
+import { firstOf } from '../first-of.js';
 
 /** Which alerts are asked for. */
 export interface AlertQuery {
@@ -50,19 +62,13 @@ export class AlertBook {
   }
 
   /** Newest transition first, found in steps; one more than the limit when there are more. */
-  *list(caller: Caller, { status, sinceMs = -Infinity, limit, ...rest }: AlertQuery): Generator<void, readonly Alert[]> {
-    const after = rest.after ?? '';
-    let found: Alert[] = [];
-    for (const page of this.#pages(caller, rest.sourceId)) {
-      for (const { alerts } of page)
-        for (const alert of alerts) {
-          const isWanted = status === undefined || (status === 'open') === (alert.resolvedMs === null);
-          if (isWanted && changedMs(alert) >= sinceMs && cursorOf(alert) > after) found.push(alert);
-        }
-      if (found.length > 4 * limit) found = first(found, limit);
-      yield;
-    }
-    return first(found, limit);
+  list(caller: Caller, { status, sinceMs = -Infinity, after = '', sourceId, limit }: AlertQuery): Steps<readonly Alert[]> {
+    const isWanted = (alert: Alert): boolean =>
+      (status === undefined || (status === 'open') === (alert.resolvedMs === null)) &&
+      changedMs(alert) >= sinceMs &&
+      cursorOf(alert) > after;
+    const pages = this.#pages(caller, sourceId).map((page) => page.flatMap(({ alerts }) => alerts.filter(isWanted)));
+    return firstOf(pages, cursorOf, limit);
   }
 
   *#pages(caller: Caller, sourceId: string | undefined): Generator<readonly SourceAlerts[]> {
@@ -94,10 +100,3 @@ const maxMs = 8_640_000_000_000_000;
 
 /** Where an alert stands in the list; texts are in the order of the list. */
 export const cursorOf = (alert: Alert): string => `${String(maxMs - changedMs(alert)).padStart(16, '0')}-${alert.alertId}`;
-
-const first = (alerts: readonly Alert[], limit: number): Alert[] =>
-  alerts
-    .map((alert) => ({ alert, cursor: cursorOf(alert) }))
-    .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
-    .slice(0, limit + 1)
-    .map(({ alert }) => alert);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Operation } from '#edge';
-import { alertConditions, isoTimeMs, maxResolvedKnown, maxSilenceMs, parseLimit, resolutions, severities } from '#model';
+import { limitParameter, type Operation } from '#edge';
+import { alertConditions, isoTimeMs, maxResolvedKnown, maxSilenceMs, resolutions, severities } from '#model';
 
 const unixMs = z.int().meta({ description: 'Unix milliseconds.' });
 const params = z.object({ id: z.string().meta({ description: 'The `alert_id` of the alert.' }) });
@@ -21,11 +21,7 @@ export const alertsQuery = z.object({
     })
     .optional(),
   after: z.string().meta({ description: 'Only alerts behind a page: its `next`.' }).optional(),
-  limit: z
-    .string()
-    .meta({ description: 'At most so many.', type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
-    .transform((text) => parseLimit(text, 'limit'))
-    .optional(),
+  limit: limitParameter('At most so many.', { default: 1000 }),
 });
 
 export const alertJson = z

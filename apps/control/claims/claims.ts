@@ -1,9 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Accounts, claimsArea, CLOCK, Commands, KeyCommands, PublicUrl, Readiness, Visitors, type Clock } from '#edge';
-import { VIEWS, type View, type Views } from '#log';
+import { Accounts, claimsArea, CLOCK, type Clock, Commands, KeyCommands, PublicUrl, Readiness, Visitors } from '#edge';
+import { type View, VIEWS, type Views } from '#log';
 import {
+  type Actor,
+  type Claim,
+  type ClaimedKey,
   claimEndMs,
+  type ClaimOutcome,
+  claimPollMs,
   claimStatusAt,
   formatUserCode,
   isForgottenClaim,
@@ -12,18 +17,13 @@ import {
   maxClaimsOfAddress,
   mayAs,
   networkOf,
+  type NewClaim,
   normalUserCode,
+  type Person,
   TelemetryError,
   userCodeRandomBytes,
-  type Actor,
-  type Claim,
-  type ClaimedKey,
-  type ClaimOutcome,
-  type NewClaim,
-  type Person,
 } from '#model';
 import { claims } from '#topics';
-import { PollPace } from './poll-pace.js';
 import { WrongCodes } from './wrong-codes.js';
 
 /** 256 bits: nobody guesses one. */
@@ -87,7 +87,7 @@ export class Claims {
 
   /** Rejects `too_many_claims`. */
   async start(asked: Omit<NewClaim, 'userCode'>): Promise<StartedClaim> {
-    this.#checkReady();
+    this.readiness.check();
     this.#checkRoom(asked.address);
     const deviceCode = randomBytes(deviceCodeBytes).toString('base64url');
     for (let tries = 0; tries < maxTries; tries++) {
@@ -102,7 +102,8 @@ export class Claims {
 
   /** Rejects `unknown_claim`, `too_many_keys`, or `over_rate` for who does not keep to the interval. */
   async poll(deviceCode: string): Promise<PolledClaim> {
-    this.#checkReady();
+    // Claims that are not read yet would be unknown.
+    this.readiness.check();
     const claimId = idOf(deviceCode);
     const claim = this.#claims.get(claimId);
     const nowMs = this.clock();
@@ -166,12 +167,6 @@ export class Claims {
     return membership !== undefined && mayAs(membership.role, 'keys');
   }
 
-  /** Claims that are not read yet would be unknown. */
-  #checkReady(): void {
-    if (!this.readiness.isOpen)
-      throw new TelemetryError('not_ready', 'The server has just started: it is still reading what it must know.');
-  }
-
   /** Refuse early, so that a refused request writes nothing to the log; the decider checks again. */
   #checkRoom(address: string): void {
     const known = this.#known();
@@ -227,4 +222,25 @@ function tooMany(word: ClaimOutcome): TelemetryError {
       ? `${maxClaimsOfAddress} claims of this address are open: approve or deny one, or wait until one expires.`
       : 'Too many claims are open: try again later.';
   return new TelemetryError('too_many_claims', detail, { retryAfterS: fullRetryS });
+}
+
+/** A poll that comes this much early is let through: clocks and networks are not exact. */
+const earlyMs = 500;
+
+/** Keeps those who poll a claim to their interval, each replica for itself. */
+class PollPace {
+  /** By claim; the one that was polled longest ago stands first. */
+  readonly #polledMs = new Map<string, number>();
+
+  /** @param nowMs by a monotonic clock. @throws TelemetryError `over_rate`. */
+  check(claimId: string, nowMs: number): void {
+    const waitMs = (this.#polledMs.get(claimId) ?? -Infinity) + claimPollMs - nowMs;
+    if (waitMs > earlyMs) {
+      const retryAfterS = Math.ceil(waitMs / 1000);
+      throw new TelemetryError('over_rate', `Poll every ${claimPollMs / 1000} seconds: go on in ${retryAfterS} seconds.`, { retryAfterS });
+    }
+    this.#polledMs.delete(claimId);
+    this.#polledMs.set(claimId, nowMs);
+    if (this.#polledMs.size > maxClaims) this.#polledMs.delete(this.#polledMs.keys().next().value!);
+  }
 }

@@ -12,8 +12,10 @@ import {
   type MonitorCommand,
   type MonitorDefinition,
   type MonitorOutcome,
+  type Steps,
 } from '#model';
 import { monitorKey, monitors } from '#topics';
+import { firstOf } from '../first-of.js';
 import { newMonitor, toBody } from './definition.js';
 import { checkWatchable } from './watchable.js';
 
@@ -59,17 +61,11 @@ export class MonitorBook {
   }
 
   /** By source and metric, found in steps; one more than the limit when there are more. */
-  *list(caller: Caller, { sourceId, after = '', limit }: MonitorQuery): Generator<void, readonly Monitor[]> {
-    let found: Monitor[] = [];
-    for (const page of pagesOf(this.#view, `${caller.orgId}/`)) {
-      for (const [, monitor] of page) {
-        const isWanted = sourceId === undefined || monitor.sourceId === sourceId || monitor.sourceId === everySource;
-        if (isWanted && sees(caller, monitor) && placeOf(monitor) > after) found.push(monitor);
-      }
-      if (found.length > 4 * limit) found = first(found, limit);
-      yield;
-    }
-    return first(found, limit);
+  list(caller: Caller, { sourceId, after = '', limit }: MonitorQuery): Steps<readonly Monitor[]> {
+    const isWanted = (monitor: Monitor): boolean =>
+      (sourceId === undefined || [sourceId, everySource].includes(monitor.sourceId)) && sees(caller, monitor) && placeOf(monitor) > after;
+    const pages = pagesOf(this.#view, `${caller.orgId}/`).map((page) => page.map(([, monitor]) => monitor).filter(isWanted));
+    return firstOf(pages, placeOf, limit);
   }
 
   /**
@@ -136,13 +132,6 @@ type Asked = Omit<Asking<MonitorCommand>, 'orgId' | 'by'>;
 
 /** Where a monitor stands in a list by source and metric; texts are in the order of the list. */
 export const placeOf = ({ sourceId, metric, monitorId }: Monitor): string => `${sourceId}/${metric ?? ''}/${monitorId}`;
-
-const first = (found: readonly Monitor[], limit: number): Monitor[] =>
-  found
-    .map((monitor) => ({ monitor, place: placeOf(monitor) }))
-    .toSorted((a, b) => (a.place < b.place ? -1 : 1))
-    .slice(0, limit + 1)
-    .map(({ monitor }) => monitor);
 
 const sees = (caller: Caller, { sourceId }: Monitor): boolean =>
   sourceId === everySource ? caller.bound === undefined : mayUse(caller, sourceId);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Operation } from '#edge';
-import { maxBacktestPoints, maxBacktestTransitions, parseLimit } from '#model';
+import { limitParameter, type Operation } from '#edge';
+import { maxBacktestPoints, maxBacktestTransitions } from '#model';
 import { backtestBody, monitorJson, monitorPatch, newMonitor } from './definition.js';
 
 const params = z.object({ id: z.string().meta({ description: 'The `id` of the monitor in the list.' }) });
@@ -8,11 +8,7 @@ const params = z.object({ id: z.string().meta({ description: 'The `id` of the mo
 export const monitorsQuery = z.object({
   source_id: z.string().meta({ description: 'Only monitors of this source; `*` is a source here too.' }).optional(),
   after: z.string().meta({ description: 'Only monitors behind this id: the last one of the page before.' }).optional(),
-  limit: z
-    .string()
-    .meta({ description: 'At most so many.', type: 'integer', minimum: 1, maximum: 10_000, default: 1000 })
-    .transform((text) => parseLimit(text, 'limit'))
-    .optional(),
+  limit: limitParameter('At most so many.', { default: 1000 }),
 });
 
 export const monitorList = z.object({

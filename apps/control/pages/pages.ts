@@ -16,7 +16,6 @@ import {
 import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { Access, problemHeaders, Readiness, statusOf, telemetryErrorOf } from '#edge';
-import { TelemetryError } from '#model';
 import { failurePage } from './failure-page.js';
 import { isHtml, type Html } from './html.js';
 import { Redirect, Shown } from './shown.js';
@@ -51,8 +50,8 @@ class ReadyGuard implements CanActivate {
   constructor(private readonly readiness: Readiness) {}
 
   canActivate(): true {
-    if (this.readiness.isOpen) return true;
-    throw new TelemetryError('not_ready', 'The server has just started: load this page again in a moment.');
+    this.readiness.check('The server has just started: load this page again in a moment.');
+    return true;
   }
 }
 

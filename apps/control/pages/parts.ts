@@ -65,6 +65,22 @@ function cell(column: Column, piece: Piece, at: number): Html {
   return html`<td role="cell" class="${kind}" data-label="${kind === 'actions' ? '' : name}"><div>${piece}</div></td>`;
 }
 
+/** A link in a row of choices. */
+export const choice = (name: string, href: string, isChosen: boolean): Html =>
+  html`<li>${isChosen ? html`<a href="${href}" aria-current="true">${name}</a>` : html`<a href="${href}">${name}</a>`}</li>`;
+
+/** The ways to the first page of a list and to the next one; nothing where there is one page only. @param names in place of `First page` and `Next page`. */
+export const pageLinks = (
+  first: string | undefined,
+  next: string | undefined,
+  names = ['First page', 'Next page'],
+  label = 'Pages',
+): Piece =>
+  (first || next) &&
+  html`<nav class="bar" aria-label="${label}">
+    ${first ? html`<a href="${first}">${names[0]}</a>` : html`<span></span>`} ${next && html`<a rel="next" href="${next}">${names[1]}</a>`}
+  </nav>`;
+
 /** A button that asks once more before it does something that cannot be taken back. */
 export const confirmed = (name: string, action: string, button: string, consequence: string): Html =>
   html`<details class="confirm">

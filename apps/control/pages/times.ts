@@ -17,12 +17,6 @@ const units = [
   [1_000, 'second'],
 ] as const;
 
-/** A length of time as it is: `90 minutes`. @param ms whole seconds. */
-export function sizeText(ms: number): string {
-  const [size, name] = units.find(([one]) => ms % one === 0) ?? units.at(-1)!;
-  return `${ms / size} ${name}${ms === size ? '' : 's'}`;
-}
-
 /** A length of time in its largest whole unit: `3 hours`. */
 export function lengthText(ms: number): string {
   const [size, name] = units.find(([one]) => Math.abs(ms) >= one) ?? units.at(-1)!;

@@ -1,10 +1,10 @@
 import { Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { Access, Accounts, JsonBody, Organizations, People, PersonParam, Sessions, SignIn, Visitors } from '#edge';
+import { Access, Accounts, JsonBody, Organizations, originOf, People, PersonParam, Sessions, SignIn, Visitors } from '#edge';
 import { TelemetryError, type Account, type Person } from '#model';
 import { acceptance, newPassword, passwordReset } from './people.js';
-import { originOf, toWhoami, type whoami } from './sign-in.js';
+import { toWhoami, type whoami } from './sign-in.js';
 
 /** How somebody gets an account, and another password. Each of it signs in, for it ends the sessions that there are. */
 @Controller('api')
@@ -61,9 +61,7 @@ export class AccountController {
   }
 
   async #enter(account: Account, request: FastifyRequest, reply: FastifyReply): Promise<z.output<typeof whoami>> {
-    const before = this.sessions.personOf(this.visitors.tokenOf(request));
-    const token = await this.sessions.begin(account, originOf(request), before);
-    this.visitors.give(reply, token);
+    const token = await this.visitors.enter(account, request, reply);
     return toWhoami(this.sessions.personOf(token)!, this.accounts, this.organizations);
   }
 }

@@ -1,13 +1,8 @@
 import { z } from 'zod';
 import type { Organization } from '#model';
+import { givenName } from '../keys.js';
 
-const name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine((text) => /^\P{Cc}*$/u.test(text), 'must have no control characters')
-  .meta({ pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`, examples: ['Plant 7'] });
+const name = givenName({ examples: ['Plant 7'] });
 const enforceReadScope = z.boolean().meta({
   description:
     'Whether its keys need the scope `read` for reading, and `write` for commands and for changing monitors and alerts. Otherwise any key may.',

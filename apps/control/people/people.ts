@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '#edge';
-import { personRoles, type Invitation, type Membership } from '#model';
-import { email, password } from './sign-in.js';
-
-const role = z.enum(personRoles).meta({
-  description: 'A viewer reads, a member also manages keys, monitors and alert targets, an owner also people and the organization.',
-});
+import type { Invitation, Membership } from '#model';
+import { email, password, role } from './sign-in.js';
 
 /** The body that asks for an invitation. */
 export const newInvitation = z

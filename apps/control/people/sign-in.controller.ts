@@ -1,9 +1,9 @@
 import { Controller, Delete, Get, Header, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { Access, Accounts, JsonBody, Organizations, PersonParam, Sessions, SignIn, Visitors } from '#edge';
+import { Access, Accounts, JsonBody, Organizations, originOf, PersonParam, Sessions, SignIn, Visitors } from '#edge';
 import { TelemetryError, type Person } from '#model';
-import { originOf, signInBody, toListedSession, toWhoami, type listedSession, type whoami } from './sign-in.js';
+import { signInBody, toListedSession, toWhoami, type listedSession, type whoami } from './sign-in.js';
 
 /** Sessions of people. */
 @Controller('api/auth')

@@ -1,6 +1,5 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Accounts, ListedSession, Organizations, Origin } from '#edge';
+import type { Accounts, ListedSession, Organizations } from '#edge';
 import { personRoles, sessionMs, type Person } from '#model';
 
 /** Longer than any address or password may be, for those that are typed wrong. */
@@ -15,12 +14,14 @@ export const password = z.string().min(1).max(maxTypedChars);
 /** The body that signs somebody in. */
 export const signInBody = z.object({ email, password }).meta({ id: 'SignIn' });
 
+export const role = z.enum(personRoles).meta({
+  description: 'A viewer reads, a member also manages keys, monitors and alert targets, an owner also people and the organization.',
+});
+
 const organization = z.object({
   id: z.string(),
   name: z.string(),
-  role: z.enum(personRoles).meta({
-    description: 'A viewer reads, a member also manages keys, monitors and alert targets, an owner also people and the organization.',
-  }),
+  role,
   payment_method_on_file: z.boolean(),
 });
 
@@ -50,10 +51,10 @@ export const listedSession = z
   .meta({ id: 'Session' });
 
 export function toWhoami(person: Person, accounts: Accounts, organizations: Organizations): z.output<typeof whoami> {
-  const mine = accounts.membershipsOf(person.accountId).map(({ orgId, role }) => ({
+  const mine = accounts.membershipsOf(person.accountId).map(({ orgId, role: its }) => ({
     id: orgId,
     name: organizations.get(orgId)?.name ?? '',
-    role,
+    role: its,
     payment_method_on_file: organizations.hasPaymentMethod(orgId),
   }));
   return { account_id: person.accountId, email: person.email, session_id: person.sessionId, organizations: mine };
@@ -69,5 +70,3 @@ export const toListedSession = (session: ListedSession, current: Person): z.outp
   last_used_from: session.usedFrom || null,
   expires_ms: session.usedMs + sessionMs,
 });
-
-export const originOf = (request: FastifyRequest): Origin => ({ address: request.ip, agent: request.headers['user-agent'] });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, Connections, Readiness, type Clock } from '#edge';
 import { entry, RECORD_LOG, type RecordLog } from '#log';
-import { newCommandId, TelemetryError, type Command } from '#model';
+import { newCommandId, tally, TelemetryError, type Command } from '#model';
 import { commandKey, commands } from '#topics';
 import { CommandStates } from './command-states.js';
 
@@ -52,21 +52,15 @@ export class CommandSender {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => reject(nobodyKnows()), replyMs);
     this.#waiting.set(key, resolve);
-    this.#count(command.orgId, 1);
+    tally(this.#waitingOf, command.orgId, 1);
     this.log.append([entry(commands, command)]).catch((cause: unknown) => reject(isAway(cause) ? nobodyKnows(cause) : cause));
     try {
       return await promise;
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(key);
-      this.#count(command.orgId, -1);
+      tally(this.#waitingOf, command.orgId, -1);
     }
-  }
-
-  #count(orgId: string, more: number): void {
-    const waiting = (this.#waitingOf.get(orgId) ?? 0) + more;
-    if (waiting > 0) this.#waitingOf.set(orgId, waiting);
-    else this.#waitingOf.delete(orgId);
   }
 }
 

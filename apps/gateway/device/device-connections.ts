@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#edge';
-import { gauge, TelemetryError } from '#model';
+import { gauge, tally, TelemetryError } from '#model';
 import { sourceKey } from '#topics';
 import { GatewayLife } from './gateway-life.js';
 
@@ -50,13 +50,13 @@ export class DeviceConnections {
 
   /** @throws TelemetryError `over_rate` when the source has so many connections that it gets no other one. */
   checkRoom(source: SourceOf): void {
-    if (this.#countOf(source) >= maxOfSource)
+    if ((this.#ofSource.get(sourceKey(source)) ?? 0) >= maxOfSource)
       throw new TelemetryError('over_rate', `Connect again in a moment: ${source.sourceId} has ${maxOfSource} connections here.`);
   }
 
   /** Counts a connection that was let in, until `delete`. */
   begin(connection: DeviceConnection): void {
-    this.#ofSource.set(sourceKey(connection), this.#countOf(connection) + 1);
+    tally(this.#ofSource, sourceKey(connection), 1);
   }
 
   /** The connection is online. */
@@ -66,12 +66,6 @@ export class DeviceConnections {
 
   delete(connection: DeviceConnection): void {
     this.#open.delete(connection.connectionId);
-    const left = this.#countOf(connection) - 1;
-    if (left > 0) this.#ofSource.set(sourceKey(connection), left);
-    else this.#ofSource.delete(sourceKey(connection));
-  }
-
-  #countOf(source: SourceOf): number {
-    return this.#ofSource.get(sourceKey(source)) ?? 0;
+    tally(this.#ofSource, sourceKey(connection), -1);
   }
 }

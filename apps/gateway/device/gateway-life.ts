@@ -78,7 +78,7 @@ export class GatewayLife implements OnModuleInit, OnApplicationShutdown {
 
   /** @throws TelemetryError when nobody new can be let in. */
   check(): void {
-    if (!this.readiness.isOpen) throw new TelemetryError('not_ready', 'Connect again in a moment: the server has just started.');
+    this.readiness.check('Connect again in a moment: the server has just started.');
     if (this.#isFailing || this.#quietMs() >= lateMs)
       throw new TelemetryError('log_unavailable', 'Connect again in a moment: the log cannot be written now.');
   }

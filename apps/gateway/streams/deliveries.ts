@@ -1,4 +1,5 @@
 import type { Slices } from '#edge';
+import { tally } from '#model';
 import type { Batch } from './frames.js';
 import type { StreamReader } from './stream-reader.js';
 
@@ -25,10 +26,7 @@ export class Deliveries {
 
   /** False when more of the organization waits than may: its readers, or those of others of its streams, are too many for what comes. */
   wait(orgId: string, bytes: number): boolean {
-    const waiting = (this.#waitingBytes.get(orgId) ?? 0) + bytes;
-    if (waiting === 0) this.#waitingBytes.delete(orgId);
-    else this.#waitingBytes.set(orgId, waiting);
-    return waiting <= maxWaitingBytes;
+    return tally(this.#waitingBytes, orgId, bytes) <= maxWaitingBytes;
   }
 }
 

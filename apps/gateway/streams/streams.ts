@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Admission, CLOCK, closeCodes, Metrics, Slices, type Clock, type CloseCode, MONOTONIC_CLOCK, type MonotonicClock } from '#edge';
 import { partitionOf, RECORD_LOG, type RecordLog } from '#log';
-import { type Caller, type ErrorKind, gauge, TelemetryError, visibleSource } from '#model';
+import { type Caller, type ErrorKind, gauge, tally, TelemetryError, visibleSource } from '#model';
 import { sourceKey } from '#topics';
 import { CatchUps } from './catch-ups.js';
 import { parseCursor, type Cursor } from './cursor.js';
@@ -151,11 +151,11 @@ export class Streams {
   }
 
   #count({ kind, key, filter, caller: { keyId, orgId } }: StreamReader, one: 1 | -1): void {
-    add(this.#ofKey, keyId, one);
-    add(this.#ofOrganization, orgId, one);
+    tally(this.#ofKey, keyId, one);
+    tally(this.#ofOrganization, orgId, one);
     const stream = kind.letter + key;
     const lists = this.#ofDevice.get(stream) ?? new Map<string, number>();
-    add(lists, filter.key, one);
+    tally(lists, filter.key, one);
     if (lists.size > 0) this.#ofDevice.set(stream, lists);
     else this.#ofDevice.delete(stream);
   }
@@ -268,12 +268,6 @@ const keyOf = (caller: Caller, { sourceId }: Wanted): string =>
   sourceKey({ orgId: caller.orgId, sourceId: visibleSource(caller, sourceId) });
 
 const heldBy = (readers: readonly StreamReader[]): number => readers.reduce((bytes, reader) => bytes + reader.heldBytes, 0);
-
-function add(counts: Map<string, number>, name: string, count: number): void {
-  const sum = (counts.get(name) ?? 0) + count;
-  if (sum === 0) counts.delete(name);
-  else counts.set(name, sum);
-}
 
 /** What the close code says of a caller who is not let in. All others are 4401. */
 const codes: Partial<Record<ErrorKind, CloseCode>> = { payment_required: closeCodes.paymentRequired, unavailable: closeCodes.tryLater };

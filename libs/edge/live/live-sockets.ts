@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, Optional, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { type Caller, gauge, TelemetryError } from '#model';
+import { type Caller, gauge, tally, TelemetryError } from '#model';
 import { MONOTONIC_CLOCK, type MonotonicClock } from '../clock.js';
 import { Admission } from '../admission.js';
 import { KeyUses } from '../key-uses.js';
@@ -102,7 +102,7 @@ export class LiveSockets implements OnModuleDestroy {
     holdLittle(request.raw.socket);
     const socket = new LiveSocket(webSocket, request.raw.socket, request.ip);
     webSocket.on('error', () => undefined);
-    this.#strangersOf.set(socket.address, (this.#strangersOf.get(socket.address) ?? 0) + 1);
+    tally(this.#strangersOf, socket.address, 1);
     const guarded = new GuardedTalk(socket, talk);
     const one: Open = {
       socket,
@@ -158,7 +158,7 @@ export class LiveSockets implements OnModuleDestroy {
     const { ofKey } = this.limits;
     if (sockets >= ofKey) throw new TelemetryError('over_rate', `Keep at most ${ofKey.toLocaleString('en')} sockets of one key open.`);
     this.#endStranger(socket);
-    this.#socketsOf.set(caller.keyId, sockets + 1);
+    tally(this.#socketsOf, caller.keyId, 1);
     socket.caller = caller;
     one.dueMs = this.monotonicMs() + pingMs;
     one.endListening = this.admission.revoked(caller, () => one.talk.revoked());
@@ -171,12 +171,12 @@ export class LiveSockets implements OnModuleDestroy {
   }
 
   #endStranger(socket: LiveSocket): void {
-    if (this.#strangers.delete(socket)) decrease(this.#strangersOf, socket.address);
+    if (this.#strangers.delete(socket)) tally(this.#strangersOf, socket.address, -1);
   }
 
   #end({ socket, talk, endTraffic, endListening }: Open): void {
     this.#endStranger(socket);
-    if (this.#admitted.delete(socket)) decrease(this.#socketsOf, socket.caller!.keyId);
+    if (this.#admitted.delete(socket)) tally(this.#socketsOf, socket.caller!.keyId, -1);
     endListening();
     endTraffic();
     talk.ended();
@@ -202,12 +202,6 @@ export class LiveSockets implements OnModuleDestroy {
       else socket.ping();
     }
   }
-}
-
-function decrease(counts: Map<string, number>, key: string): void {
-  const left = counts.get(key)! - 1;
-  if (left === 0) counts.delete(key);
-  else counts.set(key, left);
 }
 
 /** What a talk throws would end the process: it ends the socket instead. */

@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mayAs, TelemetryError, type Caller, type Permission, type Person } from '#model';
+import { mayAs, sessionMs, TelemetryError, type Account, type Caller, type Permission, type Person } from '#model';
 import { Readiness } from '../readiness.js';
 import { Accounts } from './accounts.js';
+import { cookieIn, cookieOf } from './cookies.js';
 import { PublicUrl } from './public-url.js';
 import { checkSameSite } from './same-site.js';
-import { sessionCookie, tokenIn } from './session-cookie.js';
-import { Sessions } from './sessions.js';
+import { Sessions, type Origin } from './sessions.js';
 
 /** Who wants to act for an organization without naming one that fits. */
 const whichOrganization =
   'Name one of your organizations in the x-organization-id header; GET /api/auth/session lists them. Whoever has one only may leave it out.';
+
+/** The cookie that a browser keeps its session in. */
+const cookieName = 'headwater_session';
 
 /** How often open streams are checked for a session that has ended. */
 const lookMs = 2_000;
@@ -40,7 +43,7 @@ export class Visitors {
 
   /** The token that a request has brought, whatever it is worth. */
   tokenOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
-    return tokenIn(headers.cookie, this.publicUrl);
+    return cookieIn(headers.cookie, cookieName, this.publicUrl);
   }
 
   /**
@@ -79,9 +82,16 @@ export class Visitors {
     if (token !== undefined && this.sessions.note(person, { address: request.ip })) this.give(reply, token);
   }
 
+  /** Signs somebody in, in place of whoever has signed in with this browser. Returns the token, which the browser is given. */
+  async enter(account: Account, request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    const token = await this.sessions.begin(account, originOf(request), this.sessions.personOf(this.tokenOf(request)));
+    this.give(reply, token);
+    return token;
+  }
+
   /** Gives the browser a token to keep, or ends the one that it has. */
   give(reply: FastifyReply, token: string | undefined): void {
-    reply.header('set-cookie', sessionCookie(token, this.publicUrl));
+    reply.header('set-cookie', cookieOf(cookieName, token, sessionMs / 1000, this.publicUrl));
   }
 
   #look(): void {
@@ -100,3 +110,5 @@ export class Visitors {
     this.#timer = undefined;
   }
 }
+
+export const originOf = (request: FastifyRequest): Origin => ({ address: request.ip, agent: request.headers['user-agent'] });

@@ -1,8 +1,7 @@
 import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Accounts, CLOCK, People, PublicUrl, Sessions, SignIn, Visitors, type Clock } from '#edge';
+import { Accounts, CLOCK, originOf, People, PublicUrl, Sessions, SignIn, Visitors, type Clock } from '#edge';
 import { TelemetryError } from '#model';
-import { originOf } from '../../people/sign-in.js';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
 import { Pages } from '../pages.js';
@@ -45,12 +44,9 @@ export class AccountPages {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Redirect | Shown> {
-    const { person } = visit;
     try {
-      const from = originOf(request);
-      const account = await this.signIn.confirm(person, typed(form, 'current'), from, this.visitors.tokenOf(request));
-      const changed = await this.people.setPassword(account, typed(form, 'password'));
-      this.visitors.give(reply, await this.sessions.begin(changed, from, person));
+      const account = await this.signIn.confirm(visit.person, typed(form, 'current'), originOf(request), this.visitors.tokenOf(request));
+      await this.visitors.enter(await this.people.setPassword(account, typed(form, 'password')), request, reply);
       return new Redirect('/account');
     } catch (error) {
       return refused(request, error, (problem) => accountPage(visit, { ...this.#stateOf(visit), problem }));

@@ -1,12 +1,12 @@
 import { Get, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ForgottenPasswords } from '../../people/forgotten-passwords.js';
-import { FormParam, typed, type Form } from '../form.js';
-import type { Html } from '../html.js';
+import { type Form, FormParam, typed } from '../form.js';
+import { type Html, html } from '../html.js';
 import { Pages } from '../pages.js';
-import { refused } from '../refused.js';
+import { problemNote, refused } from '../refused.js';
 import { Shown } from '../shown.js';
-import { forgotPage, mailedPage } from './forgot-page.js';
+import { layout } from '../layout.js';
 
 /** The way to another password for who has forgotten theirs. */
 @Pages('forgot')
@@ -31,3 +31,44 @@ export class ForgotPages {
     }
   }
 }
+
+const title = 'Forgotten password';
+
+/** @param canSend whether this server sends mail. */
+const forgotPage = (canSend: boolean, email = '', problem?: string): Html =>
+  layout({
+    title,
+    main: html`<div class="narrow centre card">
+      <h1>${title}</h1>
+      ${canSend ? form(email, problem) : askOperator}
+      <p class="quiet"><a href="/sign-in">Back to sign in</a></p>
+    </div>`,
+  });
+
+const form = (email: string, problem: string | undefined): Html =>
+  html`<p>You get a mail with a link that sets another password.</p>
+    ${problemNote(problem)}
+    <form method="post" action="/forgot">
+      <div>
+        <label for="email">E-mail address</label>
+        <input type="email" id="email" name="email" value="${email}" autocomplete="username" required ?autofocus="${email === ''}" />
+      </div>
+      <p><button>Send the link</button></p>
+    </form>`;
+
+const askOperator = html`<p>
+  This server sends no mail. Ask whoever runs it for a link that sets another password: <code>headwater people reset</code> makes one.
+</p>`;
+
+/** The same for every address. */
+const mailedPage = (email: string): Html =>
+  layout({
+    title: 'Look into your mail',
+    main: html`<div class="narrow centre card">
+      <h1>Look into your mail</h1>
+      <p>If <strong>${email}</strong> has an account here, a mail with a link is on its way. The link works once, and for an hour.</p>
+      <p class="quiet">
+        Nothing there? Look among unwanted mail, or <a href="/forgot">ask again</a>. No more than a few are sent in an hour.
+      </p>
+    </div>`,
+  });

@@ -1,8 +1,7 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Organizations, Outbound, People, Sessions, Visitors } from '#edge';
-import { TelemetryError, type Account } from '#model';
-import { originOf } from '../../people/sign-in.js';
+import { Organizations, Outbound, People, Visitors } from '#edge';
+import { TelemetryError } from '#model';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
 import { Pages } from '../pages.js';
@@ -16,7 +15,6 @@ export class JoinPages {
   constructor(
     private readonly people: People,
     private readonly organizations: Organizations,
-    private readonly sessions: Sessions,
     private readonly visitors: Visitors,
     private readonly outbound: Outbound,
   ) {}
@@ -37,7 +35,7 @@ export class JoinPages {
     const [email, password] = [typed(form, 'email'), typed(form, 'password')];
     try {
       if (person && form.has('join')) await this.people.join(secret, person);
-      else await this.#enter(await this.people.signUp(secret, { email, password }, request.ip), request, reply);
+      else await this.visitors.enter(await this.people.signUp(secret, { email, password }, request.ip), request, reply);
       return new Redirect('/');
     } catch (error) {
       return refused(request, error, (problem) => joinPage({ ...this.#joinForm(secret, request), email, problem }));
@@ -58,7 +56,7 @@ export class JoinPages {
   ): Promise<Redirect | Shown> {
     const email = this.#resetEmail(secret);
     try {
-      await this.#enter(await this.people.resetPassword(secret, typed(form, 'password')), request, reply);
+      await this.visitors.enter(await this.people.resetPassword(secret, typed(form, 'password')), request, reply);
       return new Redirect('/');
     } catch (error) {
       return refused(request, error, (problem) => resetPage({ secret, email, problem }));
@@ -78,10 +76,5 @@ export class JoinPages {
     const account = this.people.accountOfReset(secret);
     if (!account) throw new TelemetryError('unknown_reset', 'Ask for another link: this one was used, or is over.');
     return account.email;
-  }
-
-  async #enter(account: Account, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const before = this.sessions.personOf(this.visitors.tokenOf(request));
-    this.visitors.give(reply, await this.sessions.begin(account, originOf(request), before));
   }
 }

@@ -1,8 +1,7 @@
 import { Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cookieIn, cookieOf, maxWaitingMs, type OpenIdProvider, Outbound, People, PublicUrl, Sessions, Visitors } from '#edge';
+import { cookieIn, cookieOf, maxWaitingMs, type OpenIdProvider, Outbound, People, PublicUrl, Visitors } from '#edge';
 import { TelemetryError } from '#model';
-import { originOf } from '../../people/sign-in.js';
 import { Pages } from '../pages.js';
 import { refused } from '../refused.js';
 import { ownAddress, Redirect, type Shown } from '../shown.js';
@@ -21,7 +20,6 @@ export class OpenIdPages {
   constructor(
     private readonly outbound: Outbound,
     private readonly people: People,
-    private readonly sessions: Sessions,
     private readonly visitors: Visitors,
     private readonly publicUrl: PublicUrl,
   ) {}
@@ -47,9 +45,7 @@ export class OpenIdPages {
       void reply.header('set-cookie', cookieOf(cookie, undefined, 0, this.publicUrl));
       const { who, next } = await provider.finish(new URL(this.publicUrl.link(request.url)), note);
       const [, secret = ''] = /^\/join\/([\w-]+)$/.exec(next) ?? [];
-      const account = await this.people.enter(who, secret);
-      const before = this.sessions.personOf(this.visitors.tokenOf(request));
-      this.visitors.give(reply, await this.sessions.begin(account, originOf(request), before));
+      await this.visitors.enter(await this.people.enter(who, secret), request, reply);
       // An invitation that has made the account is used up; with one that is left somebody joins who had an account.
       return new Redirect(secret === '' || this.people.invitationOf(secret) ? next : '/');
     });

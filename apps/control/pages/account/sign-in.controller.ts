@@ -1,7 +1,6 @@
 import { Get, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Outbound, Sessions, SignIn, Visitors } from '#edge';
-import { originOf } from '../../people/sign-in.js';
+import { originOf, Outbound, Sessions, SignIn, Visitors } from '#edge';
 import { FormParam, typed, type Form } from '../form.js';
 import type { Html } from '../html.js';
 import { Pages } from '../pages.js';

@@ -1,8 +1,8 @@
-import type { Alert, Threshold } from '#model';
+import { spanText, type Alert, type Threshold } from '#model';
 import { valueText } from '../chart/scale.js';
 import type { Span } from '../chart/chart.js';
 import { html, type Html } from '../html.js';
-import { secondText, sizeText } from '../times.js';
+import { secondText } from '../times.js';
 
 export const severityTag = (alert: Alert): Html => {
   const { severity } = (alert.threshold ?? alert.offline)!;
@@ -11,7 +11,7 @@ export const severityTag = (alert: Alert): Html => {
 
 /** What has been found, in words. */
 export function findingOf({ metric, threshold, offline, value, resolvedMs }: Alert): string {
-  if (offline) return `nothing heard for ${sizeText(offline.timeoutMs)}`;
+  if (offline) return `nothing heard for ${spanText(offline.timeoutMs)}`;
   const at = resolvedMs === null && value !== null ? `${valueText(value)}, ` : '';
   return `${metric ?? ''}: ${at}${boundsText(threshold!)}`;
 }
@@ -19,7 +19,7 @@ export function findingOf({ metric, threshold, offline, value, resolvedMs }: Ale
 /** When a threshold fires, in words. */
 export function boundsText({ min, max, forMs }: Threshold): string {
   const bounds = [...(max === null ? [] : [`above ${valueText(max)}`]), ...(min === null ? [] : [`below ${valueText(min)}`])].join(' or ');
-  return forMs > 0 ? `${bounds} for ${sizeText(forMs)}` : bounds;
+  return forMs > 0 ? `${bounds} for ${spanText(forMs)}` : bounds;
 }
 
 /** Why an alert has resolved. */

@@ -2,7 +2,7 @@ import { isSilenced, mayAs } from '#model';
 import type { NotedAlert } from '../../alerts/alert-book.js';
 import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { actions, seen, tableOf } from '../parts.js';
+import { actions, choice, pageLinks, seen, tableOf } from '../parts.js';
 import { timeText } from '../times.js';
 import type { Visit } from '../visit.js';
 import { findingOf, resolutionText, severityTag } from './alert-text.js';
@@ -32,24 +32,13 @@ export const alertsPage = (visit: Visit, { status, after, next, alerts }: AlertL
         <h1>Alerts</h1>
         <nav aria-label="Which alerts">
           <ul class="choices">
-            ${(['open', 'resolved'] as const).map((one) => {
-              const name = one === 'open' ? 'Open' : 'Resolved';
-              const href = `/alerts?status=${one}`;
-              return html`<li>
-                ${one === status ? html`<a href="${href}" aria-current="true">${name}</a>` : html`<a href="${href}">${name}</a>`}
-              </li>`;
-            })}
+            ${choice('Open', '/alerts?status=open', status === 'open')}
+            ${choice('Resolved', '/alerts?status=resolved', status === 'resolved')}
           </ul>
         </nav>
       </div>
       ${alerts.length === 0 ? html`<p class="note">${status === 'open' ? 'No alert is open.' : 'No alert has resolved yet.'}</p>` : table(visit, status, alerts, nowMs)}
-      ${
-        (after || next) &&
-        html`<nav class="bar" aria-label="Pages">
-          ${after ? html`<a href="/alerts?status=${status}">First page</a>` : html`<span></span>`}
-          ${next && html`<a rel="next" href="/alerts?status=${status}&amp;after=${next}">Next page</a>`}
-        </nav>`
-      }`,
+      ${pageLinks(after && `/alerts?status=${status}`, next && `/alerts?status=${status}&after=${encodeURIComponent(next)}`)}`,
   });
 
 function table(visit: Visit, status: AlertList['status'], alerts: readonly NotedAlert[], nowMs: number): Html {

@@ -1,8 +1,8 @@
-import type { Severity, Window } from '#model';
+import { spanText, type Severity, type Window } from '#model';
 import type { BucketColumns } from '#stores';
 import { html, type Html, type Piece } from '../html.js';
 import { tableOf } from '../parts.js';
-import { sizeText, timeText } from '../times.js';
+import { timeText } from '../times.js';
 import { columnsOf, fewer, runsOf, type Column, type Columns } from './columns.js';
 import { placeOn, scaleOf, valueText, type Scale } from './scale.js';
 import { timeTicks } from './time-ticks.js';
@@ -132,7 +132,7 @@ function description(window: Window, columns: Columns, known: readonly Column[],
   const low = Math.min(...known.map(({ min }) => min));
   const high = Math.max(...known.map(({ max }) => max));
   const counted = (count: number, one: string): string => (count === 0 ? '' : ` ${count} ${one}${count === 1 ? '' : 's'}.`);
-  return `From ${timeText(window.startMs)} to ${timeText(window.endMs)} UTC: values from ${valueText(low)} to ${valueText(high)}, ${sizeText(columns.sizeMs)} to a step, on average ${valueText(known.at(-1)!.avg)} in the last one.${counted(gaps, 'gap')}${counted(alerts, 'alert')}`;
+  return `From ${timeText(window.startMs)} to ${timeText(window.endMs)} UTC: values from ${valueText(low)} to ${valueText(high)}, ${spanText(columns.sizeMs)} to a step, on average ${valueText(known.at(-1)!.avg)} in the last one.${counted(gaps, 'gap')}${counted(alerts, 'alert')}`;
 }
 
 function table(metric: string, columns: Columns): Html {
@@ -148,7 +148,7 @@ function table(metric: string, columns: Columns): Html {
       `Numbers of ${metric}`,
       ['From', ...['Average', 'Minimum', 'Maximum', 'Points'].map((name) => ({ name, kind: 'number' }) as const)],
       all.map(row),
-      `${sizeText(sizeMs)} to a row, times in UTC`,
+      `${spanText(sizeMs)} to a row, times in UTC`,
     )}
   </details>`;
 }

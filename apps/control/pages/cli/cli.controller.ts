@@ -2,11 +2,12 @@ import { Get, Post, Query } from '@nestjs/common';
 import { KeyCommands } from '#edge';
 import { loopbackCallback, TelemetryError } from '#model';
 import { keyName } from '../../keys.js';
-import { FormParam, type Form } from '../form.js';
+import { type Form, FormParam } from '../form.js';
 import { Pages } from '../pages.js';
 import { Redirect, Shown } from '../shown.js';
-import { ForVisitor, VisitParam, type Visit } from '../visit.js';
-import { cliPage, type CliRequest } from './cli-page.js';
+import { ForVisitor, type Visit, VisitParam } from '../visit.js';
+import { html, type Html } from '../html.js';
+import { layout } from '../layout.js';
 
 const maxStateChars = 512;
 
@@ -50,3 +51,32 @@ function checked(field: (name: string) => unknown): CliRequest {
 
 const wrong = (parameter: string, what: string): TelemetryError =>
   new TelemetryError('invalid_parameter', `The parameter ${parameter} must be ${what}: start the program again.`);
+
+/** What a client on the machine of the person asks for. */
+interface CliRequest {
+  /** Where the client waits for the key. */
+  readonly callback: URL;
+  /** What the client recognizes its own request by. */
+  readonly state: string;
+  readonly name: string;
+}
+
+const cliPage = ({ callback, state, name }: CliRequest, visit: Visit): Html =>
+  layout({
+    title: 'Give a key to a program',
+    visit,
+    main: html`<div class="narrow centre card">
+      <h1>Give a key to a program on this computer?</h1>
+      <p>
+        A program that calls itself <strong>${name}</strong> asks for a key of <strong>${visit.organization.name}</strong>. It may read all
+        data of the organization, and send points. The program waits at <code>${callback.host}</code> on this computer.
+      </p>
+      <p>Go on only if you have started it yourself a moment ago.</p>
+      <form method="post" action="/auth/cli">
+        <input type="hidden" name="callback" value="${callback.href}" />
+        <input type="hidden" name="state" value="${state}" />
+        <input type="hidden" name="name" value="${name}" />
+        <div class="row"><button>Give it a key</button> <a class="button plain" href="/">Cancel</a></div>
+      </form>
+    </div>`,
+  });

@@ -1,9 +1,8 @@
-import { everySource, mayAs, type Monitor } from '#model';
+import { everySource, mayAs, spanText, type Monitor } from '#model';
 import { boundsText } from '../alerts/alert-text.js';
 import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { actions, confirmed, seen, tableOf } from '../parts.js';
-import { sizeText } from '../times.js';
+import { actions, confirmed, pageLinks, seen, tableOf } from '../parts.js';
 import type { Visit } from '../visit.js';
 
 export interface MonitorList {
@@ -34,13 +33,7 @@ export function monitorsPage(visit: Visit, list: MonitorList, nowMs: number): Ht
         </p>`
       }
       ${monitors.length === 0 && after === undefined ? nothingYet(mayChange) : table(monitors, mayChange, nowMs)}
-      ${
-        (after || next) &&
-        html`<nav class="bar" aria-label="Pages">
-          ${after ? html`<a href="${address({ sourceId })}">First page</a>` : html`<span></span>`}
-          ${next && html`<a rel="next" href="${address({ sourceId, after: next })}">Next page</a>`}
-        </nav>`
-      }`,
+      ${pageLinks(after && address({ sourceId }), next && address({ sourceId, after: next }))}`,
   });
 }
 
@@ -81,7 +74,7 @@ const changes = (monitor: Monitor): Html =>
 /** When a monitor fires, in words. */
 const conditionsOf = ({ threshold, offline }: Monitor): readonly string[] => [
   ...(threshold ? [boundsText(threshold)] : []),
-  ...(offline ? [`when not heard for ${sizeText(offline.timeoutMs)}`] : []),
+  ...(offline ? [`when not heard for ${spanText(offline.timeoutMs)}`] : []),
 ];
 
 /** A monitor for people. */

@@ -5,7 +5,7 @@ import { chart } from '../chart/chart.js';
 import { valueText } from '../chart/scale.js';
 import { html, type Html, type Piece } from '../html.js';
 import { layout } from '../layout.js';
-import { seen, stateOf, tableOf } from '../parts.js';
+import { choice, pageLinks, seen, stateOf, tableOf } from '../parts.js';
 import { secondText, timeText } from '../times.js';
 import type { Visit } from '../visit.js';
 import { pageEvents, type MetricSeries, type SourceView } from './source-reader.js';
@@ -72,12 +72,7 @@ function picker(sourceId: string, shown: Shown, nowMs: number): Html {
     query === undefined ? undefined : html`<li><a href="${address(query)}">${text}</a></li>`;
   return html`<nav class="bar" aria-label="Window of time">
     <ul class="choices">
-      ${windowNames.map((name) => {
-        const href = address(windowQuery(name, isNow ? nowMs : window.endMs, nowMs));
-        return html`<li>
-          ${name === size ? html`<a href="${href}" aria-current="true">${name}</a>` : html`<a href="${href}">${name}</a>`}
-        </li>`;
-      })}
+      ${windowNames.map((name) => choice(name, address(windowQuery(name, isNow ? nowMs : window.endMs, nowMs)), name === size))}
     </ul>
     <p class="quiet">
       <time datetime="${new Date(window.startMs).toISOString()}">${timeText(window.startMs)}</time> to
@@ -117,13 +112,12 @@ function metrics(
         }),
       )}
     </section>
-    ${
-      (after !== undefined || hasMoreMetrics) &&
-      html`<nav class="bar" aria-label="More metrics">
-        ${after === undefined ? html`<span></span>` : html`<a href="${base}">First metrics</a>`}
-        ${hasMoreMetrics && html`<a rel="next" href="${`${base}&after=${encodeURIComponent(series.at(-1)!.metric)}`}">More metrics</a>`}
-      </nav>`
-    }`;
+    ${pageLinks(
+      after === undefined ? undefined : base,
+      hasMoreMetrics ? `${base}&after=${encodeURIComponent(series.at(-1)!.metric)}` : undefined,
+      ['First metrics', 'More metrics'],
+      'More metrics',
+    )}`;
 }
 
 const newestValue = (newest: MetricSeries['newest']): Html =>

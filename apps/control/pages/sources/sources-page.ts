@@ -1,6 +1,6 @@
 import { html, type Html } from '../html.js';
 import { layout } from '../layout.js';
-import { ingestLine, seen, stateOf, tableOf } from '../parts.js';
+import { choice, ingestLine, pageLinks, seen, stateOf, tableOf } from '../parts.js';
 import type { Visit } from '../visit.js';
 import type { ListQuestion, SourceList } from './source-list.js';
 
@@ -33,11 +33,8 @@ const tools = ({ search, status }: ListQuestion): Html =>
     <nav aria-label="Which sources">
       <ul class="choices">
         ${([undefined, 'online', 'offline'] as const).map((one) => {
-          const href = addressOf({ search, status: one });
           const name = one === undefined ? 'All' : one === 'online' ? 'Online' : 'Offline';
-          return html`<li>
-            ${one === status ? html`<a href="${href}" aria-current="true">${name}</a>` : html`<a href="${href}">${name}</a>`}
-          </li>`;
+          return choice(name, addressOf({ search, status: one }), one === status);
         })}
       </ul>
     </nav>
@@ -55,13 +52,10 @@ function table(question: ListQuestion, { nowMs, sources, hasMore }: SourceList):
       openAlerts > 0 ? html`<span class="tag warning">${openAlerts}</span>` : html`<span class="quiet">none</span>`,
     ]),
   )}
-  ${
-    (question.after || hasMore) &&
-    html`<nav class="bar" aria-label="Pages">
-      ${question.after ? html`<a href="${addressOf({ ...question, after: undefined })}">First page</a>` : html`<span></span>`}
-      ${hasMore && html`<a rel="next" href="${addressOf({ ...question, after: sources.at(-1)!.sourceId })}">Next page</a>`}
-    </nav>`
-  }`;
+  ${pageLinks(
+    question.after && addressOf({ ...question, after: undefined }),
+    hasMore ? addressOf({ ...question, after: sources.at(-1)!.sourceId }) : undefined,
+  )}`;
 }
 
 const nothingYet = (url: string): Html =>
