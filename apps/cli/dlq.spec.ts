@@ -6,7 +6,7 @@ import { newFolder, run } from './test-run.js';
 
 it('dead letters of a stopped server are listed, shown, sent back once, and deleted', async () => {
   const data = newFolder();
-  const source = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 2 };
+  const source = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 2, heardIn: null };
   /** The newest value of each key. */
   const keys = async (): Promise<readonly (readonly [key: string, value: unknown])[]> => {
     const storage = await openStorage(data);

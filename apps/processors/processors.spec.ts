@@ -81,10 +81,11 @@ describe('the processors of a process', () => {
     const log = await storage.events.window('o', sourceId, window, 10);
     return { points: raw.series.length, events: log.length, source: storage.views.open(sources).get(`o/${sourceId}`) };
   }
+  const heardAt = (ms: number): { firstReceivedMs: number; lastReceivedMs: number } => ({ firstReceivedMs: ms, lastReceivedMs: ms });
   const everything = (sourceId: string): unknown => ({
     points: 1,
     events: 1,
-    source: { orgId: 'o', sourceId, firstReceivedMs: t, lastReceivedMs: t + 1 },
+    source: { orgId: 'o', sourceId, firstReceivedMs: t, lastReceivedMs: t + 1, heardIn: { points: heardAt(t), events: heardAt(t + 1) } },
   });
 
   it('are not ready before they have caught up with what was in the log at the start', async () => {
