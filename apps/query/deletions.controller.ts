@@ -36,15 +36,12 @@ export class DeletionsController {
   }
 
   async #delete(caller: Caller, sourceId: string, metric: string | null, note: AuditNote): Promise<void> {
-    const { beforeDeletion } = this.generations;
-    if (!beforeDeletion)
-      throw new TelemetryError('unknown_route', 'Use a server that is one process: a cluster cannot delete what was sent yet.');
     if (!(await this.#isKnown(caller, sourceId)))
       throw new TelemetryError('unknown_source', 'Check the source id: there is nothing of such a source.');
     const { orgId } = caller;
     const atMs = this.clock();
     const told = entry(audit, { ...note, orgId, id: randomUUID(), area: 'sources', count: 0, atMs, by: this.keyring.actor(caller) });
-    beforeDeletion();
+    this.generations.beforeDeletion();
     await this.log.append([...deletionOf({ orgId, sourceId }, metric, atMs), told]);
   }
 

@@ -136,9 +136,9 @@ export const queryOperations: readonly Operation[] = [
     tag: 'Devices',
     summary: 'Delete a device',
     description:
-      'Deletes all points and events of the device that were accepted before, for good. What it sends later is of a new device. Its connections stay. A cluster does not have this route yet.',
+      'Deletes all points and events of the device that were accepted before, for good. What it sends later is of a new device. Its connections stay.',
     params: sourceParams,
-    errors: [...ofSource, 'unknown_source', 'unknown_route', ...stored],
+    errors: [...ofSource, 'unknown_source', ...stored],
   },
   {
     ...read,
@@ -164,9 +164,9 @@ export const queryOperations: readonly Operation[] = [
     tag: 'Metrics',
     summary: 'Delete a metric of a device',
     description:
-      'Deletes all points and events of this name that were accepted before, for good. One that the device never sent is no error. A cluster does not have this route yet.',
+      'Deletes all points and events of this name that were accepted before, for good. One that the device never sent is no error.',
     params: sourceParams.extend({ metric: z.string().meta({ description: 'Name of the metric or event, percent-encoded.' }) }),
-    errors: [...ofSource, 'invalid_metric', 'unknown_source', 'unknown_route', ...stored],
+    errors: [...ofSource, 'invalid_metric', 'unknown_source', ...stored],
   },
   {
     ...read,

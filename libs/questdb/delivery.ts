@@ -1,4 +1,4 @@
-import { Histogram, type Lease, TelemetryError } from '#model';
+import { during, Histogram, type Lease, TelemetryError } from '#model';
 
 const firstPauseMs = 100;
 const maxPauseMs = 3000;
@@ -147,7 +147,7 @@ export class Delivery {
   /** @param changed rung when somebody who waits should look again. */
   constructor(
     private readonly path: WritePath,
-    private readonly lease: Lease,
+    readonly lease: Lease,
     private readonly changed: Signal,
   ) {}
 
@@ -184,7 +184,7 @@ export class Delivery {
     return this.path.visibility.of(tables, () => this.check());
   }
 
-  /** Tries again until it works. Rejects as `send` does. */
+  /** Tries again until it works, each time under the lease. Rejects as `send` does. */
   async untilItWorks(attempt: () => Promise<void>, giveUp: () => void = () => undefined): Promise<void> {
     const { outage, figures } = this.path;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
@@ -193,7 +193,7 @@ export class Delivery {
         if (this.#uncertain) await this.shows(this.path.tables);
         this.#uncertain = false;
         this.check();
-        await attempt();
+        await during(this.lease, attempt);
         outage.over();
         return;
       } catch (cause) {

@@ -2,7 +2,7 @@ import { maxTimestampMs, type Window } from '#model';
 import { compareRows, type KeptFrom, type Moment, type StoredRow } from '#stores';
 import { since, sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
-import { type Layout, levels, type Tables } from './tables.js';
+import { isThere, type Layout, levels, type Tables } from './tables.js';
 
 const pageRows = 20_000;
 
@@ -20,7 +20,7 @@ export async function* dump(sql: Sql, tables: Tables, layout: Layout, kept: Kept
   for (const [what, table, metric, rest] of contents) {
     if (at && at.what !== what) continue;
     const cells = layout.arrivalsAreKeys ? rest : rest.replace('received', 'null');
-    const select = `SELECT ts::long / 1000, org, source, ${metric}, ${cells} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2`;
+    const select = `SELECT ts::long / 1000, org, source, ${metric}, ${cells} FROM ${tables[table]} WHERE ts >= $1 AND ts < $2 AND ${isThere}`;
     for await (const page of pages(sql, select, what === 'metric names' ? window : since(window, kept[what]))) {
       const rows = page.map((row): StoredRow => ({ what, row }));
       yield* what === 'events' ? firstArrivals(rows) : rows.sort(compareRows);

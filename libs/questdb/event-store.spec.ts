@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
-import type { EventBatch } from '#model';
+import { forever, type EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { QuestDbEventStore } from './event-store.js';
 import { Figures, Outage } from './delivery.js';
@@ -19,8 +19,12 @@ it('holds a bounded number of bytes of events however many writes there are, and
   const client = { send: () => sent.promise };
   const path = { visibility: { of: () => Promise.resolve() }, outage: new Outage(), figures: new Figures(), tables: ['events_g1'] };
   const kept = new Kept({ rows: () => Promise.resolve([]) }, 'kept_g1');
-  const writer = new QuestDbEventStore(client as never, path, {} as never, () => Promise.resolve(newest), kept);
-  const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)]));
+  const writer = new QuestDbEventStore(client as never, path, {} as never, {
+    layout: () => Promise.resolve(newest),
+    kept,
+    deletions: {} as never,
+  });
+  const writes = Array.from({ length: 200 }, (_, offset) => writer.write([anEvent(offset)], forever));
   await setImmediate();
   expect(writer.heldBytes / mebibyte).toBeGreaterThan(63);
   expect(writer.heldBytes / mebibyte).toBeLessThan(66);

@@ -1,7 +1,8 @@
 import type { Sender } from '@questdb/nodejs-client';
-import { type EventBatch, eventDigest, eventsSince, forever, type LogEntry, maxTimestampMs, type Window } from '#model';
+import { type EventBatch, eventDigest, eventsSince, type Lease, type LogEntry, maxTimestampMs, TelemetryError, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
+import { cutAtDeletions, type Deletions } from './deletions.js';
 import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
 import type { Kept } from './kept.js';
@@ -16,9 +17,18 @@ const lookMs = 500;
 const allTime = { startMs: 0, endMs: Infinity };
 
 interface Waiting {
+  readonly delivery: Delivery;
   readonly batches: readonly EventBatch[];
   readonly bytes: number;
   readonly written: PromiseWithResolvers<void>;
+}
+
+/** What a writer of events needs besides its way to QuestDB. */
+export interface EventParts {
+  /** How the table is made, as soon as it may be written to. Rejects `store_unavailable`. */
+  readonly layout: () => Promise<Layout>;
+  readonly kept: Kept;
+  readonly deletions: Deletions;
 }
 
 /**
@@ -30,18 +40,15 @@ export class QuestDbEventStore implements EventStore {
   #running: Promise<void> | undefined;
   #heldBytes = 0;
   readonly #changed = new Signal();
-  readonly #delivery: Delivery;
+  #delivery: Delivery | undefined;
+  #ended = false;
 
   constructor(
     private readonly client: Client,
     private readonly path: WritePath,
     private readonly reads: EventReads,
-    /** How the table is made, as soon as it may be written to. Rejects `store_unavailable`. */
-    private readonly layout: () => Promise<Layout>,
-    private readonly kept: Kept,
-  ) {
-    this.#delivery = new Delivery(path, forever, this.#changed);
-  }
+    private readonly parts: EventParts,
+  ) {}
 
   /** Why rows do not come through; undefined while they do, and when there are none. */
   get trouble(): string | undefined {
@@ -54,17 +61,34 @@ export class QuestDbEventStore implements EventStore {
   }
 
   /** Resolves when readers see the events, but for those from before what is kept, which are only counted. Rejects `store_unavailable`, and with another Error for events that the store cannot hold. */
-  async write(batches: readonly Placed<EventBatch>[]): Promise<void> {
-    this.#delivery.check();
-    await this.layout();
+  async write(batches: readonly Placed<EventBatch>[], lease: Lease): Promise<void> {
+    const delivery = this.#under(lease);
+    await this.parts.layout();
     for (const { value } of batches) check(value);
-    const { events: fromMs } = await this.kept.fresh();
+    for (const some of cutAtDeletions(batches)) await (some[0]!.value.deleted ? this.#delete(some, delivery) : this.#add(some, delivery));
+  }
+
+  /** What waits under an earlier lease is dropped: the next owner of its partitions may have deleted what it belongs to. */
+  #under(lease: Lease): Delivery {
+    if (this.#ended) throw new TelemetryError('store_unavailable', 'The store is closed.');
+    if (this.#delivery?.lease === lease) return this.#delivery;
+    if (!lease.held()) throw new TelemetryError('store_unavailable', 'These records have gone to another member of the group.');
+    this.#delivery?.end();
+    return (this.#delivery = new Delivery(this.path, lease, this.#changed));
+  }
+
+  #delete(records: readonly Placed<EventBatch>[], delivery: Delivery): Promise<void> {
+    return this.parts.deletions.ofEvents(records, delivery, () => this.path.outage.check());
+  }
+
+  async #add(batches: readonly Placed<EventBatch>[], delivery: Delivery): Promise<void> {
+    const { events: fromMs } = await this.parts.kept.fresh();
     const values = batches.map(({ value }) => eventsSince(value, fromMs));
     this.path.figures.late.events += countOf(batches.map(({ value }) => value)) - countOf(values);
     const bytes = values.reduce((sum, batch) => sum + bytesOf(batch), 0);
-    await this.#hold(bytes);
+    await this.#hold(bytes, delivery);
     const written = Promise.withResolvers<void>();
-    this.#waiting.push({ batches: values, bytes, written });
+    this.#waiting.push({ delivery, batches: values, bytes, written });
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return written.promise;
   }
@@ -83,9 +107,9 @@ export class QuestDbEventStore implements EventStore {
   }
 
   /** Resolves when these may wait too, and counts them. Rejects `store_unavailable` when that is not foreseeable. */
-  async #hold(bytes: number): Promise<void> {
+  async #hold(bytes: number, delivery: Delivery): Promise<void> {
     while (this.#heldBytes >= maxBytes) {
-      this.#delivery.check();
+      delivery.check();
       this.path.outage.check();
       await this.#changed.wait(lookMs);
     }
@@ -94,49 +118,54 @@ export class QuestDbEventStore implements EventStore {
 
   /** Takes no more. */
   async end(): Promise<void> {
-    this.#delivery.end();
+    this.#ended = true;
+    this.#delivery?.end();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const group = this.#waiting;
-      this.#waiting = [];
-      await this.#write(group);
+      const [{ delivery }] = this.#waiting as [Waiting];
+      const group = this.#waiting.filter((one) => one.delivery === delivery);
+      this.#waiting = this.#waiting.filter((one) => one.delivery !== delivery);
+      await this.#write(group, delivery);
       this.#heldBytes -= group.reduce((sum, { bytes }) => sum + bytes, 0);
       this.#changed.ring();
     }
   }
 
   /** A row that is refused is the fault of one call, which is found by sending each by itself. */
-  async #write(group: readonly Waiting[]): Promise<void> {
+  async #write(group: readonly Waiting[], delivery: Delivery): Promise<void> {
     try {
-      await this.#commit(group.flatMap(({ batches }) => batches));
+      await this.#commit(
+        group.flatMap(({ batches }) => batches),
+        delivery,
+      );
       for (const { written } of group) written.resolve();
     } catch (cause) {
-      if (cause instanceof Refused && group.length > 1) for (const one of group) await this.#write([one]);
+      if (cause instanceof Refused && group.length > 1) for (const one of group) await this.#write([one], delivery);
       else for (const { written } of group) written.reject(cause);
     }
   }
 
-  async #commit(batches: readonly EventBatch[]): Promise<void> {
+  async #commit(batches: readonly EventBatch[], delivery: Delivery): Promise<void> {
     const giveUp = (): void => this.path.outage.check();
     for (const some of bySize(batches)) {
-      await this.#delivery.untilItWorks(
+      await delivery.untilItWorks(
         () =>
           this.client.send(
             (sender) => this.#build(sender, some),
-            () => this.#delivery.check(),
+            () => delivery.check(),
           ),
         giveUp,
       );
     }
-    await this.#delivery.visible(giveUp);
+    await delivery.visible(giveUp);
     this.path.figures.rows.events += countOf(batches);
   }
 
   async #build(sender: Sender, batches: readonly EventBatch[]): Promise<void> {
-    const { arrivalsAreKeys } = await this.layout();
+    const { arrivalsAreKeys } = await this.parts.layout();
     for (const { orgId, sourceId, receivedMs, events } of batches) {
       for (const event of events) {
         sender.table(this.path.tables[0]!).symbol('org', orgId).symbol('source', sourceId).symbol('name', event.metric);

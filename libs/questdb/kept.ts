@@ -52,7 +52,7 @@ export function moving(table: string, before: KeptFrom, to: Partial<KeptFrom>): 
 }
 
 /** A generation that an earlier version made has no such table, until a boundary moves. */
-function noneWhereNothingHasGone(cause: unknown): [] {
+export function noneWhereNothingHasGone(cause: unknown): [] {
   if (cause instanceof Error && cause.cause instanceof DatabaseError && /does not exist/.test(cause.cause.message)) return [];
   throw cause;
 }

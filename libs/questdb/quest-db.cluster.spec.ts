@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
-import { compareUtf8, forever, OperatorError, tagsKey, type PointBatch } from '#model';
+import { compareUtf8, type EventBatch, forever, type Lease, OperatorError, tagsKey, type PointBatch } from '#model';
 import type { Placed } from '#stores';
 import {
   describeOnServers,
@@ -20,10 +20,10 @@ import type { Partitioning } from './tables.js';
 /** Shortly after the times that the contracts write. */
 const now = 1_700_000_100_000;
 const seriesTables = ownGenerations();
-const [eventTables, nameTables, oddTables, madeTables, pointTables, contractTables] = [1, 2, 3, 4, 5, 6].map(
+const [eventTables, nameTables, oddTables, madeTables, pointTables, deletionTables, contractTables] = [1, 2, 3, 4, 5, 6, 7].map(
   (more) => seriesTables + more,
-) as Six;
-type Six = [number, number, number, number, number, number];
+) as Seven;
+type Seven = [number, number, number, number, number, number, number];
 const everything = { startMs: 0, endMs: 1e15 };
 
 async function open(generation: number): Promise<QuestDb> {
@@ -62,10 +62,10 @@ describeOnServers('QuestDB as a series store', () => {
     const store = patient(db.open(seriesTables).series);
     // What is not live is in the rollups after a checkpoint.
     const visible = (): Promise<void> => store.checkpoint();
-    return { store, visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
+    return { store, visible, settled: visible, crash: () => db.crash().then(subject), close: () => dropAndClose(db, seriesTables) };
   };
   // 10,000 days, which take QuestDB a minute, are a row of `npm run test:faults`.
-  seriesStoreContract(subject, 2, 1_000, false);
+  seriesStoreContract(subject, 2, 1_000);
 });
 
 describeOnServers('QuestDB as an event store', () => {
@@ -77,7 +77,7 @@ describeOnServers('QuestDB as an event store', () => {
       close: () => dropAndClose(db, eventTables),
     };
   };
-  eventStoreContract(subject, 5, false);
+  eventStoreContract(subject, 5);
 });
 
 describeOnServers('QuestDB as a generation store', () => {
@@ -143,6 +143,98 @@ describeOnServers('A point without tags', () => {
     expect(rows).toEqual([...times.toReversed().map((timestampMs) => [timestampMs, null, 29]), [now, 'x', 29]]);
     await sql.close();
     await dropAndClose(db, generation);
+  });
+});
+
+describeOnServers('A deletion in QuestDB', () => {
+  const generation = deletionTables;
+  let db: QuestDb;
+  let sql: Sql;
+  beforeAll(async () => {
+    db = await open(generation);
+    sql = new Sql(sharedQuestDb().pgUrl);
+  });
+  afterAll(async () => {
+    await sql.close();
+    await dropAndClose(db, generation);
+  });
+
+  const head = { orgId: 'o', receivedMs: now };
+  const aRun = (value: number): PointBatch['series'] => [
+    { metric: 'm', tags: '', timestampMs: Float64Array.of(now - value, now - 86_400_000), value: Float64Array.of(value, value) },
+  ];
+  const anEvent = { metric: 'e', timestampMs: now, isJson: false, tags: '', place: 0, ordinal: 0 };
+  const records = <V extends object>(sourceId: string, bodies: readonly V[]): Placed<V & typeof head & { sourceId: string }>[] =>
+    bodies.map((body, offset) => ({ partition: 1, offset, value: { ...head, sourceId, ...body } }));
+  const pointsOf = (sourceId: string): Placed<PointBatch>[] =>
+    records<Omit<PointBatch, keyof typeof head | 'sourceId'>>(sourceId, [
+      { series: aRun(1) },
+      { series: [], deleted: { metric: null } },
+      { series: aRun(2) },
+    ]);
+  const eventsOf = (sourceId: string): Placed<EventBatch>[] =>
+    records<Omit<EventBatch, keyof typeof head | 'sourceId'>>(sourceId, [
+      { origin: 'source', events: [{ ...anEvent, value: 'before' }] },
+      { origin: 'service', events: [], deleted: { metric: null } },
+      { origin: 'source', events: [{ ...anEvent, value: 'after' }] },
+    ]);
+  const known = async (sourceId: string): Promise<unknown> => {
+    const { series, events } = db.open(generation);
+    const query = { orgId: 'o', sourceId, metrics: undefined, window: everything, limit: 9 };
+    const raw = await series.raw(query);
+    const days = await series.buckets({ ...query, interval: '1d' });
+    return {
+      values: raw.series.flatMap(({ value }) => [...value]),
+      counts: days.series.flatMap(({ count }) => [...count]),
+      events: (await events.tail('o', sourceId, 9)).map(({ value }) => value),
+    };
+  };
+  const after = { values: [2, 2], counts: [1, 1], events: ['after'] };
+
+  it.each([
+    ['before it has begun', 1, 0],
+    ['before it is committed', 2, 0],
+    ['once rows from behind it are there', 3, 0],
+    ['once it is committed itself', 3, 2],
+  ])('is obeyed once by a processor that dies %s', async (name, taken, committed) => {
+    const [points, events] = [pointsOf(name), eventsOf(name)];
+    const dying = openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning: 'MONTH' });
+    const its = dying.open(generation);
+    await its.series.write(points.slice(0, taken), forever);
+    await its.series.flush();
+    await its.events.write(events.slice(0, taken), forever);
+    await dying.crash();
+    const { series, events: again } = db.open(generation);
+    const lease: Lease = { held: () => true };
+    await series.write(points.slice(committed), lease);
+    await series.checkpoint();
+    await again.write(events.slice(committed), lease);
+    await expect(known(name)).resolves.toEqual(after);
+  });
+
+  it('takes the values from the tables', async () => {
+    const { series, events } = db.open(generation);
+    const lease: Lease = { held: () => true };
+    await series.write(pointsOf('erased'), lease);
+    await series.checkpoint();
+    await events.write(eventsOf('erased'), lease);
+    const values = (table: string, columns: string): Promise<readonly unknown[]> =>
+      sql.rows(`SELECT DISTINCT ${columns} FROM ${table}_g${generation} WHERE source = 'erased' AND org IS NULL`);
+    await expect(values('points', 'value')).resolves.toEqual([[null]]);
+    for (const level of ['1m', '1h', '1d'])
+      await expect(values(`rollup_${level}`, 'min, max, sum, count')).resolves.toEqual([[null, null, null, null]]);
+    await expect(values('events', 'value, tags, digest')).resolves.toEqual([[null, null, null]]);
+  });
+
+  it('and events of a lease that is lost are not written any more', async () => {
+    const { events } = db.open(generation);
+    let held = true;
+    const lost: Lease = { held: () => held };
+    await events.write(eventsOf('lost').slice(0, 1), lost);
+    held = false;
+    for (const record of eventsOf('lost').slice(1))
+      await expect(events.write([record], lost)).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(known('lost')).resolves.toMatchObject({ events: ['before'] });
   });
 });
 

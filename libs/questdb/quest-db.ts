@@ -3,6 +3,7 @@ import { type GenerationStore, type KeptFrom, laterOf, type SeriesStore, type St
 import type { HttpAccess } from './access.js';
 import { Client } from './client.js';
 import { type CommitMode, Commits } from './commits.js';
+import { Deletions } from './deletions.js';
 import { Figures, Outage, type WritePath } from './delivery.js';
 import { dump } from './dump.js';
 import { EventReads } from './event-reads.js';
@@ -66,6 +67,7 @@ interface Generation extends Stores {
   readonly events: QuestDbEventStore;
   readonly layout: () => Promise<Layout>;
   readonly kept: Kept;
+  readonly deletions: Deletions;
 }
 
 /** Stands in the table of boundaries of a generation that has taken over everything. */
@@ -96,6 +98,7 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       return layout();
     };
     const kept = new Kept(writing, tables.kept);
+    const deletions = new Deletions({ sql: writing, tables, kept });
     const lookups = new Lookups(reading, tables);
     const path = (...names: readonly (keyof Tables)[]): WritePath => ({
       visibility,
@@ -103,19 +106,23 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       figures,
       tables: names.map((name) => tables[name]),
     });
+    const rollups = levels.map(({ table }) => table);
     const parts = {
       tables,
       partitioning,
       points: { ...path('points'), sink: sinks[0] },
-      rollups: { ...path(...levels.map(({ table }) => table)), sink: sinks[1] },
+      rollups: { ...path(...rollups), sink: sinks[1] },
+      all: path('points', ...rollups, 'metrics'),
+      deletions,
       client: clients[0],
       sql: writing,
       kept,
       layout: writable,
     };
     const series = new QuestDbSeriesStore(parts, new SeriesReads(lookups, tables, slices, kept, clock));
-    const events = new QuestDbEventStore(clients[1], path('events'), new EventReads(lookups, tables, slices, layout, kept), writable, kept);
-    return { series, events, layout, kept };
+    const eventReads = new EventReads(lookups, tables, slices, layout, kept);
+    const events = new QuestDbEventStore(clients[1], path('events'), eventReads, { layout: writable, kept, deletions });
+    return { series, events, layout, kept, deletions };
   };
   const forget = ([generation, { series, events }]: readonly [number, Generation]): void => {
     generations.delete(generation);
@@ -170,13 +177,16 @@ export function openQuestDb({ httpUrl, http, pgUrl, pgTls, clock, partitioning =
       }
     },
     takeOver: async (generation, from, everything) => {
-      const { kept, layout } = generationOf(from);
+      const { kept, layout, deletions } = generationOf(from);
       const [to, tables] = [tablesOf(generation), tablesOf(from)];
       const boundaries = await kept.now();
       // Tables that are lost have no layout, and nothing to take over.
       const itsLayout = everything ? await layout() : newest;
       await keepFrom(generation, boundaries);
-      await copy(writing, tables, to, partsOf(boundaries, itsLayout, everything));
+      const parts = partsOf(boundaries, itsLayout, everything);
+      // Before the rows: of those that a later deletion leaves none is from before the points that are kept.
+      if (parts.length > 0) await generationOf(generation).deletions.note(await deletions.obeyed());
+      await copy(writing, tables, to, parts);
       if (everything) await writing.run([`INSERT INTO ${to.kept} (ts, what) VALUES (0, '${everythingMark}')`]);
       await visibility.of(Object.values(to), () => undefined);
     },

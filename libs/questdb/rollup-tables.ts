@@ -6,7 +6,7 @@ import { type Question, questionsFor, type Span } from './questions.js';
 import { type Series, type SeriesNames, sourceKey } from './series-names.js';
 import { oneOf, type SqlRow, type Sql } from './sql.js';
 import type { Kept } from './kept.js';
-import { foldOf, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
+import { foldOf, isThere, type Level, levels, partitionMs, type Partitioning, type Tables } from './tables.js';
 
 /** Partitions that one commit touches. */
 const maxPartitions = 50;
@@ -96,7 +96,7 @@ class RollupTable implements RollupLevel {
 
   /** The question names no source: one that is asked for by name may be overlooked (see `Lookups`), and its row would then be replaced. */
   sourcesWithRow(startMs: number, take: (source: string) => void): Promise<void> {
-    const asked = `SELECT DISTINCT org, source FROM ${this.parts.tables[this.level.table]} WHERE ts = $1`;
+    const asked = `SELECT DISTINCT org, source FROM ${this.parts.tables[this.level.table]} WHERE ts = $1 AND ${isThere}`;
     const takeRow = (row: SqlRow): void => take(sourceKey(...(row as [org: string, source: string])));
     return this.parts.sql.each(asked, [`${startMs}000`], takeRow, patienceMs);
   }

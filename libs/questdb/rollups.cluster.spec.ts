@@ -4,6 +4,7 @@ import { forever, type Lease, noTags, type PointBatch, rollupIntervals, type Ser
 import type { Placed, SeriesStore } from '#stores';
 import { describeOnServers, eventually, ownGenerations, Random, SeriesModel, sharedQuestDb } from '#testing';
 import { Client } from './client.js';
+import { Deletions } from './deletions.js';
 import { type WritePath, Figures, type LineSink, Outage } from './delivery.js';
 import { HttpSink } from './http-sink.js';
 import { type Layout, newest, creating, levels, type Tables, tablesOf } from './tables.js';
@@ -83,14 +84,18 @@ describeOnServers('Rollups in QuestDB', () => {
     const visibility = new Visibility(counting);
     const figures = new Figures();
     const path = (...names: readonly string[]): WritePath => ({ visibility, outage: new Outage(), figures, tables: names });
+    const rollups = levels.map(({ table }) => tables[table]);
+    const kept = new Kept(counting, tables.kept);
     const parts = {
       tables,
       partitioning: 'MONTH' as const,
       points: { ...path(tables.points), sink: heldUp },
-      rollups: { ...path(...levels.map(({ table }) => tables[table])), sink: counted(sinks[1]!) },
+      rollups: { ...path(...rollups), sink: counted(sinks[1]!) },
+      all: path(tables.points, ...rollups, tables.metrics),
+      deletions: new Deletions({ sql: counting, tables, kept }),
       client,
       sql: counting,
-      kept: new Kept(counting, tables.kept),
+      kept,
       layout: () => Promise.resolve(layout),
     };
     const store = new QuestDbSeriesStore(parts, reads(tables, muchLater));
@@ -357,13 +362,14 @@ async function checkpointUnder(lease: Lease, store: SeriesStore): Promise<void> 
   if (lease.held()) await store.checkpoint();
 }
 
-/** Records as devices send them while they are online: most points are new, some come late, again, long after or ahead of their time. */
+/** Records as devices send them while they are online: most points are new, some come late, again, long after or ahead of their time. Now and then a device is deleted, or a metric of it. */
 function aLiveHistory(random: Random): Placed<PointBatch>[] {
   let nowMs = 1_700_000_000_000 + random.whole(0, 3_600_000);
   return Array.from({ length: random.whole(10, 80) }, (_, offset) => {
     nowMs += random.pick([0, 500, 5000, 20_000, 70_000]);
     const series = Array.from({ length: random.whole(1, 3) }, () => aRun(random, nowMs));
-    const value = { orgId: 'org', sourceId: random.pick(sourceIds), receivedMs: nowMs + random.whole(-2000, 2000), series };
+    const head = { orgId: 'org', sourceId: random.pick(sourceIds), receivedMs: nowMs + random.whole(-2000, 2000) };
+    const value = random.chance(0.1) ? { ...head, series: [], deleted: { metric: random.pick([null, 'a']) } } : { ...head, series };
     return { partition: 0, offset, value };
   });
 }

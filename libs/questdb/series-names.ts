@@ -84,6 +84,13 @@ export class SeriesNames {
     return series;
   }
 
+  /** What comes from now on of a source, or of one metric of it, is of new series. */
+  forget(org: string, source: string, metric: string | null): void {
+    const key = sourceKey(org, source);
+    if (metric === null) this.#sources.delete(key);
+    else this.#sources.get(key)?.delete(metric);
+  }
+
   /** The series with these tags. */
   tagSet(series: Series, tags: Tags): TagSet {
     return tags === noTags ? series : (series.tagged?.get(tags) ?? this.#makeTagSet(series, tags));

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { type Lease, oneAtATime, type PointBatch, TelemetryError } from '#model';
 import type { Placed, SeriesStore } from '#stores';
+import { cutAtDeletions } from './deletions.js';
 import { RefusedRow } from './delivery.js';
 import { symbolsText } from './series-names.js';
 import type { SeriesReads } from './series-reads.js';
@@ -40,8 +41,8 @@ export class QuestDbSeriesStore implements SeriesStore {
 
   /** Why rows do not come through; undefined while they do, and when there is nobody whose rows they are. */
   get trouble(): string | undefined {
-    const { points, rollups } = this.parts;
-    return this.#writer?.lease.held() ? (points.outage.reason ?? rollups.outage.reason) : undefined;
+    const { points, rollups, all } = this.parts;
+    return this.#writer?.lease.held() ? (points.outage.reason ?? rollups.outage.reason ?? all.outage.reason) : undefined;
   }
 
   /**
@@ -53,12 +54,9 @@ export class QuestDbSeriesStore implements SeriesStore {
    */
   write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void> {
     return this.#inTurn(async () => {
-      for (const batch of batches) {
-        // A call that comes too late must not end the writer of the lease that is held.
-        if (!lease.held()) return;
-        const writer = await this.#writerUnder(lease);
-        if (this.#suspects.has(batch.value.orgId, batch.value.sourceId)) await writer.probe(batch);
-        await writer.write(batch);
+      for (const some of cutAtDeletions(batches)) {
+        if (some[0]!.value.deleted) await this.#under(lease, (writer) => writer.delete(some));
+        else for (const batch of some) await this.#under(lease, (writer) => this.#write(batch, writer));
       }
     });
   }
@@ -85,6 +83,16 @@ export class QuestDbSeriesStore implements SeriesStore {
   async end(): Promise<void> {
     this.#ended = true;
     await this.#writer?.end();
+  }
+
+  /** A call that comes too late must not end the writer of the lease that is held. */
+  async #under(lease: Lease, work: (writer: SeriesWriter) => Promise<void>): Promise<void> {
+    if (lease.held()) await work(await this.#writerUnder(lease));
+  }
+
+  async #write(batch: Placed<PointBatch>, writer: SeriesWriter): Promise<void> {
+    if (this.#suspects.has(batch.value.orgId, batch.value.sourceId)) await writer.probe(batch);
+    await writer.write(batch);
   }
 
   /** What came under another lease comes again: here or elsewhere. A writer of too many series gives way to one that knows none. */

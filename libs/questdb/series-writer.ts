@@ -1,7 +1,8 @@
 import { batchFrom, bucketStartMs, intervalMs, type Lease, maxTimestampMs, type PointBatch, pointsOf, type SeriesRun } from '#model';
 import { type Placed, Rollups } from '#stores';
 import { type Client, NameRows } from './client.js';
-import type { Figures, LinePath } from './delivery.js';
+import type { Deletions } from './deletions.js';
+import { Delivery, type Figures, type LinePath, Signal, type WritePath } from './delivery.js';
 import type { Kept } from './kept.js';
 import { Lines } from './lines.js';
 import { PointRows } from './point-rows.js';
@@ -20,6 +21,9 @@ export interface WriterParts {
   readonly partitioning: Partitioning;
   readonly points: LinePath;
   readonly rollups: LinePath;
+  /** To the tables that have something of points. */
+  readonly all: WritePath;
+  readonly deletions: Deletions;
   readonly client: Client;
   readonly sql: Sql;
   /** From when on points are taken. */
@@ -38,6 +42,9 @@ export class SeriesWriter {
   readonly #points: PointRows;
   readonly #rollupTables: RollupTables;
   readonly #rollups: Rollups;
+  readonly #all: WritePath;
+  readonly #deletions: Deletions;
+  readonly #delivery: Delivery;
   #settling: Promise<void> = Promise.resolve();
 
   constructor(
@@ -49,7 +56,7 @@ export class SeriesWriter {
     /** Called when what was taken can no longer be written, and not because somebody has ended this. */
     lost: (cause: unknown) => void,
   ) {
-    const { tables, sql, partitioning, points, rollups, kept } = parts;
+    const { tables, sql, partitioning, points, rollups, all, kept, deletions } = parts;
     this.#kept = kept;
     this.#figures = points.figures;
     this.#table = Buffer.from(tables.points);
@@ -58,6 +65,9 @@ export class SeriesWriter {
     this.#points = new PointRows(points, this.#nameRows, lease, partitionMs(partitioning).points, lost);
     this.#rollupTables = new RollupTables(rollups, { sql, tables, names: this.#names, partitioning, kept }, lease);
     this.#rollups = new Rollups(this.#rollupTables);
+    this.#all = all;
+    this.#deletions = deletions;
+    this.#delivery = new Delivery(all, lease, new Signal());
   }
 
   /** What waits and is under way, bytes. */
@@ -105,6 +115,22 @@ export class SeriesWriter {
     this.#points.added();
   }
 
+  /**
+   * Takes records that delete. Resolves when readers see nothing of what came before them; it is in the store for good then. The rows of
+   * rollups come first, so that no window of what goes is left to be made.
+   */
+  async delete(records: readonly Placed<PointBatch>[]): Promise<void> {
+    const fresh = records.filter(({ partition, offset }) => !this.#hasTaken(partition, offset));
+    if (fresh.length === 0) return;
+    for (const { value } of fresh) checkedTimes(value);
+    await this.checkpoint();
+    await this.#deletions.ofPoints(fresh, this.#delivery, () => this.#all.outage.check());
+    for (const { partition, offset, value } of fresh) {
+      this.#names.forget(value.orgId, value.sourceId, value.deleted!.metric);
+      this.taken.set(partition, offset);
+    }
+  }
+
   /** Resolves when all that was taken before the call is in the store for good. Rejects `store_unavailable`. */
   checkpoint(): Promise<void> {
     const settled = this.#settling.catch(() => undefined).then(() => this.#rollups.settle(() => this.#points.drained()));
@@ -120,6 +146,7 @@ export class SeriesWriter {
   /** Drops what is held. Resolves when nothing is under way any more. */
   async end(): Promise<void> {
     this.#rollupTables.end();
+    this.#delivery.end();
     await this.#points.end();
     await this.#settling.catch(() => undefined);
   }

@@ -41,6 +41,9 @@ export const levels: readonly Level[] = [
 export const foldOf = (from: keyof Tables): string =>
   from === 'points' ? 'min(value), max(value), sum(value), count()' : 'min(min), max(max), sum(sum), sum(count)';
 
+/** The condition for rows that are not deleted, for questions that name no organization: see `Deletions`. */
+export const isThere = 'org IS NOT NULL';
+
 /** How points and their minutes are cut into files; the coarser levels follow. */
 export type Partitioning = 'HOUR' | 'DAY' | 'WEEK' | 'MONTH';
 
@@ -153,7 +156,7 @@ function wantedTables(tables: Tables, by: Partitioning, { tagsAreKeys, arrivalsA
   ];
 }
 
-/** Moments from which on something is kept: see `Kept`. */
+/** Moments from which on something is kept, see `Kept`; and up to which deletions are obeyed, see `Deletions`. */
 const keptTable = ({ kept }: Tables): Wanted => ({
   table: kept,
   columns: 'ts TIMESTAMP, what SYMBOL',

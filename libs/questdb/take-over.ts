@@ -2,7 +2,7 @@ import { maxTimestampMs, type Window } from '#model';
 import type { KeptFrom } from '#stores';
 import { since, sqlWindow } from './slices.js';
 import type { Sql } from './sql.js';
-import { type Layout, levels, type Tables } from './tables.js';
+import { isThere, type Layout, levels, type Tables } from './tables.js';
 
 const names = 'ts, org, source, metric';
 const buckets = `${names}, min, max, sum, count`;
@@ -44,7 +44,7 @@ export async function copy(sql: Sql, from: Tables, to: Tables, parts: readonly P
     for (const { startMs, endMs } of await partitionsOf(sql, from[table])) {
       const both = { startMs: Math.max(startMs, window.startMs), endMs: Math.min(endMs, window.endMs) };
       if (both.startMs >= both.endMs) continue;
-      const text = `INSERT INTO ${to[table]} (${columns}) SELECT ${selected} FROM ${from[table]} WHERE ts >= $1 AND ts < $2`;
+      const text = `INSERT INTO ${to[table]} (${columns}) SELECT ${selected} FROM ${from[table]} WHERE ts >= $1 AND ts < $2 AND ${isThere}`;
       await sql.patientRows(text, sqlWindow(both));
     }
   }

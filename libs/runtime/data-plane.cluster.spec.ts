@@ -299,4 +299,40 @@ describeOnServers('the data plane', () => {
       await adapters.close();
     }
   });
+
+  it('obeys deletions, and is the same when it is made again', async () => {
+    const watcher = { told: silent, lags: silent, leaveMs: 10 };
+    const [ingress, query] = [await run('ingress', IngressModule), await run('query', QueryModule)];
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    const send = async (source_id: string, metric: string): Promise<void> => {
+      const both = [
+        { metric, value: 1 },
+        { metric, class: 'event', value: 'x' },
+      ];
+      const body = JSON.stringify({ source_id, points: both });
+      expect((await fetch(`${ingress.url}/ingest`, { method: 'POST', headers, body })).status).toBe(200);
+    };
+    const known = async (source: string): Promise<unknown> => {
+      const ask = async (path: string): Promise<unknown> => (await fetch(`${query.url}/v1/sources/${source}${path}`, { headers })).json();
+      const events = (await ask('/logs')) as readonly { readonly metric: string }[];
+      return [await ask('/metrics'), await ask('/metrics/latest'), events.map(({ metric }) => metric)];
+    };
+    const having = (...metrics: readonly string[]): unknown => [
+      metrics,
+      { metrics: Object.fromEntries(metrics.map((metric) => [metric, 1])) },
+      metrics,
+    ];
+    const becomes = (source: string, ...metrics: readonly string[]): Promise<void> =>
+      eventually(async () => expect(await known(source)).toEqual(having(...metrics)));
+    for (const source of ['gone', 'stays']) await send(source, 'm');
+    for (const source of ['gone', 'stays']) await becomes(source, 'm');
+    expect((await fetch(`${query.url}/v1/sources/gone`, { method: 'DELETE', headers })).status).toBe(204);
+    await becomes('gone');
+    await send('gone', 'n');
+    await becomes('gone', 'n');
+    expect(await verifyDataPlane(config, false, watcher)).toMatchObject({ differences: 0 });
+    await rebuildDataPlane(config, watcher);
+    await becomes('gone', 'n');
+    await becomes('stays', 'm');
+  });
 });

@@ -10,8 +10,6 @@ export const telemetry = 'telemetry';
 export class LiveGenerations implements Generations {
   /** QuestDB answers them on threads of its own, some of which others need too. */
   readonly readsAtOnce = 8;
-  /** QuestDB has no way to delete rows. */
-  readonly beforeDeletion = undefined;
 
   constructor(
     private readonly view: View<Projection>,
@@ -44,6 +42,9 @@ export class LiveGenerations implements Generations {
   whyNotWritten(): string | undefined {
     return this.stores.whyNotWritten();
   }
+
+  /** Nothing is to be noted here: whoever deploys has brought all roles to a version that obeys it. */
+  beforeDeletion(): void {}
 
   changes(listener: () => void): () => void {
     return this.view.changes(() => listener());

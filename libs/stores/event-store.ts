@@ -1,4 +1,4 @@
-import type { EventBatch, LogEntry, Window } from '#model';
+import type { EventBatch, Lease, LogEntry, Window } from '#model';
 import type { Placed } from './series-store.js';
 
 /**
@@ -8,8 +8,11 @@ import type { Placed } from './series-store.js';
  * of processing gives another answer.
  */
 export interface EventStore {
-  /** Takes batches in log order; resolves when reads see the events. What came before a deletion is gone then. Rejects `store_unavailable`. */
-  write(batches: readonly Placed<EventBatch>[]): Promise<void>;
+  /**
+   * Takes batches in log order; resolves when reads see the events. What came before a deletion is gone then. Rejects `store_unavailable`, also once
+   * the lease is lost: the batches come again.
+   */
+  write(batches: readonly Placed<EventBatch>[], lease: Lease): Promise<void>;
   /** Resolves when all that was written before the call survives a crash. */
   checkpoint(): Promise<void>;
 

@@ -23,8 +23,8 @@ export interface Generations {
   live(): Stores;
   /** First the one that readers see, then the one that is made beside it, if any. None until there is a first one. */
   wanted(): readonly Generation[];
-  /** To be called before a deletion is appended. Undefined where the stores obey none, so that nobody may append one. */
-  readonly beforeDeletion: (() => void) | undefined;
+  /** To be called before a deletion is appended. */
+  beforeDeletion(): void;
   /** How many reads the stores answer at once; more of them would only wait there. */
   readonly readsAtOnce: number;
   /** Why writers of these generations have to wait, in words for the operator; undefined when they need not. */

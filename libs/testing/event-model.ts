@@ -23,11 +23,8 @@ const tagSets: readonly Tags[] = [
   '[["__proto__","x"]]',
 ];
 
-/**
- * Few times, names and values, so that many events meet.
- * @param deletes whether some of the batches delete a source, or a metric of it.
- */
-export function anEventHistory(random: Random, orgId: string, deletes = true): EventHistory {
+/** Few times, names and values, so that many events meet; some of the batches delete a source, or a metric of it. */
+export function anEventHistory(random: Random, orgId: string): EventHistory {
   const sourceIds = ['s', 's-2'];
   const bodies = Array.from({ length: random.whole(1, 12) }, () => ({
     sourceId: random.pick(sourceIds),
@@ -40,10 +37,9 @@ export function anEventHistory(random: Random, orgId: string, deletes = true): E
   });
   const deliveries = random.shuffled([...bodies, ...again]).map(({ sourceId, sent }, offset) => {
     const head = { orgId, sourceId, receivedMs: firstMs + random.whole(0, 3), origin: 'source' as const };
-    const value: EventBatch =
-      deletes && random.chance(0.1)
-        ? { ...head, events: [], deleted: { metric: random.pick([null, ...metrics]) } }
-        : { ...head, events: atTheDoor(sent) };
+    const value: EventBatch = random.chance(0.1)
+      ? { ...head, events: [], deleted: { metric: random.pick([null, ...metrics]) } }
+      : { ...head, events: atTheDoor(sent) };
     return { partition: 0, offset, value };
   });
   return { orgId, sourceIds, metrics, deliveries };

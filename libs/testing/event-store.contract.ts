@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { tagsKey, tagsOf, type DeviceEvent, type EventBatch, type LogEntry } from '#model';
+import { forever, tagsKey, tagsOf, type DeviceEvent, type EventBatch, type LogEntry } from '#model';
 import type { EventStore, Placed } from '#stores';
 import { anEventHistory, EventModel, sortedTags, type EventHistory } from './event-model.js';
 import { Random } from './random.js';
@@ -33,9 +33,8 @@ const anEntry = (some: Partial<LogEntry> = {}): LogEntry => ({ timestampMs: t, m
 /**
  * Every promise of `EventStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
- * @param deletes whether it obeys deletions.
  */
-export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, fewest = 20, deletes = true): void {
+export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, fewest = 20): void {
   let subject: EventStoreUnderTest;
   let store: EventStore;
   let org = '';
@@ -70,7 +69,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       ['the last millisecond of the year 9999', { timestampMs: 253_402_300_799_999 }],
     ];
     it.each(kept)('comes back as it was: %s', async (_, some) => {
-      await store.write([aBatch([anEvent(some)])]);
+      await store.write([aBatch([anEvent(some)])], forever);
       const { timestampMs, metric, value, tags } = anEvent(some);
       const entries = [await store.window(org, 's', everything, all), await store.tail(org, 's', 1, metric)];
       for (const [entry] of entries) {
@@ -84,7 +83,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
     });
 
     it('has no tags that it was not given', async () => {
-      await store.write([aBatch([anEvent()])]);
+      await store.write([aBatch([anEvent()])], forever);
       const [entry] = await store.tail(org, 's', 1);
       expect(entry!.tags['toString']).toBeUndefined();
     });
@@ -106,15 +105,18 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       ['not when tags and value meet elsewhere', { tags: tagsKey({ a: '"}' }), value: 'x' }, { tags: tagsKey({ a: '' }), value: '"}x' }, 2],
     ];
     it.each(pairs)('%s', async (_, one, other, entries) => {
-      await store.write([aBatch([anEvent(one)])]);
-      await store.write([aBatch([anEvent(other)]), aBatch([anEvent(one)])]);
+      await store.write([aBatch([anEvent(one)])], forever);
+      await store.write([aBatch([anEvent(other)]), aBatch([anEvent(one)])], forever);
       await expect(store.window(org, 's', everything, all)).resolves.toHaveLength(entries);
       await expect(store.tail(org, 's', all)).resolves.toHaveLength(entries);
     });
 
     it('not when its source or organization differs', async () => {
       const batches = [{}, { sourceId: 'S' }, { orgId: 'other' }, { orgId: `${org}/s`, sourceId: 's' }];
-      await store.write(batches.map((of) => aBatch([anEvent({ value: JSON.stringify(of) })], of)));
+      await store.write(
+        batches.map((of) => aBatch([anEvent({ value: JSON.stringify(of) })], of)),
+        forever,
+      );
       for (const of of batches) {
         const { orgId, sourceId } = aBatch([], of).value;
         await expect(store.tail(orgId, sourceId, all)).resolves.toEqual([anEntry({ value: JSON.stringify(of) })]);
@@ -127,7 +129,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       const events = Array.from('abcdefgh', (value, at) =>
         anEvent({ value, place: at, timestampMs: t + 10 * at, metric: at % 2 ? 'odd' : 'even' }),
       );
-      await store.write([aBatch(events.toReversed())]);
+      await store.write([aBatch(events.toReversed())], forever);
     };
     const windows: readonly [string, number, number, number, string | undefined, string][] = [
       ['all', 0, 1e15, 10, undefined, 'abcdefgh'],
@@ -178,7 +180,10 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
         anEvent({ place: 1, metric: '\uFFFD' }),
         anEvent({ place: 1, metric: 'b' }),
       ];
-      await store.write(events.map((event) => aBatch([event])));
+      await store.write(
+        events.map((event) => aBatch([event])),
+        forever,
+      );
       const entries = await store.window(org, 's', everything, all);
       expect(entries.map(({ metric }) => metric)).toEqual(['b', '\uFFFD', '\u{1F600}', 'a', 'a']);
       await expect(store.tail(org, 's', 3)).resolves.toEqual(entries.slice(2));
@@ -192,7 +197,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
         [t + 60_000, 0, 'fourth'],
       ] as const;
       for (const [receivedMs, place, value] of arrived.toReversed())
-        await store.write([aBatch([anEvent({ place, value })], { receivedMs })]);
+        await store.write([aBatch([anEvent({ place, value })], { receivedMs })], forever);
       const entries = await store.window(org, 's', everything, all);
       expect(entries.map(({ value }) => value)).toEqual(['first', 'second', 'third', 'fourth']);
       await expect(store.tail(org, 's', 2)).resolves.toEqual(entries.slice(2));
@@ -202,8 +207,9 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
       ['first', [0, 5]],
       ['last', [5, 0]],
     ])('of several bodies stay where the earliest puts them, also when that is projected %s', async (_, delays) => {
-      await store.write([aBatch([anEvent({ value: 'between' })], { receivedMs: t + 3 })]);
-      for (const delay of delays) await store.write([aBatch([anEvent({ place: delay === 0 ? 9 : 0 })], { receivedMs: t + delay })]);
+      await store.write([aBatch([anEvent({ value: 'between' })], { receivedMs: t + 3 })], forever);
+      for (const delay of delays)
+        await store.write([aBatch([anEvent({ place: delay === 0 ? 9 : 0 })], { receivedMs: t + delay })], forever);
       const entries = await store.window(org, 's', everything, all);
       expect(entries.map(({ value }) => value)).toEqual(['open', 'between']);
       await expect(store.tail(org, 's', 1)).resolves.toEqual([anEntry({ value: 'between' })]);
@@ -211,8 +217,8 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
 
     it.each([['rising'], ['falling']])('of several bodies keep the least place, with %s places', async (direction) => {
       const places = direction === 'rising' ? [1, 5] : [5, 1];
-      await store.write([aBatch([anEvent({ value: 'between', place: 3 })])]);
-      for (const place of places) await store.write([aBatch([anEvent({ place })])]);
+      await store.write([aBatch([anEvent({ value: 'between', place: 3 })])], forever);
+      for (const place of places) await store.write([aBatch([anEvent({ place })])], forever);
       const entries = await store.window(org, 's', everything, all);
       expect(entries.map(({ value }) => value)).toEqual(['open', 'between']);
     });
@@ -224,8 +230,8 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
 
     it('10,000 of one time come back in body order', async () => {
       const events = Array.from({ length: 10_000 }, (_, place) => anEvent({ place, ordinal: place }));
-      await store.write([aBatch(events.slice(0, 6_000)), aBatch(events.slice(4_000))]);
-      await store.write([aBatch([anEvent({ place: 10_000, value: 'last' })])]);
+      await store.write([aBatch(events.slice(0, 6_000)), aBatch(events.slice(4_000))], forever);
+      await store.write([aBatch([anEvent({ place: 10_000, value: 'last' })])], forever);
       const entries = await store.window(org, 's', everything, all);
       expect(entries).toEqual(events.map(() => anEntry()));
       await expect(store.tail(org, 's', 1)).resolves.toEqual([anEntry({ value: 'last' })]);
@@ -234,7 +240,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
 
   describe('a crash', () => {
     it('leaves what was written before the checkpoint', async () => {
-      await store.write([aBatch([anEvent()])]);
+      await store.write([aBatch([anEvent()])], forever);
       await store.checkpoint();
       subject = await subject.crash();
       await expect(subject.store.tail(org, 's', all)).resolves.toEqual([anEntry()]);
@@ -242,47 +248,46 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
 
     it('makes later calls of the ended store reject', async () => {
       subject = await subject.crash();
-      await expect(store.write([aBatch([anEvent()])])).rejects.toMatchObject({ code: 'store_unavailable' });
+      await expect(store.write([aBatch([anEvent()])], forever)).rejects.toMatchObject({ code: 'store_unavailable' });
     });
   });
 
   const aDeletion = (metric: string | null, sourceId = 's'): Placed<EventBatch> => aBatch([], { sourceId, deleted: { metric } });
-  if (deletes)
-    describe('a deletion', () => {
-      it.each<[string, string | null, readonly string[], readonly string[]]>([
-        ['of a source', null, [], ['new']],
-        ['of a metric', 'door', ['other'], ['other', 'new']],
-      ])('%s takes what came before it and nothing else, and what comes later is new', async (_, metric, left, later) => {
-        const values = async (sourceId = 's'): Promise<readonly string[]> =>
-          (await store.window(org, sourceId, everything, all)).map(({ value }) => value);
-        const others = anEvent({ metric: 'said', value: 'other', place: 1 });
-        await store.write([aBatch([anEvent(), others]), aBatch([anEvent()], { sourceId: 't' }), aDeletion(metric)]);
-        await expect(values()).resolves.toEqual(left);
-        await store.write([aBatch([anEvent({ value: 'new', place: 2 })])]);
-        await expect(values()).resolves.toEqual(later);
-        await expect(values('t')).resolves.toEqual(['open']);
-      });
-
-      it('takes more rows than are deleted at once', async () => {
-        const events = Array.from({ length: 3_000 }, (_, place) => anEvent({ place, ordinal: place, metric: place % 2 ? 'door' : 'said' }));
-        await store.write([aBatch(events), aDeletion('said'), aBatch([anEvent({ value: 'new' })], { sourceId: 't' })]);
-        await expect(store.window(org, 's', everything, all)).resolves.toHaveLength(1_500);
-        await store.write([aDeletion(null)]);
-        await expect(store.window(org, 's', everything, all)).resolves.toEqual([]);
-        await expect(store.window(org, 't', everything, all)).resolves.toEqual([anEntry({ value: 'new' })]);
-      });
-
-      it('lets the same event come again as a new one', async () => {
-        await store.write([aBatch([anEvent()]), aDeletion(null), aBatch([anEvent()], { receivedMs: t + 1 })]);
-        await store.checkpoint();
-        await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
-      });
-
-      it('of what nobody has heard of changes nothing', async () => {
-        await store.write([aDeletion(null), aDeletion('door', 'u'), aBatch([anEvent()]), aDeletion('said')]);
-        await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
-      });
+  describe('a deletion', () => {
+    it.each<[string, string | null, readonly string[], readonly string[]]>([
+      ['of a source', null, [], ['new']],
+      ['of a metric', 'door', ['other'], ['other', 'new']],
+    ])('%s takes what came before it and nothing else, and what comes later is new', async (_, metric, left, later) => {
+      const values = async (sourceId = 's'): Promise<readonly string[]> =>
+        (await store.window(org, sourceId, everything, all)).map(({ value }) => value);
+      const others = anEvent({ metric: 'said', value: 'other', place: 1 });
+      await store.write([aBatch([anEvent(), others]), aBatch([anEvent()], { sourceId: 't' }), aDeletion(metric)], forever);
+      await expect(values()).resolves.toEqual(left);
+      await store.write([aBatch([anEvent({ value: 'new', place: 2 })])], forever);
+      await expect(values()).resolves.toEqual(later);
+      await expect(values('t')).resolves.toEqual(['open']);
     });
+
+    it('takes more rows than are deleted at once', async () => {
+      const events = Array.from({ length: 3_000 }, (_, place) => anEvent({ place, ordinal: place, metric: place % 2 ? 'door' : 'said' }));
+      await store.write([aBatch(events), aDeletion('said'), aBatch([anEvent({ value: 'new' })], { sourceId: 't' })], forever);
+      await expect(store.window(org, 's', everything, all)).resolves.toHaveLength(1_500);
+      await store.write([aDeletion(null)], forever);
+      await expect(store.window(org, 's', everything, all)).resolves.toEqual([]);
+      await expect(store.window(org, 't', everything, all)).resolves.toEqual([anEntry({ value: 'new' })]);
+    });
+
+    it('lets the same event come again as a new one', async () => {
+      await store.write([aBatch([anEvent()]), aDeletion(null), aBatch([anEvent()], { receivedMs: t + 1 })], forever);
+      await store.checkpoint();
+      await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
+    });
+
+    it('of what nobody has heard of changes nothing', async () => {
+      await store.write([aDeletion(null), aDeletion('door', 'u'), aBatch([anEvent()]), aDeletion('said')], forever);
+      await expect(store.window(org, 's', everything, all)).resolves.toEqual([anEntry()]);
+    });
+  });
 
   describe('any history', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -290,7 +295,7 @@ export function eventStoreContract(open: () => Promise<EventStoreUnderTest>, few
 
     it(`gives what brute force gives (SEED=${seed}, ${histories} histories)`, async () => {
       for (let at = 0; at < histories; at++) {
-        const history = anEventHistory(new Random(seed + at), `${org}-${at}`, deletes);
+        const history = anEventHistory(new Random(seed + at), `${org}-${at}`);
         subject = await live(history, new Random(seed + at), subject);
         for (const { answers, model } of await compare(history, subject.store)) expect(answers).toEqual(model);
       }
@@ -304,7 +309,7 @@ async function live({ deliveries }: EventHistory, random: Random, subject: Event
   let committed = 0;
   for (let next = 0; next < deliveries.length;) {
     const end = next + random.whole(1, 5);
-    await current.store.write(deliveries.slice(next, end));
+    await current.store.write(deliveries.slice(next, end), forever);
     next = end;
     if (random.chance(0.3)) {
       await current.store.checkpoint();

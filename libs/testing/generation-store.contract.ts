@@ -101,7 +101,7 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
     batches: readonly (PointBatch | EventBatch)[],
     lease: Lease = forever,
   ): Promise<void> => {
-    for (const batch of batches) await ('series' in batch ? series.write([placed(batch)], lease) : events.write([placed(batch)]));
+    for (const batch of batches) await ('series' in batch ? series.write([placed(batch)], lease) : events.write([placed(batch)], lease));
     await series.checkpoint();
     await events.checkpoint();
   };
@@ -196,6 +196,19 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
           expect(await subject.published()).toEqual([sourceId]);
         });
       }
+    });
+
+    it('is seen by SQL without what is deleted', async () => {
+      await made(
+        number,
+        points('gone', [[t, 1]]),
+        { ...points('gone', []), series: [], deleted: { metric: null } },
+        points('left', [[t, 1]]),
+      );
+      await eventually(async () => {
+        await store.publish(number);
+        expect(await subject.published()).toEqual(['left']);
+      });
     });
 
     it('whose tables are gone fails while another one goes on, and is no trouble once its lease is lost', async () => {
@@ -362,6 +375,30 @@ export function generationStoreContract(open: () => GenerationStoreUnderTest): v
       await write(store.open(number + 1), again);
       await write(store.open(number), [points('s', [[at(2) + 1, 5]])]);
       await expect(rows(number + 1)).resolves.toEqual(await rows(number));
+    });
+
+    it.each([false, true])('is not taken by a deletion from before it that comes again, everything: %s', async (everything) => {
+      const all = [[at(0), 1] as const, [at(1), 2] as const, [at(2), 3] as const];
+      const deletion: PointBatch = { ...points('s', []), series: [], deleted: { metric: null } };
+      const records = [points('s', all), points('t', all), deletion, points('s', all.slice(1))].map(placed);
+      const take = async (generation: number, its: readonly Placed<PointBatch>[]): Promise<StoredRow[]> => {
+        const { series } = store.open(generation);
+        await series.write(its, forever);
+        await series.checkpoint();
+        return rows(generation);
+      };
+      await store.ensure(number);
+      await take(number, records);
+      await store.keepFrom(number, { raw: at(2) });
+      const before = await rows(number);
+      const left = before.filter(({ what, row }) => what === '1d' && row[2] === 's');
+      expect(left.map(({ row }) => row[0])).toEqual([at(1), at(2)]);
+      await store.ensure(number + 1);
+      await store.takeOver(number + 1, number, everything);
+      await expect(take(number + 1, records)).resolves.toEqual(before);
+      await expect(take(number + 1, records)).resolves.toEqual(before);
+      const others = before.filter(({ row }) => row[2] === 't');
+      for (const generation of [number, number + 1]) await expect(take(generation, [placed(deletion)])).resolves.toEqual(others);
     });
 
     it('is asked for by others too', async () => {

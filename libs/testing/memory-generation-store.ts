@@ -32,6 +32,8 @@ interface Kept {
   /** Buckets whose points are gone, and their metrics. */
   readonly old: StoredRow[];
   everything: boolean;
+  /** By partition the last deletion of points that was obeyed. */
+  readonly obeyed: Map<number, number>;
 }
 
 /** A database in memory, for the stores of several processes. */
@@ -71,7 +73,14 @@ export class MemoryGenerationStore implements GenerationStore {
   async ensure(generation: number): Promise<void> {
     const { generations } = this.database;
     if (!generations.has(generation))
-      generations.set(generation, { points: new Map(), events: new Map(), from: keptFromTheBeginning, old: [], everything: false });
+      generations.set(generation, {
+        points: new Map(),
+        events: new Map(),
+        from: keptFromTheBeginning,
+        old: [],
+        everything: false,
+        obeyed: new Map(),
+      });
   }
 
   async shortcomings(generation: number): Promise<readonly string[]> {
@@ -106,6 +115,7 @@ export class MemoryGenerationStore implements GenerationStore {
     if (!its) return;
     to.from = laterOf(to.from, its.from);
     to.old.splice(0, Infinity, ...its.old);
+    for (const [partition, offset] of its.obeyed) to.obeyed.set(partition, offset);
     if (!everything) return;
     for (const what of ['points', 'events'] as const) for (const [key, row] of its[what]) to[what].set(key, row);
     to.everything = true;
@@ -166,10 +176,14 @@ class MemoryStores implements Stores {
     },
     checkpoint: async () => {
       this.#check();
-      const { points, from } = this.database.of(this.generation);
+      const kept = this.database.of(this.generation);
+      const { points, from } = kept;
       for (const { batches, lease } of this.#waiting) {
         if (!lease.held()) continue;
-        for (const { value } of batches) for (const row of pointRows(batchFrom(value, from.raw))) points.set(keyOf(row), row);
+        for (const batch of batches) {
+          deletePoints(kept, batch);
+          for (const row of pointRows(batchFrom(batch.value, from.raw))) points.set(keyOf(row), row);
+        }
       }
       this.#waiting = [];
     },
@@ -187,10 +201,14 @@ class MemoryStores implements Stores {
     write: async (batches) => {
       this.#check();
       const { events, from } = this.database.of(this.generation);
-      for (const row of batches.flatMap(({ value }) => eventRows(value))) {
-        if (row.row[0] < from.events) continue;
-        const known = events.get(keyOf(row));
-        if (!known || arrivesBefore(row, known)) events.set(keyOf(row), row);
+      for (const { value } of batches) {
+        const isDeleted = deletedBy(value);
+        for (const [key, row] of events) if (isDeleted(row)) events.delete(key);
+        for (const row of eventRows(value)) {
+          if (row.row[0] < from.events) continue;
+          const known = events.get(keyOf(row));
+          if (!known || arrivesBefore(row, known)) events.set(keyOf(row), row);
+        }
       }
     },
     checkpoint: async () => this.#check(),
@@ -213,6 +231,23 @@ class MemoryStores implements Stores {
 
   #check(): void {
     if (this.#ended) throw unavailable('the store is closed');
+  }
+}
+
+/** Whether a row is of what a batch deletes. */
+const deletedBy =
+  ({ orgId, sourceId, deleted }: PointBatch | EventBatch) =>
+  ({ row: [, org, source, metric] }: StoredRow): boolean =>
+    !!deleted && org === orgId && source === sourceId && metric === (deleted.metric ?? metric);
+
+/** What is older than the points that are kept does not come again behind a deletion that does. */
+function deletePoints({ points, old, obeyed }: Kept, { partition, offset, value }: Placed<PointBatch>): void {
+  if (!value.deleted) return;
+  const isDeleted = deletedBy(value);
+  for (const [key, row] of points) if (isDeleted(row)) points.delete(key);
+  if (offset > (obeyed.get(partition) ?? -1)) {
+    obeyed.set(partition, offset);
+    old.splice(0, Infinity, ...old.filter((row) => !isDeleted(row)));
   }
 }
 

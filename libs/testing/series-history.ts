@@ -46,11 +46,8 @@ const tagSets: readonly Tags[] = [
   tagsKey({ b: '2', a: '1' }),
 ];
 
-/**
- * A random history whose records stand at `firstOffset` and after it.
- * @param deletes whether some of them delete a source, or a metric of it.
- */
-export function aSeriesHistory(random: Random, orgId: string, firstOffset: number, deletes = true): SeriesHistory {
+/** A random history whose records stand at `firstOffset` and after it; some of them delete a source, or a metric of it. */
+export function aSeriesHistory(random: Random, orgId: string, firstOffset: number): SeriesHistory {
   const sourceIds = ['s1', 'S2', 's.3', 's10'].slice(0, random.whole(1, 4));
   const metrics = ['motor.rpm', 'a', '\u{1F600}', '\uFFFD', 'motor.rpm2'].slice(0, random.whole(1, 5));
   const clock = new Map(sourceIds.map((id) => [id, random.pick(clocks)]));
@@ -68,7 +65,7 @@ export function aSeriesHistory(random: Random, orgId: string, firstOffset: numbe
   };
   const batches = Array.from({ length: random.whole(1, 40) }, (): PointBatch => {
     const sourceId = random.pick(sourceIds);
-    if (deletes && random.chance(0.1))
+    if (random.chance(0.1))
       return { orgId, sourceId, receivedMs: noonMs, series: [], deleted: { metric: random.pick([null, ...metrics]) } };
     const series = Array.from({ length: random.whole(1, 4) }, () => aRun(sourceId));
     at += random.whole(0, 40);

@@ -66,9 +66,8 @@ const tagsInOrder: readonly Tags[] = [
  * Every promise of `SeriesStore`; any adapter must pass.
  * @param fewest histories that are lived through, unless the environment says how many.
  * @param bodyDays in which one body has points.
- * @param deletes whether it obeys deletions.
  */
-export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, bodyDays = 10_000, deletes = true): void {
+export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, fewest = 8, bodyDays = 10_000): void {
   let subject: SeriesStoreUnderTest;
   let store: SeriesStore;
   let org = '';
@@ -663,62 +662,61 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       }),
     ),
   });
-  if (deletes)
-    describe('a deletion', () => {
-      describe.each(moments)('%s', (_, wait) => {
-        it.each<[string, string | null, object, object]>([
-          [
-            'of a source',
-            null,
-            { names: [], rows: [], hours: [], latest: [], fleets: [[['t', 1]], []] },
-            { names: ['b'], rows: [['b', t + 1, 9]], hours: [['b', 1]], latest: [['b', 9]], fleets: [[['t', 1]], [['s', 1]]] },
-          ],
-          [
-            'of a metric',
-            'b',
-            { names: ['a'], rows: [['a', t, 1]], hours: [['a', 1]], latest: [['a', 1]], fleets: [['s', 't'].map((id) => [id, 1]), []] },
-            {
-              names: ['a', 'b'],
-              rows: [
-                ['a', t, 1],
-                ['b', t + 1, 9],
-              ],
-              hours: [
-                ['a', 1],
-                ['b', 1],
-              ],
-              latest: [
-                ['a', 1],
-                ['b', 9],
-              ],
-              fleets: [['s', 't'].map((id) => [id, 1]), [['s', 1]]],
-            },
-          ],
-        ])('%s takes what came before it and nothing else, and what comes later is new', async (__, metric, left, later) => {
-          const before = [aRun('a', [[t, 1]]), aRun('b', [[t, 2]]), aRun('b', [[t + 5, 3]], '[["core","1"]]')];
-          await store.write([placed(before), placed([aRun('a', [[t, 4]])], 't')], forever);
-          await wait();
-          await known();
-          await store.write([aDeletion(metric)], forever);
-          await wait();
-          await expect(known()).resolves.toEqual(left);
-          await write(aRun('b', [[t + 1, 9]]));
-          await wait();
-          await expect(known()).resolves.toEqual(later);
-        });
-      });
-
-      it.each([null, 'a'])('of what nobody has heard of changes nothing: %s', async (metric) => {
-        await store.write([aDeletion(metric, 'u'), aDeletion('x'), placed([aRun('a', [[t, 1]])]), aDeletion('x')], forever);
-        await store.checkpoint();
-        await expect(raw()).resolves.toMatchObject({ rows: [['a', t, 1]] });
-      });
-
-      it('has its place among records that are written together', async () => {
-        await store.write([placed([aRun('a', [[t, 1]])]), aDeletion(null), placed([aRun('a', [[t + 1, 2]])]), aDeletion('b')], forever);
-        await expect(raw()).resolves.toMatchObject({ rows: [['a', t + 1, 2]] });
+  describe('a deletion', () => {
+    describe.each(moments)('%s', (_, wait) => {
+      it.each<[string, string | null, object, object]>([
+        [
+          'of a source',
+          null,
+          { names: [], rows: [], hours: [], latest: [], fleets: [[['t', 1]], []] },
+          { names: ['b'], rows: [['b', t + 1, 9]], hours: [['b', 1]], latest: [['b', 9]], fleets: [[['t', 1]], [['s', 1]]] },
+        ],
+        [
+          'of a metric',
+          'b',
+          { names: ['a'], rows: [['a', t, 1]], hours: [['a', 1]], latest: [['a', 1]], fleets: [['s', 't'].map((id) => [id, 1]), []] },
+          {
+            names: ['a', 'b'],
+            rows: [
+              ['a', t, 1],
+              ['b', t + 1, 9],
+            ],
+            hours: [
+              ['a', 1],
+              ['b', 1],
+            ],
+            latest: [
+              ['a', 1],
+              ['b', 9],
+            ],
+            fleets: [['s', 't'].map((id) => [id, 1]), [['s', 1]]],
+          },
+        ],
+      ])('%s takes what came before it and nothing else, and what comes later is new', async (__, metric, left, later) => {
+        const before = [aRun('a', [[t, 1]]), aRun('b', [[t, 2]]), aRun('b', [[t + 5, 3]], '[["core","1"]]')];
+        await store.write([placed(before), placed([aRun('a', [[t, 4]])], 't')], forever);
+        await wait();
+        await known();
+        await store.write([aDeletion(metric)], forever);
+        await wait();
+        await expect(known()).resolves.toEqual(left);
+        await write(aRun('b', [[t + 1, 9]]));
+        await wait();
+        await expect(known()).resolves.toEqual(later);
       });
     });
+
+    it.each([null, 'a'])('of what nobody has heard of changes nothing: %s', async (metric) => {
+      await store.write([aDeletion(metric, 'u'), aDeletion('x'), placed([aRun('a', [[t, 1]])]), aDeletion('x')], forever);
+      await store.checkpoint();
+      await expect(raw()).resolves.toMatchObject({ rows: [['a', t, 1]] });
+    });
+
+    it('has its place among records that are written together', async () => {
+      await store.write([placed([aRun('a', [[t, 1]])]), aDeletion(null), placed([aRun('a', [[t + 1, 2]])]), aDeletion('b')], forever);
+      await expect(raw()).resolves.toMatchObject({ rows: [['a', t + 1, 2]] });
+    });
+  });
 
   describe('any history', () => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -729,7 +727,7 @@ export function seriesStoreContract(open: () => Promise<SeriesStoreUnderTest>, f
       async () => {
         for (let at = 0; at < histories; at++) {
           const random = new Random(seed + at);
-          const history = aSeriesHistory(random, `${org}-${at}`, offset, deletes);
+          const history = aSeriesHistory(random, `${org}-${at}`, offset);
           offset += history.records.length;
           await live(history, random, subject.store, crash, visible);
         }

@@ -150,7 +150,7 @@ export class DeletedOrganizations implements OnApplicationShutdown {
     await Promise.all(views.map(([, view]) => view.caughtUp()));
     const found = views.reduce((sum, [, view]) => sum + view.count(`${orgId}/`), 0);
     if (found === 0 || nowMs - (this.#askedMs.get(orgId) ?? -Infinity) < patienceMs) return found;
-    this.generations.beforeDeletion?.();
+    this.generations.beforeDeletion();
     for (const [topic, view] of views)
       for (const page of pagesOf(view, `${orgId}/`)) {
         const ids = new Set(page.map(([, { sourceId }]) => sourceId));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
-import { tagsKey } from '#model';
+import { forever, tagsKey } from '#model';
 import { eventStoreContract, type EventStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
 import type { WorkerThread } from '../worker.js';
@@ -43,7 +43,7 @@ describe('SqliteEventStore', () => {
     const timestampMs = 1_700_000_000_000;
     const event = { metric: 'door', timestampMs, value: 'open', isJson: false, tags: tagsKey({ a: '1' }), place: 0, ordinal: 0 };
     const value = { orgId: 'org', sourceId: 's', receivedMs: timestampMs, origin: 'source' as const, events: [event] };
-    await subject.store.write([{ partition: 0, offset: 0, value }]);
+    await subject.store.write([{ partition: 0, offset: 0, value }], forever);
     using db = new DatabaseSync(join(folder, 'store.db'));
     db.exec(`UPDATE event SET ${damage}`);
     await expect(subject.store.tail('org', 's', 1)).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { authentication } from './authentication.js';
 import { boundKeys } from './bound-keys.js';
 import { claims } from './claims.js';
 import { commands } from './commands.js';
+import { deletions } from './deletions.js';
 import { deviceChannel } from './device-channel.js';
 import { devicesAlias } from './devices-alias.js';
 import { errors } from './errors.js';
@@ -50,6 +51,7 @@ export function apiSuite(open: () => Promise<Target>): void {
     logs,
     commands,
     sources,
+    deletions,
     deviceChannel,
     devicesAlias,
     streams,
