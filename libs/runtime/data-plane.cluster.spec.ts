@@ -5,10 +5,11 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import type { Moved, Start } from '#log';
+import { entry, type Moved, type Start } from '#log';
 import type { Projection } from '#model';
-import { describeOnServers, eventually, serverEnvironment } from '#testing';
+import { describeOnServers, eventually, makeOrganization, serverEnvironment } from '#testing';
 import { points, projections } from '#topics';
+import { ControlModule } from '../../apps/control/control.module.js';
 import { IngressModule } from '../../apps/ingress/ingress.module.js';
 import { ProcessorsModule } from '../../apps/processors/processors.module.js';
 import { QueryModule } from '../../apps/query/query.module.js';
@@ -334,5 +335,33 @@ describeOnServers('the data plane', () => {
     await rebuildDataPlane(config, watcher);
     await becomes('gone', 'n');
     await becomes('stays', 'm');
+  });
+
+  it('removes what a deleted organization has', async () => {
+    await run('control', ControlModule);
+    const adapters = await openAdapters(config, silent);
+    try {
+      const { log } = adapters.kafka;
+      const orgIds = ['gone', 'other'].map((name) => `org_${name}${number}`) as [string, string];
+      const nowMs = Date.now();
+      const aRun = { metric: 'm', tags: '', timestampMs: Float64Array.of(nowMs), value: Float64Array.of(1) };
+      const batches = orgIds.flatMap((orgId) =>
+        ['a', 'b'].map((sourceId) => entry(points, { orgId, sourceId, receivedMs: nowMs, series: [aRun], deleted: null })),
+      );
+      await log.append(batches);
+      const { live } = (await generations())!;
+      const { series } = adapters.stores.open(live);
+      const has = (...expected: readonly (readonly string[])[]): Promise<void> =>
+        eventually(async () => {
+          const names = orgIds.map(async (orgId) => [...(await series.metricNames(orgId, 'a')), ...(await series.metricNames(orgId, 'b'))]);
+          expect(await Promise.all(names)).toEqual(expected);
+        });
+      await has(['m', 'm'], ['m', 'm']);
+      await makeOrganization(log, true, orgIds[1]);
+      await makeOrganization(log, true, orgIds[0], nowMs);
+      await has([], ['m', 'm']);
+    } finally {
+      await adapters.close();
+    }
   });
 });

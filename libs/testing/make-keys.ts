@@ -8,7 +8,12 @@ import { makePeopleIn } from './make-people.js';
 let made = 0;
 
 /** Makes an organization in a log, though nobody decides there. */
-export async function makeOrganization(log: Pick<RecordLog, 'append'>, paid: boolean, orgId = `org_test${++made}`): Promise<string> {
+export async function makeOrganization(
+  log: Pick<RecordLog, 'append'>,
+  paid: boolean,
+  orgId = `org_test${++made}`,
+  deletedMs: number | null = null,
+): Promise<string> {
   const organization: Organization = {
     orgId,
     name: orgId,
@@ -16,7 +21,7 @@ export async function makeOrganization(log: Pick<RecordLog, 'append'>, paid: boo
     createdMs: 1,
     limits: {},
     enforceReadScope: false,
-    deletedMs: null,
+    deletedMs,
   };
   await log.append([entry(organizations, organization)]);
   return orgId;
