@@ -12,6 +12,7 @@ import { ingressFigure } from './ingress-figure.js';
 import { latencyFigures, liveFigure } from './latency-figures.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
+import { openFigure } from './open-figure.js';
 import { monitorFigures } from './monitor-figures.js';
 import type { Figure } from './report.js';
 import { visibilityFigure } from './visibility-figure.js';
@@ -25,6 +26,7 @@ const figures: readonly Figure[] = [
   clientFigure,
   fanOutFigure,
   idleFigure,
+  openFigure,
   ...monitorFigures,
   deliveryFigure,
   ingressFigure,

@@ -72,8 +72,11 @@ export class ServerProcess implements Target {
     return server;
   }
 
-  /** Starts the process on its folder and resolves with the seconds until it answers. */
-  async start(): Promise<number> {
+  /**
+   * Starts the process on its folder and resolves with the seconds until it is ready.
+   * @param options of Node.
+   */
+  async start(options: readonly string[] = []): Promise<number> {
     const begun = performance.now();
     const env = {
       ...process.env,
@@ -87,7 +90,7 @@ export class ServerProcess implements Target {
       HEADWATER_MAX_SERIES: '10000000',
       HEADWATER_MAX_TAG_SETS: '10000000',
     };
-    this.#child = spawn(process.execPath, [...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#child = spawn(process.execPath, [...options, ...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     endWithUs(this.#child);
     let said = '';
     this.#child.stdout!.on('data', (chunk: Buffer) => {

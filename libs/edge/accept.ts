@@ -70,7 +70,7 @@ export class Accept {
     const accepted = await this.#parse(caller, bytes, undefined);
     release(bytes);
     if (caller.bound) checkSources(caller.bound, accepted);
-    this.#letIn(caller, accepted);
+    await this.#letIn(caller, accepted);
     const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
     const { count, sourceId } = accepted;
     if (count > 0) await this.append(caller.orgId, accepted, headers);
@@ -84,7 +84,7 @@ export class Accept {
   async read(caller: Caller, bytes: Uint8Array, sourceId: string): Promise<Accepted> {
     this.rates.charge(caller, 'requests', 1);
     const accepted = await this.#parse(caller, bytes, sourceId);
-    this.#letIn(caller, accepted);
+    await this.#letIn(caller, accepted);
     return accepted;
   }
 
@@ -94,8 +94,8 @@ export class Accept {
     return this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock(), sourceId }));
   }
 
-  #letIn(caller: Caller, accepted: Accepted): void {
-    this.names.check(caller.orgId, accepted);
+  async #letIn(caller: Caller, accepted: Accepted): Promise<void> {
+    await this.names.check(caller.orgId, accepted);
     this.rates.charge(caller, 'points', accepted.count);
   }
 

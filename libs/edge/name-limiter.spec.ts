@@ -28,37 +28,37 @@ beforeEach(() => {
 });
 
 describe('a process that lets organizations have 2 active devices', () => {
-  it('refuses a third, until the end of the hour after the one in which the others came last', () => {
+  it('refuses a third, until the end of the hour after the one in which the others came last', async () => {
     const names = limiter();
-    names.check('o', body('o', 'a', 'b'));
+    await names.check('o', body('o', 'a', 'b'));
     nowMs += activePeriodMs / 2;
-    expect(() => names.check('o', body('o', 'a', 'c'))).toThrow(
+    await expect(names.check('o', body('o', 'a', 'c'))).rejects.toThrow(
       expect.objectContaining({
         code: 'too_many_series',
         retryAfterS: (1.5 * activePeriodMs) / 1000,
         message: expect.stringContaining('2 devices'),
       }),
     );
-    names.check('o', body('o', 'a', 'b'));
-    names.check('p', body('p', 'c', 'd'));
+    await names.check('o', body('o', 'a', 'b'));
+    await names.check('p', body('p', 'c', 'd'));
     nowMs = startMs + 2 * activePeriodMs;
-    names.check('o', body('o', 'c', 'd'));
+    await names.check('o', body('o', 'c', 'd'));
   });
 
-  it('goes by the limit of the organization, where it has one', () => {
+  it('goes by the limit of the organization, where it has one', async () => {
     const names = limiter();
     limits = { sources: 4 };
-    names.check('own', body('own', 'a', 'b', 'c', 'd'));
+    await names.check('own', body('own', 'a', 'b', 'c', 'd'));
     limits = { sources: 1 };
-    names.check('own', body('own', 'a', 'b', 'c', 'd'));
-    expect(() => names.check('own', body('own', 'e'))).toThrow('1 devices');
+    await names.check('own', body('own', 'a', 'b', 'c', 'd'));
+    await expect(names.check('own', body('own', 'e'))).rejects.toThrow('1 devices');
   });
 
-  it('tells the operator how near its organizations are to their limits', () => {
+  it('tells the operator how near its organizations are to their limits', async () => {
     const names = limiter();
-    names.check('o', body('o', 'a'));
-    names.check('p', body('p', 'a', 'b'));
-    expect(() => names.check('p', body('p', 'c'))).toThrow('2 devices');
+    await names.check('o', body('o', 'a'));
+    await names.check('p', body('p', 'a', 'b'));
+    await expect(names.check('p', body('p', 'c'))).rejects.toThrow('2 devices');
     expect(read('headwater_active_names')).toContainEqual({ labels: { kind: 'sources' }, value: 3 });
     expect(read('headwater_active_names_limit_ratio')).toContainEqual({ labels: { kind: 'sources' }, value: 1 });
     expect(read('headwater_bodies_with_too_many_names')).toContainEqual({ labels: { limit: 'sources' }, value: 1 });
@@ -66,29 +66,30 @@ describe('a process that lets organizations have 2 active devices', () => {
     expect(read('headwater_active_names')).toContainEqual({ labels: { kind: 'sources' }, value: 0 });
   });
 
-  describe('and keeps names in its memory', () => {
+  describe('and has room for some names', () => {
     let isFull = false;
     const names = (): NameLimiter =>
       limiter({
         isFull: () => isFull,
-        hasSource: (_, source) => source.startsWith('old'),
-        hasSeries: (_, source, metric) => source.startsWith('old') && metric === 'm',
+        knows: ({ points }) => Promise.resolve(points.every(({ sourceId }) => sourceId.startsWith('old'))),
       });
 
-    it('takes nothing but those while there is no room for others', () => {
+    it('takes nothing but those while there is no room for others', async () => {
       const one = names();
       isFull = true;
-      one.check('o', body('o', 'old'));
-      expect(() => one.check('o', body('o', 'old', 'b'))).toThrow(expect.objectContaining({ code: 'too_many_series', retryAfterS: 60 }));
+      await one.check('o', body('o', 'old'));
+      await expect(one.check('o', body('o', 'old', 'b'))).rejects.toThrow(
+        expect.objectContaining({ code: 'too_many_series', retryAfterS: 60 }),
+      );
       isFull = false;
-      one.check('o', body('o', 'old', 'b'));
+      await one.check('o', body('o', 'old', 'b'));
     });
 
-    it('takes all of those, so that a fleet beyond its limits goes on after a start', () => {
+    it('takes all of those, so that a fleet beyond its limits goes on after a start', async () => {
       const one = names();
-      one.check('o', body('o', 'old-1', 'old-2', 'old-3'));
-      one.check('o', body('o', 'a', 'b'));
-      expect(() => one.check('o', body('o', 'old-1', 'c'))).toThrow('2 devices');
+      await one.check('o', body('o', 'old-1', 'old-2', 'old-3'));
+      await one.check('o', body('o', 'a', 'b'));
+      await expect(one.check('o', body('o', 'old-1', 'c'))).rejects.toThrow('2 devices');
     });
   });
 });

@@ -39,7 +39,7 @@ export class NameLimiter {
   readonly #refused = new Map<NameKind | 'room', number>();
   #lastPeriod = 0;
 
-  /** @param room where names are kept in the memory of this process. */
+  /** @param room where names have a place in the memory of this process. */
   constructor(
     private readonly organizations: Organizations,
     @Inject(NAME_LIMITS) private readonly limits: NameLimits,
@@ -68,11 +68,11 @@ export class NameLimiter {
     for (const limit of [...nameKinds, 'room'] as const) this.#refused.set(limit, 0);
   }
 
-  /** Takes note of the names of a body that is about to be stored. @throws TelemetryError `too_many_series`, and takes note of no new name. */
-  check(orgId: string, body: Accepted): void {
+  /** Takes note of the names of a body that is about to be stored. Rejects `too_many_series`, and takes note of no new name. */
+  async check(orgId: string, body: Accepted): Promise<void> {
     const nowMs = this.clock();
     const { room } = this;
-    if (room?.isFull(orgId) && !isKnown(room, body))
+    if (room?.isFull(orgId) && !(await room.knows(body)))
       throw this.#refusal(
         'room',
         'This server has no memory left for the names of new devices and series. Send those that are known already, and have its operator ' +
@@ -80,7 +80,7 @@ export class NameLimiter {
         roomRetryS,
       );
     const excess = this.#of(orgId, nowMs).admit(body, () => this.#limitsOf(orgId), nowMs);
-    if (!excess || (room && isKnown(room, body))) return;
+    if (!excess || (await room?.knows(body))) return;
     const { kind, limit, endMs } = excess;
     const retryAfterS = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
     throw this.#refusal(
@@ -129,7 +129,3 @@ export class NameLimiter {
     return shares.reduce((most, share) => Math.max(most, share), 0);
   }
 }
-
-const isKnown = (room: NameRoom, { points, events }: Accepted): boolean =>
-  points.every(({ orgId, sourceId, series }) => series.every(({ metric }) => room.hasSeries(orgId, sourceId, metric))) &&
-  events.every(({ orgId, sourceId }) => room.hasSource(orgId, sourceId));

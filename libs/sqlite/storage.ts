@@ -32,7 +32,9 @@ export interface Storage {
   readonly events: EventStore;
   /** Call it before a deletion is appended: earlier versions would take it for nothing, and refuse the folder then. Throws `log_unavailable`. */
   readonly beforeDeletion: () => void;
-  /** Opens the view of sources. @param maxBytes of memory that names may take. */
+  /** Resolves once all names of series were looked at; rejects `store_corrupt` when some are damaged or lost. */
+  readonly checked: Promise<void>;
+  /** Opens the view of sources. @param maxBytes of memory that the names in the store may take. */
   room(maxBytes: number): NameRoom;
   /** What the operator should know of the folder, as sentences. */
   readonly warnings: readonly string[];
@@ -90,6 +92,7 @@ export async function openStorage(
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);
     const places = new PositionedLetters(log);
+    const damage = damageIn(stores);
     const disk = new Disk(join(folder.path, logFolderName));
     opened.defer(() => disk.stop());
     return {
@@ -104,11 +107,12 @@ export async function openStorage(
         valueOf: (topic, bytes) => log.codec.valueOf(topic, bytes),
       }),
       series: stores.series,
+      checked: stores.checked,
       events: stores.events,
       room: (maxBytes) => new DirectoryRoom(stores.directory, views.open(sources), maxBytes),
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
       dependencies: [
-        { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) },
+        { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) ?? damage() },
         { id: 'disk_space', name: 'The disk of the data folder', health: () => disk.warning() ?? log.untidy, isSpare: true },
       ],
       metrics: [...disk.metrics, waitingLetters(places, topics), ...late(stores)],
@@ -166,6 +170,15 @@ const late = ({ latePoints, lateEvents }: Stores): Metric[] =>
       count,
     ),
   );
+
+/** Makes the function that says what the look at the names has found to be damaged. */
+function damageIn({ checked }: Stores): () => string | undefined {
+  let damage: string | undefined;
+  checked.catch((cause: TelemetryError) => {
+    if (cause.code === 'store_corrupt') damage = `${cause.message} Stop the server, and restore the folder or run \`headwater rebuild\`.`;
+  });
+  return () => damage;
+}
 
 /** After so long without another write a failure is out of date: requests are let in again, because only a write can tell whether the log works. */
 const staleMs = 10_000;

@@ -16,8 +16,10 @@ export interface Stores {
   readonly positions: Keeper;
   /** Why one of its threads has ended, in one line; undefined while both live. */
   readonly ended: () => string | undefined;
-  /** What the series store keeps in memory for as long as it is open. */
-  readonly directory: Pick<Directory, 'bytes' | 'bytesOf' | 'find'>;
+  /** The names of the series store. */
+  readonly directory: Directory;
+  /** Resolves once all names of series were looked at; rejects `store_corrupt` when some are damaged or lost. */
+  readonly checked: Promise<void>;
   /** Points that came when their time was no longer kept, since it was opened. */
   readonly latePoints: () => number;
   /** The same of events. */
@@ -48,6 +50,7 @@ export async function openStores(
       latePoints: () => series.late,
       lateEvents: () => events.late,
       directory: series.directory,
+      checked: series.checked,
       events,
       positions: {
         of: (group) => threads.writer.call('positions.of', group),

@@ -116,6 +116,7 @@ async function fill(
   const stores = await openStores(file, log.epochs);
   keepPositions(log, stores);
   try {
+    await stores.checked;
     const projectors = projectorsOf({ suffix: '', ...stores });
     await check(projectors.map(({ group }) => group));
     const topics = new Set<AnyTopic>(projectors.flatMap(({ group }) => group.inputs));

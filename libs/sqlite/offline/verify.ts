@@ -61,6 +61,7 @@ export async function verify(dir: string, projectorsOf: ProjectorsOf, options: V
   try {
     const storage = await openStorage(dir);
     try {
+      await storage.checked;
       await catchUp(storage.log, projectorsOf({ suffix: '', ...storage }));
       return await new Verifier(storage, findings, options).verify(dir);
     } finally {

@@ -147,6 +147,7 @@ export class ArenaStack {
       }
     }
     if (this.#isOver) return sealed.attempt.reject(closed());
+    this.directory.wrote();
     this.#lastFlushed = sealed.arena.number;
     this.#sealed = undefined;
     this.#reuse(sealed.arena);

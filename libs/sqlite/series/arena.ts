@@ -1,6 +1,6 @@
 import type { SeriesRun } from '#model';
 import type { KeptSince } from '../boundaries.js';
-import type { DirectoryColumns } from './directory-rows.js';
+import type { DirectoryColumns, OpenedNames } from './directory-rows.js';
 import type { EndedSeries } from './ended.js';
 import type { Boundaries, Kept } from './kept.js';
 import type { Points } from './points.js';
@@ -14,7 +14,7 @@ export interface ArenaSize {
 
 /** What a store holds when it is opened. */
 export interface OpenedStore {
-  readonly directory: DirectoryColumns;
+  readonly names: OpenedNames;
   readonly lastArena: number;
   readonly offsets: Readonly<Record<number, number>>;
   readonly wanted: Boundaries;
@@ -154,7 +154,7 @@ export class Arena {
   /** Notes the newest piece of a series and returns the one before it. */
   #move(series: number, piece: number): number {
     if (series >= this.#heads.length) {
-      const grown = new Int32Array(Math.max(1024, 2 * series)).fill(-1);
+      const grown = new Int32Array(Math.max(1024, Math.ceil(1.25 * series))).fill(-1);
       grown.set(this.#heads);
       this.#heads = grown;
     }

@@ -4,9 +4,10 @@ import { DataFolderError } from '../data-folder.js';
 import { openStoreForWriting } from '../store-file.js';
 import { transaction } from '../transaction.js';
 import { Block, type BlockRow } from './block.js';
-import { readDirectory } from './directory-rows.js';
+import { nameTables, readNames } from './directory-rows.js';
 import { endedTable, readEnded } from './ended.js';
 import { keptReader, keptTables, writeKept, type Kept } from './kept.js';
+import { NameCheck } from './name-check.js';
 import { createSeriesTables } from './writer.js';
 
 /**
@@ -28,7 +29,8 @@ export function carryArchives(old: string, fresh: string): void {
   createSeriesTables(to);
   to.prepare('ATTACH ? AS old').run(old);
   transaction(to, () => {
-    for (const table of ['metric', 'source', 'ended', 'archive']) to.exec(`INSERT INTO ${table} SELECT * FROM old.${table}`);
+    for (const table of ['metric', 'metric_maker', 'source', 'ended', 'archive'])
+      to.exec(`INSERT INTO ${table} SELECT * FROM old.${table}`);
     to.exec('INSERT INTO block SELECT * FROM old.block WHERE run IN (SELECT id FROM old.archive)');
     writeKept(to, kept);
     takeWhatIsNotArchived(to);
@@ -53,7 +55,8 @@ function keptOf(file: string): Kept | undefined {
 
 /** @throws TelemetryError `store_corrupt`. */
 function checkArchives(db: DatabaseSync): void {
-  readDirectory(db, readEnded(db).series);
+  db.exec(nameTables);
+  while (new NameCheck(db, readNames(db, readEnded(db).series), () => undefined).step(Infinity));
   const rows = db
     .prepare('SELECT run, kind, key, time_ms AS timeMs, number, body FROM block WHERE run IN (SELECT id FROM archive)')
     .iterate();

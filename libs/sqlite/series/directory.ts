@@ -1,124 +1,102 @@
-import { sortedInSteps, stepItems, type Steps } from '#model';
-import type { DirectoryColumns } from './directory-rows.js';
+import { getHeapStatistics } from 'node:v8';
+import { type DirectoryColumns, missing, type OpenedNames } from './directory-rows.js';
+import { type Fleet, Fleets } from './fleets.js';
+import { KnownSource } from './known-source.js';
+import type { AskedSources, FleetPart, FleetRequest, FoundSources } from './name-reader.js';
 
 /** An arena is sealed after so many new or changed sources, because `takeNew` takes all of them in one turn of the event loop. */
 const maxNews = 16_384;
 
-/** With fewer metrics, looking at each name is as quick as a map and takes a fifth of the memory. */
-const fewMetrics = 32;
+/** Sources in memory may take this share of the heap; the store is asked for the others. */
+const activeShare = 1 / 6;
+const defaultActiveBytes = activeShare * getHeapStatistics().heap_size_limit;
+/** The sources of fleets in memory may take this much of what sources may. */
+const fleetShare = 1 / 2;
 
-/** A source and the numbers of its series. */
-export class KnownSource {
-  #metrics: string[] = [];
-  #series: number[] = [];
-  #positions: Map<string, number> | undefined;
-  #next = 0;
+/** About what a source in memory takes besides its name, each of its series, and a source of a fleet. */
+const sourceBytes = 500;
+const seriesBytes = 32;
+const fleetSourceBytes = 80;
 
-  constructor(
-    readonly id: number,
-    readonly orgId: string,
-    readonly sourceId: string,
-  ) {}
+/** About what every series of the store takes for as long as there is one, in the columns that are addressed by its number. */
+const numberBytes = 24;
+/** About what a metric takes besides its name: all of them are in memory. */
+const metricBytes = 250;
 
-  get metrics(): readonly string[] {
-    return this.#metrics;
-  }
-
-  /** The number of the series of a metric; undefined when the source never reported it. */
-  series(metric: string): number | undefined {
-    const at = this.#position(metric);
-    return at < 0 ? undefined : this.#series[at];
-  }
-
-  add(metric: string, series: number): void {
-    this.#positions?.set(metric, this.#metrics.length);
-    // Pushing to an empty array reserves room for 17 items, and many sources have one metric.
-    if (this.#metrics.length === 0) [this.#metrics, this.#series] = [[metric], [series]];
-    else {
-      this.#metrics.push(metric);
-      this.#series.push(series);
-    }
-  }
-
-  /** Returns the number that the series of a metric had, 0 when there was none. */
-  remove(metric: string): number {
-    const at = this.#position(metric);
-    if (at < 0) return 0;
-    this.#next = 0;
-    this.#metrics.splice(at, 1);
-    // Those behind it have moved.
-    if (at < this.#metrics.length) this.#positions = undefined;
-    else this.#positions?.delete(metric);
-    return this.#series.splice(at, 1)[0]!;
-  }
-
-  /** Sources report their metrics in the same order again and again, so the name is mostly the one after the last. */
-  #position(metric: string): number {
-    if (this.#metrics[this.#next] !== metric) this.#next = this.#search(metric);
-    const at = this.#next;
-    this.#next = at + 1 < this.#metrics.length ? at + 1 : 0;
-    return at;
-  }
-
-  #search(metric: string): number {
-    if (this.#metrics.length < fewMetrics) return this.#metrics.indexOf(metric);
-    this.#positions ??= new Map(this.#metrics.map((name, at) => [name, at]));
-    return this.#positions.get(metric) ?? -1;
-  }
+/** The names in the store's file. */
+export interface StoredNames {
+  sources(asked: AskedSources): Promise<FoundSources>;
+  fleet(asked: FleetRequest): Promise<FleetPart>;
+  /** Resolves once all names were looked at; rejects `store_corrupt` when some are damaged or lost. */
+  readonly checked: Promise<void>;
 }
 
-/** One metric of sources of an organization, as parallel columns ordered by source id; never changed. */
-export interface Fleet {
-  readonly sourceIds: readonly string[];
-  readonly series: Uint32Array;
-}
-
-const nobody: Fleet = { sourceIds: [], series: new Uint32Array(0) };
-
-/** The sources of a fleet, and the fleet once somebody has asked for it. */
-interface FleetSources {
-  /** May have sources that are gone, or without the metric. */
-  sources: KnownSource[];
-  /** How many were forgotten. */
-  forgotten: number;
-  fleet: Fleet | undefined;
+export interface SourceName {
+  readonly orgId: string;
+  readonly sourceId: string;
 }
 
 interface KnownOrganization {
-  readonly sources: Map<string, KnownSource>;
-  readonly fleets: Map<string, FleetSources>;
-  /** Estimated memory of this organization's sources and series. */
+  /** In memory, also some of which the store has nothing. */
+  readonly active: Map<string, KnownSource>;
+  /** How many of those have a series. */
+  held: number;
+  /** How many sources it has in all, and what their names and series take, and the metrics that it was the first to have. */
+  sources: number;
   bytes: number;
 }
 
-/** About what takes memory besides names while the store is opened, which takes most, measured: a source, a series, and the first of a metric. */
-const sourceBytes = 600;
-const seriesBytes = 100;
-const metricBytes = 250;
+const keyOf = ({ orgId, sourceId }: SourceName): string => `${orgId}\0${sourceId}`;
 
-/** Numbers for sources, metrics and series, given out as they are first seen. */
+/**
+ * Numbers for sources, metrics and series, given out as they are first seen. They are in the store; memory holds all metrics, the sources that were used
+ * last, and those with changes that are not written yet.
+ */
 export class Directory {
   readonly #organizations = new Map<string, KnownOrganization>();
   readonly #metrics = new Map<string, number>();
-  #lastSource = 0;
-  #lastSeries = 0;
+  readonly #metricNames: string[] = [];
+  readonly #fleets: Fleets;
+  /** All sources in memory, and where to look for one that can be forgotten. */
+  readonly #active = new Set<KnownSource>();
+  #hand: Iterator<KnownSource> = this.#active.values();
+  #activeBytes = 0;
+  #isMakingRoom = false;
+  /** Sources that the store is being asked for. */
+  readonly #asked = new Map<string, Promise<void>>();
+  #isChecked = false;
+  #lastSource: number;
+  #lastSeries: number;
+  #sources = 0;
   #bytes = 0;
   /** What was made since `takeNew`. */
   #newMetrics: string[] = [];
+  #newMakers: string[] = [];
   #newSources = new Set<KnownSource>();
   #forgotten: number[] = [];
+  /** What the last `takeNew` took, until it is written. */
+  #writing: ReadonlySet<KnownSource> = new Set();
 
-  constructor({ metrics, ids, orgIds, sourceIds, pairs, ends, lastSeries }: DirectoryColumns) {
+  /** @param maxActiveBytes that sources in memory may take. Those that are not written yet come on top, and what is in use at once. */
+  constructor(
+    { metrics, makers, counts, lastSource, lastSeries }: OpenedNames,
+    private readonly store: StoredNames,
+    private readonly maxActiveBytes = defaultActiveBytes,
+  ) {
+    this.#lastSource = lastSource;
     this.#lastSeries = lastSeries;
-    for (const [at, name] of metrics.entries()) this.#metrics.set(name, at + 1);
-    let orgId = '';
-    let pair = 0;
-    for (let at = 0; at < ids.length; at++) {
-      // Neighbours are mostly of one organization, and share its text.
-      if (orgIds[at] !== orgId) orgId = orgIds[at]!;
-      const source = this.#add(new KnownSource(ids[at]!, orgId, sourceIds[at]!));
-      for (; pair < ends[at]!; pair += 2) this.#addSeries(source, metrics[pairs[pair]! - 1]!, pairs[pair + 1]!);
+    for (const [at, name] of metrics.entries()) this.#addMetric(name, makers[at]);
+    for (const { orgId, sources, nameBytes, series } of counts) {
+      const organization = this.#organization(orgId);
+      organization.sources = sources;
+      this.#sources += sources;
+      this.#charge(organization, nameBytes + numberBytes * series);
     }
+    this.#fleets = new Fleets((asked) => this.store.fleet(asked), (fleetShare * maxActiveBytes) / fleetSourceBytes);
+    store.checked.then(
+      () => (this.#isChecked = true),
+      () => undefined,
+    );
   }
 
   /** The highest number that a series has, or had before it was forgotten. */
@@ -126,69 +104,121 @@ export class Directory {
     return this.#lastSeries;
   }
 
-  /** About how much memory all of it takes. */
+  /** How many sources there are. */
+  get sources(): number {
+    return this.#sources;
+  }
+
+  sourcesOf(orgId: string): number {
+    return this.#organizations.get(orgId)?.sources ?? 0;
+  }
+
+  /** About how much memory names take for as long as the store has them. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** About how much memory what belongs to an organization takes. */
+  /** About how much of that is an organization's. */
   bytesOf(orgId: string): number {
     return this.#organizations.get(orgId)?.bytes ?? 0;
   }
 
+  /** A source, where it is in memory. */
   find(orgId: string, sourceId: string): KnownSource | undefined {
-    return this.#organizations.get(orgId)?.sources.get(sourceId);
+    const source = this.#organizations.get(orgId)?.active.get(sourceId);
+    if (source) source.isUsed = true;
+    return source;
   }
 
-  findOrMake(orgId: string, sourceId: string): KnownSource {
-    return this.find(orgId, sourceId) ?? this.#add(new KnownSource(this.#lastSource + 1, orgId, sourceId));
+  /** Resolves with what `use` makes of a source while it is in memory. Later it may be driven out, and another copy of it changed. */
+  async with<T>({ orgId, sourceId }: SourceName, use: (source: KnownSource) => T): Promise<Awaited<T>> {
+    for (;;) {
+      const source = this.find(orgId, sourceId);
+      if (source) return await use(source);
+      await this.load([{ orgId, sourceId }]);
+    }
   }
 
-  series(source: KnownSource, metric: string): number {
-    return source.series(metric) ?? this.#makeSeries(source, metric);
+  /**
+   * Brings sources into memory. They may leave it again before all are there, so ask `find` or `with` for each.
+   * Rejects `store_corrupt` when names are damaged or lost.
+   */
+  async load(names: readonly SourceName[]): Promise<void> {
+    const waits: Promise<void>[] = [];
+    const missed = new Map<string, SourceName>();
+    for (const name of names) {
+      const organization = this.#organization(name.orgId);
+      if (organization.active.has(name.sourceId)) continue;
+      const asked = this.#asked.size > 0 ? this.#asked.get(keyOf(name)) : undefined;
+      if (asked) waits.push(asked);
+      // Where all sources are in memory, others are new.
+      else if (organization.held === organization.sources && this.#isChecked) this.#hold(new KnownSource(0, name.orgId, name.sourceId));
+      else missed.set(keyOf(name), name);
+    }
+    if (missed.size > 0) waits.push(this.#ask(missed));
+    await Promise.all(waits);
+  }
+
+  /** Whether a series can be made: names that are not looked at yet may be lost. */
+  get isReady(): boolean {
+    return this.#isChecked;
+  }
+
+  /** Resolves once it can; rejects `store_corrupt` when it never will. */
+  get ready(): Promise<void> {
+    return this.store.checked;
+  }
+
+  /** Makes the series of a metric that a source has not; the source is in memory. */
+  makeSeries(source: KnownSource, name: string): number {
+    const organization = this.#organization(source.orgId);
+    const metric = this.#metrics.get(name) ?? this.#makeMetric(name, source.orgId);
+    if (source.id === 0) {
+      source.id = ++this.#lastSource;
+      organization.held++;
+      organization.sources++;
+      this.#sources++;
+      this.#charge(organization, Buffer.byteLength(source.sourceId));
+    }
+    const series = ++this.#lastSeries;
+    source.add(name, series);
+    this.#charge(organization, numberBytes);
+    this.#activeBytes += seriesBytes;
+    this.#makeRoomSoon();
+    this.#newSources.add(source);
+    this.#fleets.note(source.orgId, metric, source.sourceId, series);
+    return series;
   }
 
   metric(name: string): number | undefined {
     return this.#metrics.get(name);
   }
 
-  /** Forgets some metrics of a source, and the source where it has no others. Returns the numbers of their series, which nothing gets again. */
+  /** Forgets some metrics of a source in memory, and the source where it has no others. Returns the numbers of their series, which nothing gets again. */
   forget(source: KnownSource, metrics: readonly string[]): Uint32Array {
-    const organization = this.#organizations.get(source.orgId)!;
+    const organization = this.#organization(source.orgId);
     // From the end, as each moves those behind it.
     const series = metrics.toReversed().map((metric) => source.remove(metric));
-    for (const metric of metrics) this.#leaveFleet(organization, metric);
-    this.#charge(organization, -seriesBytes * metrics.length);
+    for (const metric of metrics) this.#fleets.note(source.orgId, this.metric(metric)!, source.sourceId, 0);
+    this.#charge(organization, -numberBytes * metrics.length);
+    this.#activeBytes -= seriesBytes * metrics.length;
     this.#newSources.add(source);
     if (source.metrics.length === 0) {
-      organization.sources.delete(source.sourceId);
-      this.#charge(organization, -sourceBytes - source.sourceId.length);
-      this.#newSources.delete(source);
       this.#forgotten.push(source.id);
+      source.id = 0;
+      organization.held--;
+      organization.sources--;
+      this.#sources--;
+      this.#charge(organization, -Buffer.byteLength(source.sourceId));
     }
     return new Uint32Array(series);
   }
 
-  /** The sources of an organization that ever reported a metric, found in steps where they are many. */
-  *fleet(orgId: string, metric: string): Steps<Fleet> {
-    const organization = this.#organizations.get(orgId);
-    const known = organization?.fleets.get(metric);
-    if (!organization || !known) return nobody;
-    if (known.fleet) return known.fleet;
-    if (known.forgotten > 0) this.#withoutForgotten(organization, metric, known);
-    const { sources } = known;
-    const sourceIds = yield* sortedInSteps(sources.map(({ sourceId }) => sourceId));
-    const series = new Uint32Array(sourceIds.length);
-    for (const [at, sourceId] of sourceIds.entries()) {
-      // Of what is forgotten meanwhile there is nothing: no series has the number 0.
-      series[at] = organization.sources.get(sourceId)?.series(metric) ?? 0;
-      if ((at + 1) % stepItems === 0) yield;
-    }
-    const fleet = { sourceIds, series };
-    // Sources may have come or gone between two steps.
-    const isSame = known.sources === sources && sources.length === sourceIds.length && known.forgotten === 0;
-    if (isSame) known.fleet = fleet;
-    return fleet;
+  /** The sources of an organization that have a metric. */
+  async fleet(orgId: string, name: string): Promise<Fleet> {
+    const metric = this.metric(name);
+    if (metric === undefined) return nobody;
+    return this.#fleets.of(orgId, metric, () => this.#unwritten(orgId, name));
   }
 
   /** True when `takeNew` is due. */
@@ -196,10 +226,13 @@ export class Directory {
     return this.#newSources.size + this.#forgotten.length >= maxNews;
   }
 
-  /** The metrics and the sources that were made, got a series or lost one since the last call. */
+  /** The metrics and the sources that were made, got a series or lost one since the last call, all of which must be written by now. */
   takeNew(): DirectoryColumns {
-    const [metrics, sources, forgotten] = [this.#newMetrics, [...this.#newSources], this.#forgotten];
+    const [metrics, makers, forgotten] = [this.#newMetrics, this.#newMakers, this.#forgotten];
+    const sources = [...this.#newSources].filter(({ id }) => id > 0);
+    this.#writing = this.#newSources;
     this.#newMetrics = [];
+    this.#newMakers = [];
     this.#newSources = new Set();
     this.#forgotten = [];
     const pairs = new Uint32Array(2 * sources.reduce((sum, source) => sum + source.metrics.length, 0));
@@ -214,23 +247,94 @@ export class Directory {
     return {
       firstMetric: this.#metrics.size - metrics.length + 1,
       metrics,
+      makers,
       ids: sources.map(({ id }) => id),
       orgIds: sources.map(({ orgId }) => orgId),
       sourceIds: sources.map(({ sourceId }) => sourceId),
       pairs,
       ends,
       forgotten,
-      lastSeries: this.#lastSeries,
     };
   }
 
-  #add(source: KnownSource): KnownSource {
-    let organization = this.#organizations.get(source.orgId);
-    if (!organization) this.#organizations.set(source.orgId, (organization = { sources: new Map(), fleets: new Map(), bytes: 0 }));
-    organization.sources.set(source.sourceId, source);
-    this.#charge(organization, sourceBytes + source.sourceId.length);
-    this.#lastSource = Math.max(this.#lastSource, source.id);
-    return source;
+  /** What `takeNew` took is in the store: memory need not hold it any longer. */
+  wrote(): void {
+    this.#writing = new Set();
+    this.#makeRoomSoon();
+  }
+
+  #ask(names: ReadonlyMap<string, SourceName>): Promise<void> {
+    const asked = this.#answer([...names.values()]).finally(() => {
+      for (const key of names.keys()) this.#asked.delete(key);
+    });
+    for (const key of names.keys()) this.#asked.set(key, asked);
+    return asked;
+  }
+
+  async #answer(names: readonly SourceName[]): Promise<void> {
+    const asked = { orgIds: names.map(({ orgId }) => orgId), sourceIds: names.map(({ sourceId }) => sourceId) };
+    const { ids, pairs, ends } = await this.store.sources(asked);
+    // What is not found may be damaged.
+    if (ids.includes(0)) await this.store.checked;
+    for (const [at, { orgId, sourceId }] of names.entries()) {
+      const source = new KnownSource(ids[at]!, orgId, sourceId);
+      for (let pair = ends[at - 1] ?? 0; pair < ends[at]!; pair += 2) this.#addStored(source, pairs[pair]!, pairs[pair + 1]!);
+      this.#hold(source);
+    }
+  }
+
+  #addStored(source: KnownSource, metric: number, series: number): void {
+    const name = this.#metricNames[metric - 1];
+    if (name === undefined) throw missing(`metric ${metric}`);
+    if (series > this.#lastSeries) throw missing('a source');
+    source.add(name, series);
+  }
+
+  #hold(source: KnownSource): void {
+    const organization = this.#organization(source.orgId);
+    organization.active.set(source.sourceId, source);
+    if (source.id > 0) organization.held++;
+    this.#active.add(source);
+    this.#activeBytes += this.#bytesOf(source);
+    this.#makeRoomSoon();
+  }
+
+  #bytesOf({ sourceId, metrics }: KnownSource): number {
+    return sourceBytes + sourceId.length + seriesBytes * metrics.length;
+  }
+
+  /** Not at once: whoever waits for a source that has just come must find it first, or would ask for it for ever. */
+  #makeRoomSoon(): void {
+    if (this.#isMakingRoom || this.#activeBytes <= this.maxActiveBytes) return;
+    this.#isMakingRoom = true;
+    setImmediate(() => {
+      this.#isMakingRoom = false;
+      this.#makeRoom();
+    });
+  }
+
+  /** Forgets sources that nobody has asked for since it came by last, until the others take no more than they may. */
+  #makeRoom(): void {
+    for (let left = 2 * this.#active.size; this.#activeBytes > this.maxActiveBytes && left > 0; left--) {
+      const { done, value: source } = this.#hand.next();
+      if (done) this.#hand = this.#active.values();
+      else if (source.isUsed) source.isUsed = false;
+      else if (!this.#newSources.has(source) && !this.#writing.has(source)) this.#drop(source);
+    }
+  }
+
+  #drop(source: KnownSource): void {
+    const organization = this.#organization(source.orgId);
+    organization.active.delete(source.sourceId);
+    if (source.id > 0) organization.held--;
+    this.#active.delete(source);
+    this.#activeBytes -= this.#bytesOf(source);
+  }
+
+  #organization(orgId: string): KnownOrganization {
+    let organization = this.#organizations.get(orgId);
+    if (!organization) this.#organizations.set(orgId, (organization = { active: new Map(), held: 0, sources: 0, bytes: 0 }));
+    return organization;
   }
 
   #charge(organization: KnownOrganization, bytes: number): void {
@@ -238,46 +342,24 @@ export class Directory {
     this.#bytes += bytes;
   }
 
-  #makeSeries(source: KnownSource, metric: string): number {
-    if (!this.#metrics.has(metric)) {
-      const id = this.#metrics.size + 1;
-      this.#metrics.set(metric, id);
-      this.#newMetrics.push(metric);
-    }
-    this.#newSources.add(source);
-    return this.#addSeries(source, metric, this.#lastSeries + 1);
+  #addMetric(name: string, maker: string | undefined): number {
+    const metric = this.#metricNames.push(name);
+    this.#metrics.set(name, metric);
+    this.#bytes += metricBytes + name.length;
+    if (maker !== undefined) this.#organization(maker).bytes += metricBytes + name.length;
+    return metric;
   }
 
-  #addSeries(source: KnownSource, metric: string, number: number): number {
-    source.add(metric, number);
-    this.#lastSeries = Math.max(this.#lastSeries, number);
-    const organization = this.#organizations.get(source.orgId)!;
-    const { fleets } = organization;
-    const known = fleets.get(metric);
-    this.#charge(organization, seriesBytes + (known ? 0 : metricBytes + metric.length));
-    if (!known) fleets.set(metric, { sources: [source], forgotten: 0, fleet: undefined });
-    else {
-      known.sources.push(source);
-      known.fleet = undefined;
-    }
-    return number;
+  #makeMetric(name: string, maker: string): number {
+    this.#newMetrics.push(name);
+    this.#newMakers.push(maker);
+    return this.#addMetric(name, maker);
   }
 
-  /** To look for one source in a long list takes long, and most lists lose many or none: so they stay in it until they are half of it. */
-  #leaveFleet(organization: KnownOrganization, metric: string): void {
-    const known = organization.fleets.get(metric)!;
-    known.fleet = undefined;
-    known.forgotten++;
-    if (2 * known.forgotten > known.sources.length) this.#withoutForgotten(organization, metric, known);
-  }
-
-  #withoutForgotten(organization: KnownOrganization, metric: string, known: FleetSources): void {
-    const { sources } = organization;
-    // A source that has the metric again stands there twice.
-    known.sources = [...new Set(known.sources)].filter((one) => sources.get(one.sourceId) === one && one.series(metric) !== undefined);
-    known.forgotten = 0;
-    if (known.sources.length > 0) return;
-    organization.fleets.delete(metric);
-    this.#charge(organization, -metricBytes - metric.length);
+  *#unwritten(orgId: string, metric: string): Generator<readonly [sourceId: string, series: number]> {
+    for (const some of [this.#writing, this.#newSources])
+      for (const source of some) if (source.orgId === orgId) yield [source.sourceId, source.series(metric) ?? 0];
   }
 }
+
+const nobody: Fleet = { sourceIds: [], series: new Uint32Array(0) };

@@ -61,6 +61,8 @@ class Life {
     private readonly points: number,
     /** How many days organizations have, where they have less. */
     private readonly less: Readonly<Record<string, number>> = {},
+    /** What sources in memory may take. */
+    private readonly activeBytes?: number,
   ) {
     this.#keeper = new Keeper(keep, fromTheBeginning);
     this.#organizations = this.#organizationsFrom(new Map());
@@ -73,7 +75,7 @@ class Life {
   async open(): Promise<void> {
     this.#threads = await startStoreThreads(this.file, []);
     const size = { points: this.points, pieces: this.points };
-    this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep, this.#less);
+    this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep, this.#less, this.activeBytes);
   }
 
   async write(records: readonly Placed<PointBatch>[]): Promise<void> {
@@ -190,7 +192,7 @@ function received({ orgId, records }: SeriesHistory, random: Random, fromMs: num
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const noonMs = 1_700_006_400_000;
 
-it.each<[string, Keep, points: number, less?: Readonly<Record<string, number>>]>([
+it.each<[string, Keep, points: number, less?: Readonly<Record<string, number>>, activeBytes?: number]>([
   ['each level longer than the one before', days(5, 20, 60, 150), 50_000],
   ['days for ever', days(10, 10, 40, Infinity), 50_000],
   ['all the same', days(20, 20, 20, 20), 50_000],
@@ -199,13 +201,14 @@ it.each<[string, Keep, points: number, less?: Readonly<Record<string, number>>]>
   ['for ever, and of its organization for less', days(Infinity, Infinity, Infinity, Infinity), 97, { org: 20 }],
   ['archives, and of its organization less than they hold', days(5, 100, 100, Infinity), 97, { org: 30 }],
   ['archives, and of another organization less', days(5, 20, 60, 150), 997, { other: 1 }],
-])(`what is kept is answered as if all were kept, SEED=${seed}: %s`, async (_, keep, points, less = {}) => {
+  ['memory for few names', days(5, 100, 100, Infinity), 97, { org: 30 }, 1],
+])(`what is kept is answered as if all were kept, SEED=${seed}: %s`, async (_, keep, points, less = {}, activeBytes) => {
   for (let at = 0; at < Number(process.env['HISTORIES'] ?? 1); at++) {
     const random = new Random(seed + at);
     const folder = await mkdtemp(join(tmpdir(), 'headwater-keep-'));
     const history = aSeriesHistory(random, 'org', 0);
     const records = received(history, random, noonMs - random.whole(0, 130) * dayMs, 20);
-    const life = new Life(join(folder, 'store.db'), keep, points, less);
+    const life = new Life(join(folder, 'store.db'), keep, points, less, activeBytes);
     await life.open();
     for (let next = 0; next < records.length;) {
       const some = records.slice(next, next + random.whole(1, 4));

@@ -3,6 +3,7 @@ import { type SelectedRows, TelemetryError } from '#model';
 import { type Handlers, Transferred } from '../worker.js';
 import { LentArenas } from './arena-reader.js';
 import { keptReader } from './kept.js';
+import { nameReader } from './name-reader.js';
 import { type ReadRequest, Reads } from './reads.js';
 import { type BlockSearch, blockSearch, type Run, runsReader } from './run.js';
 import { RunReader } from './run-reader.js';
@@ -11,6 +12,7 @@ import { RunReader } from './run-reader.js';
 export function seriesReader(db: DatabaseSync): Handlers {
   const snapshot = new Snapshots(db);
   return {
+    ...nameReader(db),
     'series.raw': (request: ReadRequest) => snapshot.read(request, (reads) => transferred(reads.raw())),
     'series.buckets': (request: ReadRequest) => snapshot.read(request, (reads) => transferred(reads.buckets(request.interval!))),
     'series.latest': (request: ReadRequest) => snapshot.read(request, (reads) => reads.latest()),

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { intervalMs } from '#model';
 import { type KeptSince, keptSince } from '../boundaries.js';
+import { numbersIn } from './directory-rows.js';
 import { rawKind, type Run } from './run.js';
 
 const dayMs = intervalMs['1d'];
@@ -43,7 +44,7 @@ export class SeriesBounds {
 
   #note(day: number, series: Uint8Array): void {
     if (day === 0) return;
-    const pairs = new Uint32Array(series.slice().buffer);
+    const pairs = numbersIn(series);
     for (let at = 1; at < pairs.length; at += 2) this.#days[pairs[at]!] = day;
   }
 }

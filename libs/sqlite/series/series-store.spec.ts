@@ -8,11 +8,12 @@ import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
+import { keepAll } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
 
-async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnderTest> {
+async function openIn(folder: string, size?: ArenaSize, activeBytes?: number): Promise<SeriesStoreUnderTest> {
   const threads = await startStoreThreads(join(folder, 'store.db'), []);
-  const store = await SqliteSeriesStore.open(threads.writer, threads.reader, size);
+  const store = await SqliteSeriesStore.open(threads.writer, threads.reader, size, keepAll, undefined, activeBytes);
   return {
     store,
     settled: async () => {
@@ -22,7 +23,7 @@ async function openIn(folder: string, size?: ArenaSize): Promise<SeriesStoreUnde
     crash: async () => {
       store.end();
       await endStoreThreads(threads);
-      return openIn(folder, size);
+      return openIn(folder, size, activeBytes);
     },
     close: async () => {
       store.end();
@@ -90,7 +91,8 @@ describe('SqliteSeriesStore with very many series', () => {
     const threads = await startStoreThreads(join(folder, 'store.db'), []);
     // Answers at once, so that all turns of the event loop are those of the store.
     const reader = {
-      call: (name: string) => {
+      call: (name: string, argument: unknown) => {
+        if (!(name in answers)) return threads.reader.call(name, argument);
         turnsBefore = turns;
         return Promise.resolve(answers[name]);
       },
@@ -150,4 +152,8 @@ describe('SqliteSeriesStore with very many series', () => {
 
 describe('SqliteSeriesStore with arenas that are soon full', () => {
   seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }));
+});
+
+describe('SqliteSeriesStore with memory for eight series', () => {
+  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }, 8 * 32 + 500));
 });

@@ -29,13 +29,17 @@ import { BoundaryKeeper, type KeptFor, type KeptSince } from '../boundaries.js';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize, OpenedStore, SealedArena } from './arena.js';
 import { ArenaStack } from './arena-stack.js';
-import { Directory, type Fleet, type KnownSource } from './directory.js';
+import { Directory, type StoredNames } from './directory.js';
 import { LaterSeries } from './ended.js';
+import type { Fleet } from './fleets.js';
 import { type Keep, keepAll, Keeper } from './keeper.js';
+import type { KnownSource } from './known-source.js';
 import type { ReadRequest } from './reads.js';
 
 const readMs = 10_000;
 const maxReads = 1000;
+/** The store is asked for the sources of so many records at once. */
+const askedAtOnce = 1024;
 
 type SeriesPairs = Pick<ReadRequest, 'series' | 'metrics' | 'fleet'>;
 type Asked = Pick<ReadRequest, 'window' | 'limit' | 'interval' | 'withTags'>;
@@ -64,8 +68,9 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   /**
-   * Rejects `store_corrupt` when names or runs are damaged.
+   * Rejects `store_corrupt` when metrics or runs are damaged; `checked` says so of the other names.
    * @param size of an arena. @param less the organizations of which points and buckets are kept for less than any of `keep`.
+   * @param activeBytes that sources in memory may take.
    */
   static async open(
     writer: WorkerThread,
@@ -73,9 +78,10 @@ export class SqliteSeriesStore implements SeriesStore {
     size?: ArenaSize,
     keep: Keep = keepAll,
     less?: KeptFor['less'],
+    activeBytes?: number,
   ): Promise<SqliteSeriesStore> {
     const opened = await writer.call<OpenedStore>('series.open');
-    const directory = new Directory(opened.directory);
+    const directory = new Directory(opened.names, storedNames(writer, reader), activeBytes);
     const arenas = new ArenaStack(writer, directory, opened, size);
     void arenas.tidied();
     const organizations = new BoundaryKeeper({ ms: Infinity, ...(less && { less }) }, opened.since);
@@ -85,16 +91,19 @@ export class SqliteSeriesStore implements SeriesStore {
 
   write(batches: readonly Placed<PointBatch>[]): Promise<void> {
     return this.#inTurn(async () => {
-      for (const { partition, offset, value } of batches) {
+      for (const [at, { partition, offset, value }] of batches.entries()) {
         if (this.arenas.holds(partition, offset)) continue;
         const due = this.keeper.due(value.receivedMs);
         if (due) await this.#move(due);
         this.organizations.note(value.receivedMs);
         if (this.organizations.boundaries !== this.#saved) await this.#keepSince(this.organizations.boundaries);
         this.arenas.begin(offset);
-        if (value.deleted) this.#delete(value, value.deleted, offset);
-        // Most batches need no new arena, and so nothing to wait for.
-        const rest = this.#take(this.keeper.timely(value, this.organizations.from(value.orgId)), offset);
+        const { deleted } = value;
+        if (deleted) await this.directory.with(value, (source) => this.#delete(source, deleted, offset));
+        const timely = this.keeper.timely(value, this.organizations.from(value.orgId));
+        const source = this.directory.find(value.orgId, value.sourceId);
+        // Most batches need no name from the store and no new arena, and so nothing to wait for.
+        const rest = source ? this.#take(source, timely, offset) : this.#takeWithNext(timely, offset, batches.slice(at, at + askedAtOnce));
         if (rest) await rest;
         this.arenas.took(partition, offset);
       }
@@ -106,18 +115,18 @@ export class SqliteSeriesStore implements SeriesStore {
     await this.arenas.flushed(last);
   }
 
-  metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
-    return inTurns(sortedMetrics(this.directory.find(orgId, sourceId)));
+  async metricNames(orgId: string, sourceId: string): Promise<readonly string[]> {
+    return inTurns(sortedMetrics(await this.#source(orgId, sourceId)));
   }
 
   async latest(orgId: string, sourceId: string, window: Window): Promise<readonly (readonly [metric: string, value: number])[]> {
-    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId));
+    const { metrics, pairs } = await inTurns(this.#seriesOf(await this.#source(orgId, sourceId)));
     const values = await this.#read<Float64Array>(orgId, 'series.latest', pairs, { window, limit: metrics.length, interval: undefined });
     return inTurns(eachInSteps(values, (value, at) => (Number.isNaN(value) ? undefined : ([metrics[at]!, value] as const))));
   }
 
   async raw({ orgId, sourceId, metrics: names, window, limit, withTags }: RawQuery): Promise<RawAnswer> {
-    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
+    const { metrics, pairs } = await inTurns(this.#seriesOf(await this.#source(orgId, sourceId), names));
     const rows = await this.#read<RawRows>(orgId, 'series.raw', pairs, {
       window,
       limit,
@@ -135,14 +144,14 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   async buckets({ orgId, sourceId, metrics: names, ...asked }: SeriesQuery & { readonly interval: RollupInterval }): Promise<BucketAnswer> {
-    const { metrics, pairs } = await inTurns(this.#seriesOf(orgId, sourceId, names));
+    const { metrics, pairs } = await inTurns(this.#seriesOf(await this.#source(orgId, sourceId), names));
     const rows = await this.#read<BucketRows>(orgId, 'series.buckets', pairs, asked);
     const series = spans(rows, (at, from, to) => ({ metric: metrics[at]!, ...bucketColumns(rows.columns, from, to) }));
     return { series: await inTurns(series), truncated: rows.truncated };
   }
 
   async fleet({ orgId, metric, sources: wanted, ...asked }: FleetQuery): Promise<FleetAnswer> {
-    const all = await inTurns(this.directory.fleet(orgId, metric));
+    const all = await this.directory.fleet(orgId, metric);
     const { sourceIds, series } = wanted ? await inTurns(only(wanted, all)) : all;
     const metrics = new Uint32Array(series.length).fill(this.directory.metric(metric) ?? 0);
     const { columns, counts, present, truncated } = await this.#read<BucketRows>(
@@ -174,6 +183,11 @@ export class SqliteSeriesStore implements SeriesStore {
     this.arenas.stop();
   }
 
+  /** Resolves once all names were looked at; rejects `store_corrupt` when some are damaged or lost. */
+  get checked(): Promise<void> {
+    return this.directory.ready;
+  }
+
   /** Points that came when their time was no longer kept, since the start. */
   get late(): number {
     return this.keeper.late;
@@ -192,34 +206,43 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 
   /** Takes what there is room for now, and promises the rest. */
-  #take(batch: PointBatch, offset: number, first = 0, begin = 0): Promise<void> | undefined {
-    const { orgId, sourceId, series: parts } = batch;
-    let source: KnownSource | undefined;
+  #take(source: KnownSource, batch: PointBatch, offset: number, first = 0, begin = 0): Promise<void> | undefined {
+    const { series: parts } = batch;
     for (let at = first, from = begin; at < parts.length; at++, from = 0) {
       const part = parts[at]!;
       const { length } = part.timestampMs;
       if (length === 0) continue;
-      source ??= this.directory.findOrMake(orgId, sourceId);
-      const series = this.directory.series(source, part.metric);
+      const known = source.series(part.metric);
+      if (known === undefined && !this.directory.isReady) return this.#takeOnce(this.directory.ready, batch, offset, at, from);
+      const series = known ?? this.directory.makeSeries(source, part.metric);
       // What this record brings was deleted before the series began.
       if (this.later?.has(series, offset)) continue;
       while (from < length) {
-        if (this.arenas.isFull) return this.#takeLater(batch, offset, at, from);
+        if (this.arenas.isFull) return this.#takeOnce(this.arenas.seal(), batch, offset, at, from);
         from = this.arenas.active.take(series, part, from);
       }
     }
     return undefined;
   }
 
-  async #takeLater(batch: PointBatch, offset: number, first: number, begin: number): Promise<void> {
-    await this.arenas.seal();
-    await this.#take(batch, offset, first, begin);
+  /** Brings the sources of the next records into memory too: one question to the store then does for all of them. */
+  async #takeWithNext(batch: PointBatch, offset: number, next: readonly Placed<PointBatch>[]): Promise<void> {
+    if (batch.series.length === 0) return;
+    await this.directory.load(next.map(({ value }) => value));
+    await this.#takeLater(batch, offset);
+  }
+
+  async #takeOnce(ready: Promise<void>, batch: PointBatch, offset: number, first: number, begin: number): Promise<void> {
+    await ready;
+    await this.#takeLater(batch, offset, first, begin);
+  }
+
+  async #takeLater(batch: PointBatch, offset: number, first = 0, begin = 0): Promise<void> {
+    await this.directory.with(batch, (source) => this.#take(source, batch, offset, first, begin));
   }
 
   /** Nobody finds the points of what is forgotten from here on; what comes later has other numbers. */
-  #delete({ orgId, sourceId }: PointBatch, { metric }: Deletion, offset: number): void {
-    const source = this.directory.find(orgId, sourceId);
-    if (!source) return;
+  #delete(source: KnownSource, { metric }: Deletion, offset: number): void {
     const isHere = (name: string): boolean => {
       const series = source.series(name);
       return series !== undefined && !this.later?.has(series, offset);
@@ -229,15 +252,18 @@ export class SqliteSeriesStore implements SeriesStore {
     if (metrics.length > 0) this.arenas.end({ offset, lastSeries, series: this.directory.forget(source, metrics) });
   }
 
+  #source(orgId: string, sourceId: string): Promise<KnownSource> {
+    return this.directory.with({ orgId, sourceId }, (source) => source);
+  }
+
   /** The metrics of a source in UTF-8 byte order, and the series of each. With `names` only the named metrics that the source has. */
-  *#seriesOf(orgId: string, sourceId: string, names?: readonly string[]): Steps<{ metrics: readonly string[]; pairs: SeriesPairs }> {
-    const source = this.directory.find(orgId, sourceId);
+  *#seriesOf(source: KnownSource, names?: readonly string[]): Steps<{ metrics: readonly string[]; pairs: SeriesPairs }> {
     const metrics = yield* sortedMetrics(source, names);
     const series = new Uint32Array(metrics.length);
     const numbers = new Uint32Array(metrics.length);
     for (const [at, metric] of metrics.entries()) {
       // No series has the number 0, which stands for one that was deleted meanwhile.
-      series[at] = source!.series(metric) ?? 0;
+      series[at] = source.series(metric) ?? 0;
       numbers[at] = this.directory.metric(metric)!;
       if ((at + 1) % stepItems === 0) yield;
     }
@@ -266,6 +292,16 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 }
 
+/** The writer looks at all names once, while the reader finds some. */
+function storedNames(writer: WorkerThread, reader: WorkerThread): StoredNames {
+  const check = async (): Promise<void> => {
+    while (await writer.call<boolean>('series.checkNames'));
+  };
+  const checked = check();
+  checked.catch(() => undefined);
+  return { sources: (asked) => reader.call('series.sources', asked), fleet: (asked) => reader.call('series.fleet', asked), checked };
+}
+
 /** What is left of a window from a time on, which is an edge of a day: a window without length there holds no bucket either. */
 const windowSince = (window: Window, fromMs: number): Window =>
   fromMs <= window.startMs ? window : { startMs: fromMs, endMs: Math.max(fromMs, window.endMs) };
@@ -277,8 +313,7 @@ function* only(wanted: BoundSources, { sourceIds, series }: Fleet): Steps<Fleet>
   return { sourceIds: yield* eachInSteps(places, (at) => sourceIds[at]), series: new Uint32Array(their) };
 }
 
-function* sortedMetrics(source: KnownSource | undefined, names?: readonly string[]): Steps<readonly string[]> {
-  if (!source) return [];
+function* sortedMetrics(source: KnownSource, names?: readonly string[]): Steps<readonly string[]> {
   const metrics = names ? [...new Set(names)].filter((name) => source.series(name) !== undefined) : source.metrics;
   return yield* sortedInSteps(metrics);
 }

@@ -4,11 +4,12 @@ import { createBoundaries, type KeptSince, readBoundaries, writeBoundaries } fro
 import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
 import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
-import { readDirectory, writeDirectory } from './directory-rows.js';
+import { missing, nameTables, readNames, writeDirectory } from './directory-rows.js';
 import { type EndedSeries, endedTable, insertEnded, readEnded } from './ended.js';
 import { Keeping, leftOf, planOf } from './keeping.js';
 import { allKept, checkKeptRow, insertArchive, keptReader, type KeptArchives, keptTables, writeKept } from './kept.js';
 import { emptied, halfGone, Merge, mergeable, orphans, shrink, sweep } from './merge.js';
+import { NameCheck } from './name-check.js';
 import { Points } from './points.js';
 import type { Archive } from './archive.js';
 import { blockInsert, insertRun, removeRun, type Run, runsReader } from './run.js';
@@ -33,7 +34,7 @@ const tables = `
 `;
 
 export function createSeriesTables(db: DatabaseSync): void {
-  db.exec(tables + keptTables + endedTable);
+  db.exec(tables + nameTables + keptTables + endedTable);
   createBoundaries(db);
 }
 
@@ -46,6 +47,7 @@ export function seriesWriter(db: DatabaseSync, took: (next: number) => void): Ha
   const writer = new SeriesWriter(db, took);
   return {
     'series.open': () => writer.open(),
+    'series.checkNames': () => writer.checkNames(),
     'series.flush': (arena: SealedArena) => writer.flush(arena),
     'series.keepSince': (since: KeptSince) => writer.keepSince(since),
     'series.tidy': () => writer.tidy(),
@@ -54,10 +56,16 @@ export function seriesWriter(db: DatabaseSync, took: (next: number) => void): Ha
 
 const sweptBlocks = 256;
 const movedPages = 512;
+const nameSliceMs = 20;
+/** Room for series that come. */
+const growth = 1.25;
 
 class SeriesWriter {
-  /** The metric of each series, by its number; 0 once it has ended. */
-  #metrics: number[] = [];
+  /** The metric of each series, by its number; 0 once it has ended. Complete once the names are checked. */
+  #metrics = new Uint32Array(0);
+  #lastSeries = 0;
+  /** Undefined once it is done. */
+  #names: NameCheck | undefined;
   #runs: Run[] = [];
   #nextRun = 1;
   #merge: Merge | undefined;
@@ -80,12 +88,14 @@ class SeriesWriter {
 
   open(): OpenedStore {
     const ended = readEnded(this.db);
-    const directory = readDirectory(this.db, ended.series);
-    this.#metrics = Array.from({ length: directory.lastSeries + 1 }, () => 0);
-    this.#note(directory.pairs);
+    const names = readNames(this.db, ended.series);
+    this.#lastSeries = names.lastSeries;
+    this.#metrics = new Uint32Array(names.lastSeries + 1);
+    this.#names = new NameCheck(this.db, names, (pairs) => this.#note(pairs));
     this.#runs = runsReader(this.db)();
     checkKeptRow(this.db);
     this.#past = keptReader(this.db)();
+    if (highestSeries(this.#runs, this.#past.archives) > names.lastSeries) throw missing('a source');
     this.#gone = orphans(this.db);
     this.#nextRun = 1 + Math.max(0, ...this.#gone, ...this.#runs.map(({ id }) => id));
     this.#lastArchive = Math.min(0, ...this.#gone, ...this.#past.archives.map(({ id }) => id));
@@ -95,7 +105,13 @@ class SeriesWriter {
     const offsets = newest?.offsets ?? {};
     const held = Math.max(-1, ...Object.values(offsets));
     const ahead = ended.deletions.filter(({ offset }) => offset > held);
-    return { directory, lastArena: newest?.lastArena ?? 0, offsets, wanted: this.#past.kept.wanted, since, ahead };
+    return { names, lastArena: newest?.lastArena ?? 0, offsets, wanted: this.#past.kept.wanted, since, ahead };
+  }
+
+  /** Looks at names for some milliseconds; false once it has looked at all. */
+  checkNames(sliceMs = nameSliceMs): boolean {
+    if (this.#names && !this.#names.step(sliceMs)) this.#names = undefined;
+    return this.#names !== undefined;
   }
 
   /**
@@ -104,6 +120,7 @@ class SeriesWriter {
    */
   flush(arena: SealedArena): void {
     if (arena.number <= (this.#runs.at(-1)?.lastArena ?? 0)) return;
+    this.checkNames(Infinity);
     this.#note(arena.directory.pairs);
     const writer = new RunWriter(this.#nextRun++, this.#metricOf, blockInsert(this.db));
     const kept = { ...this.#past.kept, ...arena.wanted };
@@ -134,6 +151,7 @@ class SeriesWriter {
       if (!sweep(this.db, this.#gone[0]!, sweptBlocks)) this.#gone.shift();
       return true;
     }
+    if (this.checkNames()) return true;
     if (this.#bounds?.step(this.#sliceMs)) return true;
     // What is being archived reads the runs as they are.
     if (!this.#merge) this.#keeping ??= this.#beginKeeping();
@@ -150,7 +168,7 @@ class SeriesWriter {
 
   #bound(since: KeptSince): void {
     if (since.size === 0) return;
-    this.#bounds = new SeriesBounds(this.db, since, this.#metrics.length);
+    this.#bounds = new SeriesBounds(this.db, since, this.#lastSeries);
     this.#unlooked = [...this.#runs];
   }
 
@@ -169,7 +187,7 @@ class SeriesWriter {
         this.db,
         this.#runs,
         this.#past,
-        Uint32Array.from(this.#metrics.slice(1)),
+        this.#metrics.slice(1, this.#lastSeries + 1),
         plan,
         this.#lastArchive,
         (series) => this.#bounds?.fromOf(series) ?? 0,
@@ -248,6 +266,12 @@ class SeriesWriter {
   }
 
   #note(pairs: Uint32Array): void {
+    for (let at = 1; at < pairs.length; at += 2) this.#lastSeries = Math.max(this.#lastSeries, pairs[at]!);
+    if (this.#lastSeries >= this.#metrics.length) {
+      const grown = new Uint32Array(Math.ceil(growth * (this.#lastSeries + 1)));
+      grown.set(this.#metrics);
+      this.#metrics = grown;
+    }
     for (let at = 0; at < pairs.length; at += 2) this.#metrics[pairs[at + 1]!] = pairs[at]!;
   }
 
@@ -255,6 +279,10 @@ class SeriesWriter {
     for (const one of series) this.#metrics[one] = 0;
   }
 }
+
+/** The highest number of a series that has points or rows. */
+const highestSeries = (runs: readonly Run[], archives: readonly Archive[]): number =>
+  Math.max(0, ...runs.map(({ raw }) => raw.last.key), ...archives.flatMap(({ segments }) => segments.map(({ to }) => to.key)));
 
 /** Hands over the points of an arena in the order of series, time and tags. */
 function writePoints(arena: SealedArena, writer: RunWriter): void {
