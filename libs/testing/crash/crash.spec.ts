@@ -99,7 +99,7 @@ describe(`a server that is killed ${kills} times under load: CRASH_SEED=${seed} 
         ({ status }) => status === 204,
         () => false,
       );
-      await sleep(random.whole(0, 8));
+      await sleep(random.whole(0, 25));
       await server.kill();
       const isDeleted = await deletion;
       deleted += isDeleted ? 1 : 0;

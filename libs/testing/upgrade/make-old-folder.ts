@@ -61,6 +61,7 @@ class Maker {
     await this.#days(days - 2);
     await this.#watch();
     await this.#manage();
+    await this.#delete();
     await this.#server.crash();
     await this.#poison();
     await this.#start();
@@ -204,6 +205,13 @@ class Maker {
     const owner = new Visitor((ask) => send(this.#server.url, ask), people.owner);
     const body = JSON.stringify({ role: 'viewer', email: 'ada@example.com' });
     await owner.ask({ method: 'POST', path: '/api/invitations', headers: json, body });
+    await settled(this.#server);
+  }
+
+  /** A source and a metric, of which more comes later. */
+  async #delete(): Promise<void> {
+    await this.#change('DELETE', '/v1/sources/boiler');
+    await this.#change('DELETE', '/v1/sources/press-2/metrics/late');
     await settled(this.#server);
   }
 
