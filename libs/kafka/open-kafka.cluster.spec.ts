@@ -181,7 +181,7 @@ describeOnKafka('a log in Kafka', () => {
       await producer.send({ topic: `${options.prefix}sources.v1`, messages: [{ key: 'o/theirs', value }] });
       await producer.disconnect();
       await consumer.has(2);
-      expect(consumer.records[1]!.value).toEqual({ orgId: 'o', sourceId: 'theirs', firstReceivedMs: 2, lastReceivedMs: 3 });
+      expect(consumer.records[1]!.value).toEqual({ orgId: 'o', sourceId: 'theirs', firstReceivedMs: 2, lastReceivedMs: 3, heardIn: null });
     });
 
     it('but not from a producer that chooses partitions in its own way: two would own the same source', async () => {
@@ -249,7 +249,7 @@ describeOnKafka('a log in Kafka', () => {
 
       const { count, newest: letters } = await deadLetters.newest(sources, 10);
       expect(count).toBe(4);
-      const a = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 1 };
+      const a = { orgId: 'o', sourceId: 'a', firstReceivedMs: 1, lastReceivedMs: 1, heardIn: null };
       expect(letters.map(({ offset, key, headers: { reason }, value }) => [offset, key, reason, value])).toEqual([
         [0, 'o/a', 'why not', a],
         [1, 'o/a', 'why not', a],

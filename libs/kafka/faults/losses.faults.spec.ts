@@ -221,7 +221,12 @@ describeOnOwnServers.each([
       let answered: number[] = [];
       // It depends on how far kafkajs has come when the broker dies.
       for (let tries = 0; lost.length === 0 && tries < 10; tries++) {
-        await sendPlain(plain, topic, toAll());
+        const takesAll = (): Promise<boolean> =>
+          sendPlain(plain, topic, toAll()).then(
+            () => true,
+            () => false,
+          );
+        await until('kafkajs knows who leads since the last try', takesAll);
         const before = await counts();
         answered = (await whileOneDies(() => sendPlain(plain, topic, toAll()))).map(({ partition }) => partition);
         const after = await counts();
