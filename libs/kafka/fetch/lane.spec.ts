@@ -13,11 +13,11 @@ import { AvroCodec, schemaVersions, sources } from '#topics';
 import { ConfluentRegistry } from '../registry/confluent-registry.js';
 import { Lane } from './lane.js';
 
-const source: Source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2 };
+const source: Source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2, heardIn: null };
 const key = Buffer.from('o/s');
 const partition = partitionOf(key, sources.partitions);
-const [schema] = schemaVersions(sources.schema);
-const ours = 1;
+
+const schema = schemaVersions(sources.schema).at(-1);
 const theirs = 7;
 const answer = (body: unknown, status = 200): Answer => ({ status, body: JSON.stringify(body) });
 
@@ -31,13 +31,15 @@ describe('a record with a schema id that is not known', () => {
   /** To a question about the schema; the connection is cut for want of one. */
   let said: Answer | undefined;
   let url: string;
+  let registered: number;
   let taken: unknown[];
   let unreadable: string[];
   const ended = new AbortController();
   beforeEach(async () => {
-    [taken, unreadable] = [[], []];
+    [taken, unreadable, registered] = [[], [], 0];
     server = createServer((request, response) => {
-      const now = request.method === 'GET' ? said : answer({ id: ours });
+      // Each version of our schema gets a number of its own, from 1 on.
+      const now = request.method === 'GET' ? said : answer({ id: ++registered });
       if (now) response.writeHead(now.status).end(now.body);
       else request.destroy();
     }).listen(0, '127.0.0.1');
@@ -116,7 +118,7 @@ describe('a record with a schema id that is not known', () => {
 
 describe('what waits for a receiver', () => {
   it('counts with its key and its headers', async () => {
-    const registry = { register: async (): Promise<number> => ours, schema: async (): Promise<undefined> => undefined };
+    const registry = { register: async (): Promise<number> => 1, schema: async (): Promise<undefined> => undefined };
     const codec = await AvroCodec.open(registry, [sources]);
     const gate = Promise.withResolvers<void>();
     const receiver = { take: () => gate.promise, unreadable: () => gate.promise };
