@@ -14,7 +14,7 @@ describe('a provider', () => {
   });
   afterEach(() => server.close());
 
-  const open = (): OpenIdProvider => new OpenIdProvider({ issuer: server.url, clientId: 'c', clientSecret: 's' }, () => nowMs, 0.3);
+  const open = (): OpenIdProvider => new OpenIdProvider({ issuer: server.url, clientId: 'c', clientSecret: 's' }, () => nowMs, 3);
   const saying =
     (more: object = {}): Behaviour =>
     (_, response) => {
