@@ -112,7 +112,7 @@ describeOnServers('Rollups in QuestDB', () => {
     new SeriesReads(new Lookups(sql, tables), tables, new Slices(sql, tables), new Kept(sql, tables.kept), () => now);
 
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-  const histories = Number(process.env['HISTORIES'] ?? 4);
+  const histories = Number(process.env['HISTORIES'] ?? 2);
 
   it.each<[string, Layout, number]>([
     ['newest', newest, 0],
