@@ -3,6 +3,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/dist'],
   testMatch: ['**/*.spec.js'],
+  // It takes minutes: `npm run test:faults` has it.
+  testPathIgnorePatterns: process.env.FAULTS === 'long' ? [] : ['/backup\\.faults\\.spec'],
   transform: {},
   moduleFileExtensions: ['js', 'json', 'node'],
   testTimeout: 150_000,

@@ -123,8 +123,9 @@ export function decisionsContract(open: () => Promise<LogUnderTest>): void {
     const seconds = (performance.now() - beganMs) / 1000;
     const codes = await Promise.all(all);
     expect(new Set(codes.slice(0, 600))).toEqual(new Set(['log_unavailable']));
+    expect(new Set(codes)).toEqual(new Set(['log_unavailable', 'over_rate']));
     // And those of the time that it took to ask.
-    expect(new Set(codes.slice(601 + 60 * seconds))).toEqual(new Set(['over_rate']));
+    expect(codes.filter((one) => one === 'log_unavailable').length).toBeLessThanOrEqual(601 + 60 * seconds);
     expect(await code({ ...defining('m'), orgId: 'other' })).toBe('log_unavailable');
   });
 

@@ -50,7 +50,7 @@ export function keysContract(open: () => Promise<LogUnderTest>): void {
 
   it('many callers at once are all served', async () => {
     const asked = Promise.all(
-      Array.from({ length: 200 }, () => commands.create('o', { name: by.name, scopes: ['read', 'write'], sources: longest }, by)),
+      Array.from({ length: 100 }, () => commands.create('o', { name: by.name, scopes: ['read', 'write'], sources: longest }, by)),
     );
     await runner.start();
     const made = await asked;

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { readConfig, withLog } from '#runtime';
 import { projections } from '#topics';
 import { run } from '../../../apps/cli/test-run.js';
@@ -13,7 +13,7 @@ import { World, type SentBody } from '../exactness/world.js';
 import { ApiClient, query, type QueryJson } from '../http/client.js';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
-import { isLong, rowMs } from './durations.js';
+import { rowMs } from './durations.js';
 import { startOwnServers } from './own-servers.js';
 
 const seed = Number(process.env['FAULTS_SEED'] ?? Math.floor(Math.random() * 1e6));
@@ -21,10 +21,8 @@ const quietMs = Date.UTC(2001, 0, 3, 4, 5);
 /** What comes before the backup, while it is made, and after it, with another value of the same time. */
 const [before, meanwhile, after] = [1, 2, 3];
 
-const describeLong = isLong ? describeOnOwnServers : (describe.skip as typeof describe);
-
 /** What infra/decisions/cluster-backup.md tells the operator to do. */
-describeLong(`A QuestDB that is lost and restored from a checkpoint: FAULTS_SEED=${seed}`, () => {
+describeOnOwnServers(`A QuestDB that is lost and restored from a checkpoint: FAULTS_SEED=${seed}`, () => {
   it(
     'answers everything again, once its groups have begun again from before the checkpoint',
     async () => {
