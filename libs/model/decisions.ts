@@ -32,7 +32,7 @@ export interface AuditNote {
   readonly about: string;
   /** Short and plain; never a secret. */
   readonly text: string;
-  /** Where it is not for the organization of the command: empty for what is about none. */
+  /** Set where the note is not for the organization of the command: empty for a change that belongs to no organization. */
   readonly orgId?: '';
 }
 

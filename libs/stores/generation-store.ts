@@ -57,7 +57,7 @@ export interface GenerationStore {
    * (receive time, place). Rejects `store_unavailable`, also when the generation was not made.
    *
    * @param at only the rows of this moment.
-   * @param from only what is at or after these moments too.
+   * @param from only rows at or after these moments, one moment for each kind of row.
    */
   rows(generation: number, at?: Moment, from?: KeptFrom): AsyncGenerator<StoredRow>;
   /** Why rows do not come through, in words for the operator; undefined while they do. */

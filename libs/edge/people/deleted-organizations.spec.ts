@@ -40,7 +40,7 @@ let nowMs: number;
 let prepared: number;
 let deleted: DeletedOrganizations;
 beforeEach(async () => {
-  // It looks when it is told to, and not by itself.
+  // The eraser looks for deleted organizations only when a test moves the timers.
   jest.useFakeTimers();
   log = new MemoryLog();
   nowMs = Date.UTC(2026, 0, 1);

@@ -106,7 +106,7 @@ export interface EventDeletion {
   readonly sourceId: string;
   /** Null is all of the source. */
   readonly metric: string | null;
-  /** The offset after the record. */
+  /** The offset that follows the record of the deletion in its partition. */
   readonly next: number;
 }
 

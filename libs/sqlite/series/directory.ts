@@ -197,7 +197,7 @@ export class Directory {
   /** Forgets some metrics of a source in memory, and the source where it has no others. Returns the numbers of their series, which nothing gets again. */
   forget(source: KnownSource, metrics: readonly string[]): Uint32Array {
     const organization = this.#organization(source.orgId);
-    // From the end, as each moves those behind it.
+    // From the last to the first: to remove a metric moves the metrics behind it.
     const series = metrics.toReversed().map((metric) => source.remove(metric));
     for (const metric of metrics) this.#fleets.note(source.orgId, this.metric(metric)!, source.sourceId, 0);
     this.#charge(organization, -numberBytes * metrics.length);

@@ -10,7 +10,7 @@ export class KnownSource {
   #positions: Map<string, number> | undefined;
   #next = 0;
 
-  /** @param id 0 where the store has nothing of it. */
+  /** @param id the number of the source in the store, 0 where the store has no series of this source. */
   constructor(
     public id: number,
     readonly orgId: string,
