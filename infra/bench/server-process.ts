@@ -36,7 +36,7 @@ export class ServerProcess implements Target {
   /** @param preload a file of this folder that is loaded before the server. */
   static async embedded(preload?: string): Promise<ServerProcess> {
     const before = preload === undefined ? [] : ['--import', here(preload)];
-    const server = await ServerProcess.#started('bench', () => [...before, here('../../apps/embedded/main.js')]);
+    const server = await ServerProcess.#started('bench', () => [...before, here('../../bundled/embedded.js')]);
     // The first key is printed once the service is ready, perhaps after it has said so to others, and counts a moment later.
     await until(async () => server.key !== '' && (await get(server, '/v1/sources')).ok, 30_000);
     return server;
