@@ -40,10 +40,10 @@ const known = [...all.flatMap(({ variable, mayBeFile }) => (mayBeFile ? [variabl
 describe('infra/compose.yaml', () => {
   it('has a service for each role, named as the role, that runs its entry file', () => {
     expect(Object.fromEntries(ours.map(([name, { command }]) => [name, command]))).toEqual({
-      init: ['dist/apps/cli/main.js', 'init', '--data-plane'],
+      init: ['dist/bundled/cli.js', 'init', '--data-plane'],
       ...Object.fromEntries(roles.map((role) => [role, [`dist/${entryOf(role)}`]])),
     });
-    for (const role of roles) expect(existsSync(new URL(entryOf(role).replace('.js', '.ts'), root))).toBe(true);
+    for (const role of roles) expect(existsSync(new URL(`dist/${entryOf(role)}`, root))).toBe(true);
   });
 
   it.each(ours)('%s sets only variables that exist, to what can be read, and addresses of services that it waits for', (_, service) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-export const main = fileURLToPath(new URL('main.js', import.meta.url));
+export const main = fileURLToPath(new URL('../../bundled/cli.js', import.meta.url));
 const death = new URL('../../libs/testing/crash/death.js', import.meta.url).href;
 
 export interface Ran {

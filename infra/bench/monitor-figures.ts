@@ -40,7 +40,7 @@ const elsewhere: readonly Side[] = [
 
 /** Another organization of a stopped server, with a key of its own. */
 async function organization(server: ServerProcess): Promise<string> {
-  const cli = new URL('../../apps/cli/main.js', import.meta.url).pathname;
+  const cli = new URL('../../bundled/cli.js', import.meta.url).pathname;
   const args = [cli, 'org', 'create', '--name', 'bench', '--payment', 'yes', '--data', join(server.folder, 'data')];
   return (await promisify(execFile)(process.execPath, ['--no-warnings', ...args])).stdout.trim();
 }

@@ -15,7 +15,7 @@ import { RoleProcess } from './role-process.js';
 import { startServers } from './servers.js';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const cli = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../bundled/cli.js', import.meta.url));
 
 async function main(started: AsyncDisposableStack): Promise<string> {
   const beganMs = performance.now();

@@ -89,8 +89,8 @@ export const roleTable: Readonly<Record<Role, RoleRow>> = table;
 
 export const roles = Object.keys(roleTable) as readonly Role[];
 
-/** The file that starts a role, below the folder that the compiler writes to. */
-export const entryOf = (role: Role): string => `apps/${role}/main.js`;
+/** The file that starts a role, below the folder of what is built. */
+export const entryOf = (role: Role): string => `bundled/${role}.js`;
 
 export interface Route {
   /** As a row of the table of roles says it. */

@@ -13,7 +13,7 @@ import { openStorage } from '#sqlite';
 import { eventually } from '#testing';
 import { endWithUs } from '../../infra/servers/index.js';
 
-const main = fileURLToPath(new URL('../../apps/embedded/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../bundled/embedded.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'headwater-run-'));
 const children: ChildProcess[] = [];
 afterAll(() => {

@@ -5,7 +5,7 @@ import { endWithUs, freePorts } from '../../../infra/servers/index.js';
 import { eventually } from '../eventually.js';
 import { send } from '../http/send.js';
 
-const main = fileURLToPath(new URL('../../../apps/embedded/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../../bundled/embedded.js', import.meta.url));
 
 /** Under load on a busy machine it takes many times as long as alone. */
 const readyMs = 120_000;
