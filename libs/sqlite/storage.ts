@@ -84,6 +84,8 @@ export async function openStorage(
     // An earlier version would remove what is archived, and show events that are being removed.
     if ([...Object.values(keep ?? {}), keepEventsMs].some((ms) => ms < Infinity)) folder.noteFormat(folderFormats.dropped);
     const views = new LogViews(log, topics);
+    // By far the longest of the views where there are many devices: it is read while the threads of the store begin.
+    const listed = views.open(sources);
     const less = keepsForOrganizations ? organizationsWithLess(views, folder) : undefined;
     const keepEvents = { ms: keepEventsMs, ...(less && { less: () => less(['keep_events_hours']) }) };
     const lessPoints = less && (() => less(keepNames.filter((name) => name !== 'keep_events_hours')));
@@ -109,7 +111,7 @@ export async function openStorage(
       series: stores.series,
       checked: stores.checked,
       events: stores.events,
-      room: (maxBytes) => new DirectoryRoom(stores.directory, views.open(sources), maxBytes),
+      room: (maxBytes) => new DirectoryRoom(stores.directory, listed, maxBytes),
       warnings: [log.warning, building].filter((warning) => warning !== undefined),
       dependencies: [
         { id: 'data_folder', name: 'The data folder', health: () => whyNot(log, stores, disk) ?? damage() },
