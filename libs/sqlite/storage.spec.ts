@@ -2,10 +2,12 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { entry } from '#log';
-import { until } from '#testing';
-import { sources } from '#topics';
+import { processorsOf, until } from '#testing';
+import { points, sources } from '#topics';
+import { catchUp } from './offline/catch-up.js';
 import { openStorage, type Storage } from './storage.js';
 
 const source = { orgId: 'o', sourceId: 's', firstReceivedMs: 1, lastReceivedMs: 2, heardIn: 'points' as const };
@@ -47,6 +49,24 @@ describe('a storage', () => {
     const storage = await openStorage(await mkdtemp(join(tmpdir(), 'headwater-storage-')));
     await storage.crash();
     expect(healthOf(storage)).toBe('A thread of the storage has ended: the thread has ended. Restart the server.');
+  });
+
+  it('opens with damaged names of series, and says then what to do', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'headwater-storage-'));
+    const first = await openStorage(dir);
+    const run = { metric: 'm', tags: '', timestampMs: Float64Array.of(1), value: Float64Array.of(1) };
+    await first.log.append([entry(points, { orgId: 'o', sourceId: 's', receivedMs: 1, series: [run] })]);
+    await catchUp(first.log, processorsOf(first));
+    await first.checked;
+    expect(healthOf(first)).toBeUndefined();
+    await first.close();
+    const db = new DatabaseSync(join(dir, 'store.db'));
+    db.exec(`UPDATE source SET name = 'x'`);
+    db.close();
+    const storage = await openStorage(dir);
+    await expect(storage.checked).rejects.toMatchObject({ code: 'store_corrupt' });
+    expect(healthOf(storage)).toMatch(/ Stop the server, and restore the folder or run `headwater rebuild`\.$/);
+    await storage.crash();
   });
 
   it('tells how much room its disk has', async () => {
