@@ -398,14 +398,16 @@ export function deliveriesContract(open: () => Promise<LogUnderTest>, isShort = 
     await append(entry(alertTargets, targetOf('a')));
     const all = Array.from({ length: 3000 }, (_, at) => alert(at + 1, `s${at}`));
     await append(...all.map((one) => told(one)));
+    // A receiver that is slow to answer gets the same delivery again.
+    const made = (): readonly ReceivedRequest[] => [...new Map(requests().map((one) => [deliveryOf(one), one])).values()];
     await eventually(async () => {
       nowMs += 10_000;
       await settle();
-      expect(requests().flatMap(idsOf)).toHaveLength(all.length);
+      expect(made().flatMap(idsOf)).toHaveLength(all.length);
     });
     await settle();
-    expect(requests().flatMap(idsOf).toSorted()).toEqual(all.map(({ alertId }) => alertId));
-    expect(requests().length).toBeLessThan(30);
+    expect(made().flatMap(idsOf).toSorted()).toEqual(all.map(({ alertId }) => alertId));
+    expect(made().length).toBeLessThan(30);
   });
 
   it('ends a delivery that is refused for good, and goes on with the next', async () => {
