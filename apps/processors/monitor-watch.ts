@@ -7,6 +7,7 @@ import {
   afterSending,
   alertEvents,
   everySource,
+  isOnlyHeardUntil,
   lookAgainMs,
   lookMs,
   TelemetryError,
@@ -113,8 +114,7 @@ export class MonitorWatch implements Processor {
     this.#begin(lease);
     for (const { key, value } of records) {
       if (value?.deleted) {
-        // Those who are watched send points, and both topics have the deletion.
-        if ('series' in value) await this.#delete(key, value, value.deleted, lease);
+        if (this.#isEnding(key, value, value.deleted)) await this.#delete(key, value, value.deleted, lease);
         if (!lease.held()) return;
         continue;
       }
@@ -130,10 +130,18 @@ export class MonitorWatch implements Processor {
   }
 
   /**
+   * Both topics have the deletion, and what is watched are points. But events from before it may be read behind that of the points: then the source was
+   * heard once more, and would be missed.
+   */
+  #isEnding(key: string, batch: PointBatch | EventBatch, { metric }: Deletion): boolean {
+    return 'series' in batch || (metric === null && isOnlyHeardUntil(this.#stateOf(key), batch.receivedMs));
+  }
+
+  /**
    * The alerts of what is deleted resolve; no event says so in the log of a source that is gone. Silence of the source matters no more, unless a monitor
    * names it: that waits for it from now on.
    */
-  async #delete(key: string, { orgId, receivedMs }: PointBatch, { metric }: Deletion, lease: Lease): Promise<void> {
+  async #delete(key: string, { orgId, receivedMs }: PointBatch | EventBatch, { metric }: Deletion, lease: Lease): Promise<void> {
     const monitors = this.definitions.of(key, orgId);
     const left = metric === null ? [] : monitors.filter((monitor) => monitor.metric !== metric);
     const before = this.#stateOf(key);

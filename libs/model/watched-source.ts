@@ -43,6 +43,10 @@ export const unwatched = (orgId: string, sourceId: string): WatchedSource => ({
   monitors: [],
 });
 
+/** Whether nothing was heard of a source after a time, and no point of it was evaluated. */
+export const isOnlyHeardUntil = ({ heardMs, monitors }: WatchedSource, atMs: number): boolean =>
+  heardMs <= atMs && monitors.every(({ evaluatedMs }) => evaluatedMs === nothingEvaluated.evaluatedMs);
+
 /** A state that follows, and the transition that led to it; none where only what is known has changed. */
 interface Change {
   readonly state: WatchedSource;

@@ -473,6 +473,15 @@ export function monitorsContract(open: () => Promise<LogUnderTest>, isShort = fa
       ]);
     });
 
+    it('is not missed because of an event from before, which is read behind the deletion of its points', async () => {
+      const opened = { metric: 'door', timestampMs: 1500, value: 'open', isJson: false, tags: '', place: 0, ordinal: 0 };
+      await append(entry(events, { orgId: 'o', sourceId: 's', receivedMs: 1500, origin: 'source', events: [opened] }), ...deleted());
+      await settle();
+      nowMs = 600_000;
+      await settle();
+      expect([await told(), await states()]).toEqual([['hot fired 1', 'hot deleted 2000'], []]);
+    });
+
     it('is a new one when it sends again', async () => {
       await append(...deleted(), sending(3000, [[2, 99]]));
       await settle();
