@@ -10,12 +10,14 @@ export interface Fleet {
 
 interface KnownFleet {
   fleet: Promise<Fleet>;
-  /** How many sources count for it. */
+  /** What it takes, in sources. */
   size: number;
   /** What came since `fleet`: the series by source, 0 of those that have it no more. */
   changes: Map<string, number>;
 }
 
+/** A fleet takes about as much besides its sources as these would: there may be very many of one source or of none. */
+const sourcesOfEmptyFleet = 16;
 /** With so many changes it is as well to read a fleet anew. */
 const maxChanges = 65_536;
 
@@ -35,8 +37,12 @@ export class Fleets {
     if (this.#known.size === 0) return;
     const key = keyOf(orgId, metric);
     const known = this.#known.get(key);
-    known?.changes.set(sourceId, series);
-    if (known?.changes.size === maxChanges) this.#forget(key);
+    if (!known) return;
+    const before = known.changes.size;
+    known.changes.set(sourceId, series);
+    if (known.changes.size === before) return;
+    this.#count(known, known.size + 1);
+    if (known.changes.size === maxChanges) this.#forget(key);
   }
 
   /** @param unwritten what the store may not have yet of this fleet, in the manner of `note`. */
@@ -76,19 +82,28 @@ export class Fleets {
 
   /** Counts a fleet once it is there, and forgets others for it. */
   async #settle(key: string, known: KnownFleet): Promise<void> {
-    const size = await known.fleet.then(
+    const sources = await known.fleet.then(
       ({ sourceIds }) => sourceIds.length,
       () => undefined,
     );
     if (this.#known.get(key) !== known) return;
-    if (size === undefined) return this.#forget(key);
+    if (sources === undefined) this.#forget(key);
+    else this.#count(known, sourcesOfEmptyFleet + sources + known.changes.size);
+  }
+
+  #count(known: KnownFleet, size: number): void {
     this.#size += size - known.size;
     known.size = size;
-    for (const oldest of this.#known.keys()) if (this.#size > this.maxSources) this.#forget(oldest);
+    for (const oldest of this.#known.keys()) {
+      if (this.#size <= this.maxSources) return;
+      this.#forget(oldest);
+    }
   }
 
   #forget(key: string): void {
-    this.#size -= this.#known.get(key)!.size;
+    const known = this.#known.get(key);
+    if (!known) return;
+    this.#size -= known.size;
     this.#known.delete(key);
   }
 }
