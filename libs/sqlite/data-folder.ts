@@ -94,8 +94,10 @@ export interface FolderLock {
 /**
  * Takes the lock of a folder that exists. Undefined when this process or another has the lock. Throws when the file of the lock cannot be used.
  */
-export function takeLock(folder: string): FolderLock | undefined {
-  const file = join(folder, lockFileName);
+export const takeLock = (folder: string): FolderLock | undefined => lockBy(join(folder, lockFileName));
+
+/** The same for whatever a file of its own stands for. */
+export function lockBy(file: string): FolderLock | undefined {
   makePrivate(file);
   const lock = new DatabaseSync(file);
   try {

@@ -1,5 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { DataFolderError, lockBy } from '../data-folder.js';
 import { sync } from '../durable-file.js';
 import { onDisk } from '../disk-fault.js';
 import { BackupFolder } from './backup-folder.js';
@@ -53,7 +54,20 @@ async function intoFolder(source: BackupSource, path: string, onProgress: Progre
   }
 }
 
+/** Two at once would write the same files: one of them could end with what the other has half written. */
 async function intoFile(source: BackupSource, path: string, onProgress: Progress): Promise<BackedUp> {
+  const lockName = `${path}.lock`;
+  const lock = lockBy(lockName);
+  if (!lock) throw new DataFolderError(`Another backup into ${path} is being made: wait for it, or name another file.`);
+  try {
+    return await intoLockedFile(source, path, onProgress);
+  } finally {
+    lock.release();
+    for (const suffix of ['', '-journal']) rmSync(`${lockName}${suffix}`, { force: true });
+  }
+}
+
+async function intoLockedFile(source: BackupSource, path: string, onProgress: Progress): Promise<BackedUp> {
   const fresh = `${path}.new`;
   try {
     if ('stream' in source) await writeFile(fresh, told(source.stream, onProgress));
