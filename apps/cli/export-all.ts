@@ -16,6 +16,8 @@ const always = { startMs: 0, endMs: Date.parse('9999-12-31T23:59:59.999Z') };
  */
 export async function writeAll(headwater: Headwater, write: (text: string) => Promise<unknown>, io: Io): Promise<void> {
   const signal = io.interrupted;
+  const { sources: bound } = await headwater.keys.verify({ signal });
+  if (bound) io.note(`The key is for some sources only: ${bound.join(', ')}.`);
   const lacks: string[] = [];
   let [sources, entries] = [0, 0];
   for await (const ids of sourcePages(headwater, signal))
@@ -34,15 +36,19 @@ export async function writeAll(headwater: Headwater, write: (text: string) => Pr
   io.note(`Wrote ${counted(entries, 'entry', 'entries')} of ${counted(sources, 'source')}.`);
 }
 
-/** Writes all of an organization to a new file, which is on the disk in the end. Rejects `Failure` when the file exists or the key is of another organization. */
+/**
+ * Writes all of an organization to a new file, which is on the disk in the end. Rejects `Failure` when the file exists, or when the key is of another
+ * organization or for some of its sources only.
+ */
 export async function exportAll(
   { flags, file, orgId }: { readonly flags: Values<typeof connectionFlags>; readonly file: string; readonly orgId: string },
   io: Io,
 ): Promise<void> {
   const { headwater } = await connect(flags, io);
-  const { org_id: whose } = await headwater.keys.verify({ signal: io.interrupted });
+  const { org_id: whose, sources } = await headwater.keys.verify({ signal: io.interrupted });
   if (whose !== orgId)
     throw new Failure(`The key is of the organization ${whose}: give one of ${orgId}, which \`headwater keys create\` makes.`);
+  if (sources) throw new Failure(`The key is for some sources only (${sources.join(', ')}): give one of ${orgId} for every source.`);
   const out = await open(file, 'wx', 0o600).catch((cause: unknown) => {
     throw new Failure(`${file} cannot be made: ${(cause as Error).message}.`, undefined, { cause });
   });
