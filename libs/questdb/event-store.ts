@@ -2,7 +2,7 @@ import type { Sender } from '@questdb/nodejs-client';
 import { type EventBatch, eventDigest, eventsSince, type Lease, type LogEntry, maxTimestampMs, TelemetryError, type Window } from '#model';
 import type { EventStore, Placed } from '#stores';
 import type { Client } from './client.js';
-import { cutAtDeletions, type Deletions } from './deletions.js';
+import { afterDeletions, type Deletions } from './deletions.js';
 import { Delivery, Refused, Signal, type WritePath } from './delivery.js';
 import type { EventReads } from './event-reads.js';
 import type { Kept } from './kept.js';
@@ -65,7 +65,9 @@ export class QuestDbEventStore implements EventStore {
     const delivery = this.#under(lease);
     await this.parts.layout();
     for (const { value } of batches) check(value);
-    for (const some of cutAtDeletions(batches)) await (some[0]!.value.deleted ? this.#delete(some, delivery) : this.#add(some, delivery));
+    const { deletions, left } = afterDeletions(batches, withoutMetrics);
+    if (deletions.length > 0) await this.#delete(deletions, delivery);
+    if (left.length > 0) await this.#add(left, delivery);
   }
 
   /** What waits under an earlier lease is dropped: the next owner of its partitions may have deleted what it belongs to. */
@@ -177,6 +179,11 @@ export class QuestDbEventStore implements EventStore {
     }
   }
 }
+
+const withoutMetrics = (batch: Placed<EventBatch>, isGone: (metric: string) => boolean): Placed<EventBatch> => ({
+  ...batch,
+  value: { ...batch.value, events: batch.value.events.filter(({ metric }) => !isGone(metric)) },
+});
 
 const countOf = (batches: readonly EventBatch[]): number => batches.reduce((sum, { events }) => sum + events.length, 0);
 

@@ -200,9 +200,9 @@ describeOnServers('A deletion in QuestDB', () => {
     const [points, events] = [pointsOf(name), eventsOf(name)];
     const dying = openQuestDb({ ...sharedQuestDb(), clock: () => now, partitioning: 'MONTH' });
     const its = dying.open(generation);
-    await its.series.write(points.slice(0, taken), forever);
+    for (const record of points.slice(0, taken)) await its.series.write([record], forever);
     await its.series.flush();
-    await its.events.write(events.slice(0, taken), forever);
+    for (const record of events.slice(0, taken)) await its.events.write([record], forever);
     await dying.crash();
     const { series, events: again } = db.open(generation);
     const lease: Lease = { held: () => true };
@@ -215,9 +215,9 @@ describeOnServers('A deletion in QuestDB', () => {
   it('takes the values from the tables', async () => {
     const { series, events } = db.open(generation);
     const lease: Lease = { held: () => true };
-    await series.write(pointsOf('erased'), lease);
+    for (const record of pointsOf('erased')) await series.write([record], lease);
     await series.checkpoint();
-    await events.write(eventsOf('erased'), lease);
+    for (const record of eventsOf('erased')) await events.write([record], lease);
     const values = (table: string, columns: string): Promise<readonly unknown[]> =>
       sql.rows(`SELECT DISTINCT ${columns} FROM ${table}_g${generation} WHERE source = 'erased' AND org IS NULL`);
     await expect(values('points', 'value')).resolves.toEqual([[null]]);

@@ -1,11 +1,12 @@
 import { getHeapStatistics } from 'node:v8';
 import { type Lease, oneAtATime, type PointBatch, TelemetryError } from '#model';
 import type { Placed, SeriesStore } from '#stores';
-import { cutAtDeletions } from './deletions.js';
+import { afterDeletions } from './deletions.js';
 import { RefusedRow } from './delivery.js';
 import { symbolsText } from './series-names.js';
 import type { SeriesReads } from './series-reads.js';
 import { SeriesWriter, type WriterParts } from './series-writer.js';
+import { Taken } from './taken.js';
 
 /**
  * Memory of the series and sets of tags that a writer knows. Two writers, of the generation that readers use and of one that is made beside
@@ -54,10 +55,10 @@ export class QuestDbSeriesStore implements SeriesStore {
    */
   write(batches: readonly Placed<PointBatch>[], lease: Lease): Promise<void> {
     return this.#inTurn(async () => {
-      for (const some of cutAtDeletions(batches)) {
-        if (some[0]!.value.deleted) await this.#under(lease, (writer) => writer.delete(some));
-        else for (const batch of some) await this.#under(lease, (writer) => this.#write(batch, writer));
-      }
+      const { deletions, left } = afterDeletions(batches, withoutMetrics);
+      if (deletions.length > 0) await this.#under(lease, (writer) => writer.delete(deletions));
+      for (const batch of left) await this.#under(lease, (writer) => this.#write(batch, writer));
+      if (this.#writer?.lease === lease) this.#writer.taken.all(batches);
     });
   }
 
@@ -100,7 +101,7 @@ export class QuestDbSeriesStore implements SeriesStore {
     const writer = this.#writer;
     if (writer?.lease === lease && writer.seriesBytes < maxSeriesBytes) return writer;
     const layout = await this.parts.layout();
-    const taken = writer?.lease === lease ? writer.taken : new Map<number, number>();
+    const taken = writer?.lease === lease ? writer.taken : new Taken();
     if (writer?.lease === lease) await writer.checkpoint();
     await writer?.end();
     return (this.#writer = new SeriesWriter(this.parts, layout, lease, taken, (cause) => this.#lost(lease, cause)));
@@ -120,6 +121,11 @@ export class QuestDbSeriesStore implements SeriesStore {
 }
 
 const ended = (): TelemetryError => new TelemetryError('store_unavailable', 'The store is closed.');
+
+const withoutMetrics = (batch: Placed<PointBatch>, isGone: (metric: string) => boolean): Placed<PointBatch> => ({
+  ...batch,
+  value: { ...batch.value, series: batch.value.series.filter(({ metric }) => !isGone(metric)) },
+});
 
 /** Sources of which QuestDB has lately refused a row: which of their records had it is not known. */
 export class Suspects {

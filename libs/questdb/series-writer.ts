@@ -10,6 +10,7 @@ import { RollupTables } from './rollup-tables.js';
 import { SeriesNames, type Source, symbolsText } from './series-names.js';
 import type { Sql } from './sql.js';
 import { type Layout, partitionMs, type Partitioning, type Tables } from './tables.js';
+import type { Taken } from './taken.js';
 
 const minuteMs = intervalMs['1m'];
 /** How far a clock may be ahead for its points to be live. */
@@ -51,8 +52,7 @@ export class SeriesWriter {
     parts: WriterParts,
     { tagsAreKeys }: Layout,
     readonly lease: Lease,
-    /** The last offset that was taken, by partition. */
-    readonly taken: Map<number, number>,
+    readonly taken: Taken,
     /** Called when what was taken can no longer be written, and not because somebody has ended this. */
     lost: (cause: unknown) => void,
   ) {
@@ -86,8 +86,9 @@ export class SeriesWriter {
   }
 
   /** Resolves when QuestDB accepts the points of a batch that is not taken yet. Rejects `RefusedRow`. */
-  async probe({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
-    if (this.#hasTaken(partition, offset)) return;
+  async probe(record: Placed<PointBatch>): Promise<void> {
+    const { value } = record;
+    if (this.taken.has(record)) return;
     checkedTimes(value);
     const { orgId, sourceId, series } = batchFrom(value, (await this.#kept.fresh()).raw);
     const lines = new Lines(1 << 12);
@@ -100,8 +101,9 @@ export class SeriesWriter {
   }
 
   /** Takes a batch as a whole or not at all. Points from before what is kept are only counted. */
-  async write({ partition, offset, value }: Placed<PointBatch>): Promise<void> {
-    if (this.#hasTaken(partition, offset)) return;
+  async write(record: Placed<PointBatch>): Promise<void> {
+    const { value } = record;
+    if (this.taken.has(record)) return;
     const times = checkedTimes(value);
     await this.#points.room();
     if (this.#rollups.full) await this.checkpoint();
@@ -111,7 +113,7 @@ export class SeriesWriter {
     const source = this.#names.source(value.orgId, value.sourceId);
     for (const run of timely.series) this.#take(value, source, run, live);
     this.#figures.late.points += pointsOf(value) - pointsOf(timely);
-    this.taken.set(partition, offset);
+    this.taken.add(record);
     this.#points.added();
   }
 
@@ -120,14 +122,15 @@ export class SeriesWriter {
    * rollups come first, so that no window of what goes is left to be made.
    */
   async delete(records: readonly Placed<PointBatch>[]): Promise<void> {
-    const fresh = records.filter(({ partition, offset }) => !this.#hasTaken(partition, offset));
+    const fresh = records.filter((record) => !this.taken.has(record));
     if (fresh.length === 0) return;
     for (const { value } of fresh) checkedTimes(value);
     await this.checkpoint();
     await this.#deletions.ofPoints(fresh, this.#delivery, () => this.#all.outage.check());
-    for (const { partition, offset, value } of fresh) {
-      this.#names.forget(value.orgId, value.sourceId, value.deleted!.metric);
-      this.taken.set(partition, offset);
+    for (const record of fresh) {
+      const { orgId, sourceId, deleted } = record.value;
+      this.#names.forget(orgId, sourceId, deleted!.metric);
+      this.taken.add(record);
     }
   }
 
@@ -149,10 +152,6 @@ export class SeriesWriter {
     this.#delivery.end();
     await this.#points.end();
     await this.#settling.catch(() => undefined);
-  }
-
-  #hasTaken(partition: number, offset: number): boolean {
-    return offset <= (this.taken.get(partition) ?? -1);
   }
 
   #take({ orgId, sourceId }: PointBatch, source: Source, { metric, tags, timestampMs, value }: SeriesRun, live: Times): void {
