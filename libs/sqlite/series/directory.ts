@@ -18,7 +18,7 @@ const sourceBytes = 500;
 const seriesBytes = 32;
 const fleetSourceBytes = 80;
 
-/** About what every series of the store takes for as long as there is one, in the columns that are addressed by its number. */
+/** About what every series takes in the columns that are addressed by its number, also when it is forgotten: its number stays its own until a rebuild. */
 const numberBytes = 24;
 /** About what a metric takes besides its name: all of them are in memory. */
 const metricBytes = 250;
@@ -92,6 +92,8 @@ export class Directory {
       this.#sources += sources;
       this.#charge(organization, nameBytes + numberBytes * series);
     }
+    const named = counts.reduce((sum, { series }) => sum + series, 0);
+    this.#bytes += numberBytes * (lastSeries - named);
     this.#fleets = new Fleets((asked) => this.store.fleet(asked), (fleetShare * maxActiveBytes) / fleetSourceBytes);
     store.checked.then(
       () => (this.#isChecked = true),
@@ -194,13 +196,12 @@ export class Directory {
     return this.#metrics.get(name);
   }
 
-  /** Forgets some metrics of a source in memory, and the source where it has no others. Returns the numbers of their series, which nothing gets again. */
+  /** Forgets some metrics of a source in memory, and the source where it has no others. Returns the numbers of their series, which nothing gets again, so that they count on. */
   forget(source: KnownSource, metrics: readonly string[]): Uint32Array {
     const organization = this.#organization(source.orgId);
     // From the last to the first: to remove a metric moves the metrics behind it.
     const series = metrics.toReversed().map((metric) => source.remove(metric));
     for (const metric of metrics) this.#fleets.note(source.orgId, this.metric(metric)!, source.sourceId, 0);
-    this.#charge(organization, -numberBytes * metrics.length);
     this.#activeBytes -= seriesBytes * metrics.length;
     this.#newSources.add(source);
     if (source.metrics.length === 0) {
