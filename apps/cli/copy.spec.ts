@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Headwater } from '#client';
 import { EmbeddedDeployment, Random } from '#testing';
 import { newFolder, run, type Ran } from './test-run.js';
-import { type Answer, type Seen, TestServer } from './test-server.js';
+import { type Answer, handOn, type Seen, TestServer } from './test-server.js';
 
 type Point = Readonly<{ metric: string; timestamp: number; value: unknown; class?: 'event'; tags?: Record<string, string> }>;
 
@@ -134,13 +134,7 @@ describe('copy', () => {
 
   /** Hands on to a server what `refuse` does not answer. */
   const before = (to: EmbeddedDeployment, refuse: (seen: Seen, count: number) => Answer | undefined) =>
-    TestServer.start(async (seen, count) => refuse(seen, count) ?? (await handOn(to, seen)));
-
-  async function handOn(to: EmbeddedDeployment, { method, path, apiKey, body }: Seen): Promise<Answer> {
-    const headers = { 'x-api-key': apiKey!, 'content-type': 'application/json' };
-    const answer = await fetch(to.urls.api + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
-    return { status: answer.status, json: await answer.json() };
-  }
+    TestServer.start(async (seen, count) => refuse(seen, count) ?? (await handOn(to.urls.api, seen)));
 
   it('brings two of the sources, as they are, and changes nothing when it is repeated', async () => {
     const to = await begin();
@@ -185,7 +179,7 @@ describe('copy', () => {
       const isFirst = random.chance(0.5);
       if (isLast) [kills, left] = [kills + 1, random.whole(1, 2)];
       if (isLast && isFirst) child.kill('SIGKILL');
-      const answer = await handOn(to, seen);
+      const answer = await handOn(to.urls.api, seen);
       if (isLast) child.kill('SIGKILL');
       return answer;
     });

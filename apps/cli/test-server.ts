@@ -58,3 +58,10 @@ export class TestServer implements AsyncDisposable {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 }
+
+/** What a server answers to a request that a `TestServer` has seen. */
+export async function handOn(url: string, { method, path, apiKey, body }: Seen): Promise<Answer> {
+  const headers = { 'x-api-key': apiKey!, 'content-type': 'application/json' };
+  const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  return { status: answer.status, json: await answer.json() };
+}
