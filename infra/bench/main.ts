@@ -1,5 +1,6 @@
 import { arch, cpus, totalmem } from 'node:os';
 import { fetchServers } from '../servers/index.js';
+import { backupFigure } from './backup-figure.js';
 import { channelFigure } from './channel-figure.js';
 import { clientFigure } from './client-figure.js';
 import { readCommandLine, usage } from './command-line.js';
@@ -9,6 +10,7 @@ import { hostileFigure } from './hostile-figure.js';
 import { idleFigure } from './idle-figure.js';
 import { ingestFigures } from './ingest-figures.js';
 import { ingressFigure } from './ingress-figure.js';
+import { keepFigure } from './keep-figure.js';
 import { latencyFigures, liveFigure } from './latency-figures.js';
 import { pipelineFigures } from './pipeline-figures.js';
 import { clusterReads, embeddedReads } from './read-figures.js';
@@ -27,6 +29,8 @@ const figures: readonly Figure[] = [
   fanOutFigure,
   idleFigure,
   openFigure,
+  keepFigure,
+  backupFigure,
   ...monitorFigures,
   deliveryFigure,
   ingressFigure,

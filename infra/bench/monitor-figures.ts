@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { Agent } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { AlertOrder, AlertReport } from './alert-load.js';
 import { charge } from './ingest-figures.js';
 import { post } from './live-client.js';
 import { ready } from './processes.js';
 import { median, percentiles, print, spread, type Asked, type Figure } from './report.js';
-import { get, ingest, ServerProcess, until, type Target } from './server-process.js';
+import { get, headwater, ingest, ServerProcess, until, type Target } from './server-process.js';
 import { dayStartMs, metricName, shapes, sourceName } from './shapes.js';
 
 const [d1] = shapes as [(typeof shapes)[number]];
@@ -39,11 +36,8 @@ const elsewhere: readonly Side[] = [
 ];
 
 /** Another organization of a stopped server, with a key of its own. */
-async function organization(server: ServerProcess): Promise<string> {
-  const cli = new URL('../../bundled/cli.js', import.meta.url).pathname;
-  const args = [cli, 'org', 'create', '--name', 'bench', '--payment', 'yes', '--data', join(server.folder, 'data')];
-  return (await promisify(execFile)(process.execPath, ['--no-warnings', ...args])).stdout.trim();
-}
+const organization = ({ dataFolder }: ServerProcess): Promise<string> =>
+  headwater('org', 'create', '--name', 'bench', '--payment', 'yes', '--data', dataFolder);
 
 /** Sends a point of each source. Resolves when the server knows all of these sources: before, it refuses monitors of them. */
 async function makeSources(target: Target, sources: readonly string[]): Promise<void> {

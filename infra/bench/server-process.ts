@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { endWithUs, freePorts } from '../servers/index.js';
 import { cpuSOf, memoryMbOf, peakMemoryMbOf } from './processes.js';
 
@@ -12,6 +13,9 @@ export interface Target {
   readonly url: string;
   readonly key: string;
 }
+
+/** Of a server, beyond those that all of the bench have. */
+export type Settings = Readonly<Record<string, string>>;
 
 const here = (file: string): string => new URL(file, import.meta.url).pathname;
 
@@ -27,6 +31,7 @@ export class ServerProcess implements Target {
     private readonly command: readonly string[],
     readonly folder: string,
     private readonly port: number,
+    private readonly settings: Settings,
   ) {}
 
   get url(): string {
@@ -34,9 +39,9 @@ export class ServerProcess implements Target {
   }
 
   /** @param preload a file of this folder that is loaded before the server. */
-  static async embedded(preload?: string): Promise<ServerProcess> {
+  static async embedded(preload?: string, settings?: Settings): Promise<ServerProcess> {
     const before = preload === undefined ? [] : ['--import', here(preload)];
-    const server = await ServerProcess.#started('bench', () => [...before, here('../../bundled/embedded.js')]);
+    const server = await ServerProcess.#started('bench', () => [...before, here('../../bundled/embedded.js')], settings);
     // The first key is printed once the service is ready, perhaps after it has said so to others, and counts a moment later.
     await until(async () => server.key !== '' && (await get(server, '/v1/sources')).ok, 30_000);
     return server;
@@ -64,10 +69,14 @@ export class ServerProcess implements Target {
     ]);
   }
 
-  static async #started(name: string, command: (folder: string, port: number) => readonly string[]): Promise<ServerProcess> {
+  static async #started(
+    name: string,
+    command: (folder: string, port: number) => readonly string[],
+    settings: Settings = {},
+  ): Promise<ServerProcess> {
     const folder = ownFolder(name);
     const [port] = (await freePorts(1)) as [number];
-    const server = new ServerProcess(command(folder, port), folder, port);
+    const server = new ServerProcess(command(folder, port), folder, port, settings);
     await server.start();
     return server;
   }
@@ -80,7 +89,7 @@ export class ServerProcess implements Target {
     const begun = performance.now();
     const env = {
       ...process.env,
-      HEADWATER_DATA: join(this.folder, 'data'),
+      HEADWATER_DATA: this.dataFolder,
       HEADWATER_PORT: String(this.port),
       HEADWATER_ADMIN_PORT: '0',
       HEADWATER_LOG_LEVEL: 'warn',
@@ -89,6 +98,7 @@ export class ServerProcess implements Target {
       HEADWATER_MAX_SOURCES: '10000000',
       HEADWATER_MAX_SERIES: '10000000',
       HEADWATER_MAX_TAG_SETS: '10000000',
+      ...this.settings,
     };
     this.#child = spawn(process.execPath, [...options, ...this.command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     endWithUs(this.#child);
@@ -100,6 +110,10 @@ export class ServerProcess implements Target {
     });
     await until(async () => (await get(this, '/health/ready')).ok, 30_000);
     return (performance.now() - begun) / 1e3;
+  }
+
+  get dataFolder(): string {
+    return join(this.folder, 'data');
   }
 
   get pid(): number {
@@ -145,6 +159,11 @@ export class ServerProcess implements Target {
     await this.stop();
     removeFolder(this.folder);
   }
+}
+
+/** What a command of the CLI prints. */
+export async function headwater(...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, ['--no-warnings', here('../../bundled/cli.js'), ...args])).stdout.trim();
 }
 
 /** A GET with the server's key. */

@@ -10,6 +10,8 @@ export interface Shape {
   readonly bodies: number;
   readonly connections: number;
   readonly gzip: boolean;
+  /** How far apart points of one series are; a second when left out. */
+  readonly stepMs?: number;
 }
 
 const d1 = { sources: 400, metrics: 20, pointsPerBody: 10_000, bodies: 400, connections: 4, gzip: false };
@@ -29,7 +31,7 @@ export const shapes: readonly Shape[] = [
 
 export const pointsOf = (shape: Shape): number => shape.bodies * shape.pointsPerBody;
 
-/** Points of one series are this far apart. */
+/** Points of one series are this far apart, where a shape does not say. */
 export const stepMs = 1_000;
 
 /** Midnight UTC of today: a shape's points stay inside this day, so one bucket of a day counts a source. */
@@ -60,7 +62,7 @@ export function bodyOf(shape: Shape, body: number, startMs: number): string {
   const firstTick = Math.floor(body / shape.sources) * ticks;
   const points: string[] = [];
   for (let tick = 0; tick < ticks; tick++) {
-    const timestamp = startMs + (firstTick + tick) * stepMs;
+    const timestamp = startMs + (firstTick + tick) * (shape.stepMs ?? stepMs);
     for (let metric = 0; metric < shape.metrics && points.length < shape.pointsPerBody; metric++) {
       walk[metric] = Math.round((walk[metric]! + random() - 0.5) * 1e4) / 1e4;
       points.push(`{"metric":"${metricName(metric)}","value":${walk[metric]},"timestamp":${timestamp}}`);
