@@ -1,10 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { run } from '../../../apps/cli/test-run.js';
+import type { PointBatch } from '#model';
+import { openAdapters, readConfig } from '#runtime';
+import { apiKeys, events, points, projections } from '#topics';
+import { newFolder, type Ran, run } from '../../../apps/cli/test-run.js';
 import { ClusterDeployment, twoOfEach } from '../cluster-deployment.js';
 import { eventually } from '../eventually.js';
 import { EventStream, SocketStream, type StreamClient } from '../http/stream-client.js';
+import { LogReader } from '../log-reader.js';
 import { people } from '../make-people.js';
 import { describeOnServers } from '../servers.js';
+import { known } from './stage.js';
 import { apiSuite } from './suite.js';
 
 describeOnServers('the roles as processes on Kafka and QuestDB', () => {
@@ -14,8 +21,9 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
     return { urls: deployment.urls, keys: deployment.keys, people, close: () => deployment.stop() };
   });
 
+  const headwater = (...args: readonly string[]): Promise<Ran> => run(args, { env: deployment.environment });
+
   it('go by what `headwater org` says of organizations', async () => {
-    const headwater = (...args: readonly string[]): ReturnType<typeof run> => run(args, { env: deployment.environment });
     const created = await headwater('org', 'create', '--name', 'Plant 7', '--payment', 'yes', '--limit', 'sources=2', '--json');
     const { id, api_key: first } = JSON.parse(created.stdout) as { id: string; api_key: string };
     const { stdout: second } = await headwater('keys', 'create', '--org', id);
@@ -61,5 +69,81 @@ describeOnServers('the roles as processes on Kafka and QuestDB', () => {
       await eventually(async () => expect(await send(second, 'a')).toBe(status === 200 ? 200 : 'payment_required'), withinMs);
     }
     expect((await headwater('org', 'list')).stdout).toMatch(new RegExp(`^${id} +no .* sources=2 +Plant 7$`, 'm'));
+  }, 120_000);
+
+  it('let nobody of an organization in, and remove what it has, once `headwater org delete` has exported it', async () => {
+    const created = await headwater('org', 'create', '--name', 'Plant 8', '--payment', 'yes', '--json');
+    const { id: orgId, api_key: key } = JSON.parse(created.stdout) as { id: string; api_key: string };
+    const statusOf = async (path: string, body?: object): Promise<number> => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      const answer = await fetch(deployment.urls.api + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const at = Date.UTC(2026, 0, 31, 6);
+    const ids = ['fan-1', 'press-1'];
+    const sent = ids.flatMap((source_id) => [
+      {
+        source_id,
+        points: [
+          { metric: 'heat', timestamp: 946_684_799.999, value: -0.1 },
+          { metric: 'heat', timestamp: at, value: 1, tags: { core: '0' } },
+          { metric: 'heat', timestamp: at, value: 2, tags: { core: '1' } },
+          { metric: 'rpm', timestamp: at + 1, value: 3 },
+        ],
+      },
+      {
+        source_id,
+        points: [
+          { class: 'event', metric: 'door', timestamp: 946_684_799.999, value: 'opened', tags: {} },
+          { class: 'event', metric: 'door', timestamp: at, value: 'ü "closed"', tags: { by: 'me' } },
+          { class: 'event', metric: 'door', timestamp: at, value: 'ü "closed"', tags: { by: 'me' } },
+        ],
+      },
+    ]);
+    for (const body of sent) await eventually(async () => expect(await statusOf('/ingest', body)).toBe(200));
+    await deployment.settle();
+
+    const adapters = await openAdapters(readConfig(deployment.environment), () => undefined);
+    try {
+      const { log, views } = adapters.kafka;
+      const generations = views.open(projections);
+      await generations.ready;
+      const stores = adapters.stores.open(generations.get('telemetry')!.live);
+      const stored = (): Promise<unknown[]> =>
+        Promise.all(ids.map(async (id) => [await stores.series.metricNames(orgId, id), (await stores.events.tail(orgId, id, 9)).length]));
+      expect(await stored()).toEqual(ids.map(() => [['heat', 'rpm'], 3]));
+      const facts = LogReader.of(log, { topics: [points, events], from: 'end' });
+      await facts.following.caughtUp();
+      const file = join(newFolder(), 'all.ndjson');
+      const connection = ['--url', deployment.urls.api, '--api-key', key];
+      const said = `Wrote 14 entries of 2 sources.\nDeleted the organization ${orgId}.\n`;
+      const ran = await headwater('org', 'delete', orgId, '--export', file, ...connection, '--yes');
+      expect(ran).toEqual({ code: 0, stdout: '', stderr: said });
+      const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(sent);
+
+      // Of each role that answers, both processes: they take turns.
+      for (const [path, body] of [['/v1/sources'], ['/api/monitors'], ['/v1/sources/fan-1/logs/stream'], ['/ingest', sent[0]]] as const)
+        await known(async () => expect(await statusOf(path, body)).toBe(401));
+
+      const asked = [points, events].flatMap((topic) => ids.map((sourceId) => [topic.name, sourceId]));
+      await eventually(() => {
+        const deletions = facts.records.flatMap(({ topic, value }) => {
+          const { orgId: whose, sourceId, deleted } = value as PointBatch;
+          return whose === orgId && deleted?.metric === null ? [[topic.name, sourceId]] : [];
+        });
+        expect(deletions).toEqual(expect.arrayContaining(asked));
+      });
+      await facts.following.stop();
+      const keys = views.open(apiKeys);
+      await eventually(async () => {
+        expect(await stored()).toEqual(ids.map(() => [[], 0]));
+        await keys.caughtUp();
+        expect(Array.from(keys.scan(''), ([, one]) => one.orgId)).not.toContain(orgId);
+      });
+    } finally {
+      await adapters.close();
+    }
   }, 120_000);
 });
