@@ -130,8 +130,8 @@ export class MonitorWatch implements Processor {
   }
 
   /**
-   * Both topics have the deletion, and what is watched are points. But events from before it may be read behind that of the points: then the source was
-   * heard once more, and would be missed.
+   * Whether a deletion ends what is known of its source. The topics of points and of events both have the deletion, and the one of points counts. But events
+   * from before the deletion may be read behind it. They make the source known again, so that it would be missed: then the deletion in the events counts too.
    */
   #isEnding(key: string, batch: PointBatch | EventBatch, { metric }: Deletion): boolean {
     return 'series' in batch || (metric === null && isOnlyHeardUntil(this.#stateOf(key), batch.receivedMs));

@@ -26,7 +26,7 @@ async function timed(...args: readonly string[]): Promise<Timed> {
   return { ...told, seconds: (performance.now() - begun) / 1e3 };
 }
 
-/** The steps by name. Voids the run unless the log that came back ends where that of the backup does. */
+/** Backs up, restores, and answers what each step took. Voids the run unless the restored log ends where the log in the backup does. */
 async function round({ dataFolder: data }: ServerProcess): Promise<Readonly<Record<string, Timed>>> {
   const folder = ownFolder('backup');
   const [into, file, back] = ['folder', 'file.tar', 'back'].map((name) => join(folder, name)) as [string, string, string];

@@ -29,7 +29,7 @@ interface Kept {
   readonly storeBytes: number;
 }
 
-/** What can still be read of the half day that begins then. */
+/** The intervals at which something of the half day that begins at `startMs` can still be read. */
 async function intervalsOf(server: Target, startMs: number): Promise<string> {
   const left: string[] = [];
   const window = `start=${new Date(startMs).toISOString()}&end=${new Date(startMs + halfDayMs).toISOString()}`;

@@ -14,8 +14,8 @@ const maxSources = 500;
 type MayDelete = Placed<{ readonly orgId: string; readonly sourceId: string; readonly deleted?: Deletion | null }>;
 
 /**
- * What records come to: all that they delete, and then what they bring that none of them deletes. So a batch costs one deletion at most, whatever stands
- * between: each takes a third of a second, in which nobody's records are taken.
+ * Sorts a batch of records into its deletions, which are obeyed first, and its other records, without what a later deletion of the batch deletes. So a
+ * batch needs one deletion in QuestDB at most, which takes a third of a second; meanwhile the processor takes no record of anybody.
  * @param without what is left of a record once some metrics are gone.
  */
 export function afterDeletions<R extends MayDelete>(
