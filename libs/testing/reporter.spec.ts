@@ -24,7 +24,7 @@ describe('a run ends with one total, and by name with what did not run', () => {
     ['a row outside of suites did not', [file([row('alone', 'pending')])], '\nnot run: alone\n1 passed, 1 failed\n'],
     ['a file broke', [file([], new Error('syntax'))], '\ncould not be run: /x/a.spec.js\n1 passed, 2 failed\n'],
   ])('%s', (_, testResults, expected) => {
-    expect(closing({ numPassedTests: 1, numFailedTests: 1, testResults }, false)).toEqual({ text: expected, fails: false });
+    expect(closing({ numPassedTests: 1, numFailedTests: 1, testResults }, false, [])).toEqual({ text: expected, fails: false });
   });
 
   it.each([
@@ -49,6 +49,12 @@ describe('a run ends with one total, and by name with what did not run', () => {
     ],
   ])('where servers must be there it %s', (_, rows, fails, lines) => {
     const results = { numPassedTests: 1, numFailedTests: 0, testResults: [file(rows)] };
-    expect(closing(results, true)).toEqual({ text: `\n${lines}1 passed, 0 failed\n`, fails });
+    expect(closing(results, true, [])).toEqual({ text: `\n${lines}1 passed, 0 failed\n`, fails });
+  });
+
+  it('names what is left to another command', () => {
+    const results = { numPassedTests: 1, numFailedTests: 0, testResults: [] };
+    const text = '\nleft to npm run test:faults: a.faults, b.faults\n1 passed, 0 failed\n';
+    expect(closing(results, true, ['a.faults', 'b.faults'])).toEqual({ text, fails: false });
   });
 });

@@ -35,12 +35,18 @@ export function notRun(rows: readonly Row[]): readonly string[] {
 /**
  * The last lines of a run: what did not run, by name, and one total.
  * @param needsAll whether a run fails when something did not run.
+ * @param leftOut suites that only `npm run test:faults` runs: they fail no run.
  */
-export function closing({ numPassedTests, numFailedTests, testResults }: Results, needsAll: boolean): { text: string; fails: boolean } {
+export function closing(
+  { numPassedTests, numFailedTests, testResults }: Results,
+  needsAll: boolean,
+  leftOut: readonly string[],
+): { text: string; fails: boolean } {
   const left = testResults.flatMap((file) => notRun(file.testResults));
   const broken = testResults.filter(({ testExecError }) => testExecError !== undefined && testExecError !== null);
   const fails = needsAll && left.some((name) => !optional.test(name));
   const lines = [
+    ...(leftOut.length ? [`left to npm run test:faults: ${leftOut.join(', ')}`] : []),
     ...left.map((name) => `not run: ${name}`),
     ...broken.map(({ testFilePath }) => `could not be run: ${testFilePath}`),
     ...(fails ? [`the run fails: with ${needServers} all of it has to run`] : []),
@@ -51,12 +57,17 @@ export function closing({ numPassedTests, numFailedTests, testResults }: Results
 
 /** Prints the closing lines when the process ends: jest prints its own summary after all reporters. */
 export default class ClosingReporter {
-  constructor(private readonly config: { readonly testNamePattern?: string }) {}
+  constructor(
+    private readonly config: { readonly testNamePattern?: string; readonly testPathPatterns: { readonly patterns: readonly string[] } },
+    private readonly options: { readonly leftOut: readonly string[] },
+  ) {}
 
   onRunComplete(_contexts: unknown, results: Results): void {
+    const { testNamePattern, testPathPatterns } = this.config;
     // A run of a part was asked for: naming all the rest would be noise.
-    const testResults = this.config.testNamePattern ? [] : results.testResults;
-    const { text, fails } = closing({ ...results, testResults }, Boolean(process.env[needServers]));
+    const testResults = testNamePattern ? [] : results.testResults;
+    const leftOut = testNamePattern || testPathPatterns.patterns.length ? [] : this.options.leftOut;
+    const { text, fails } = closing({ ...results, testResults }, Boolean(process.env[needServers]), leftOut);
     process.once('exit', () => {
       process.stderr.write(text);
       if (fails) process.exitCode = 1;

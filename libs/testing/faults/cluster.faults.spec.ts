@@ -64,12 +64,6 @@ const rows: Readonly<Record<string, FaultRow>> = {
     live: 4,
     fault: (stage, _, live) => deleteKey(stage, live),
   },
-  'a gateway that is frozen for longer than others wait for it and then goes on': {
-    mayRefuse: [],
-    live: 4,
-    fault: (stage, _, live) => freezeGateway(stage, random.pick(stage.cluster.processes('gateway')), live),
-  },
-
   'a processor that is frozen for longer than its session and then goes on': {
     mayRefuse: [],
     async fault(stage, load) {
@@ -92,7 +86,7 @@ const rows: Readonly<Record<string, FaultRow>> = {
       const poisons = poisonsBeside(orgId, deviceId(load, 0));
       const kafka = await openLog(readConfig(stage.cluster.environment), () => undefined);
       try {
-        for (const poison of poisons) await appendPoison(kafka.log, poison);
+        for (const poison of poisons) await eventually(() => appendPoison(kafka.log, poison));
         // The groups that read points.
         const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources', 'monitors'].map((group) => ({ key, reason, group })));
         await eventually(async () => {
@@ -130,6 +124,11 @@ const rows: Readonly<Record<string, FaultRow>> = {
       mayRefuse: [],
       live: 4,
       fault: ((stage, _, live) => killGateway(stage, random.pick(stage.cluster.processes('gateway')), live)) satisfies FaultRow['fault'],
+    },
+    'a gateway that is frozen for longer than others wait for it and then goes on': {
+      mayRefuse: [],
+      live: 4,
+      fault: ((stage, _, live) => freezeGateway(stage, random.pick(stage.cluster.processes('gateway')), live)) satisfies FaultRow['fault'],
     },
     'kill -9 of QuestDB': {
       mayRefuse: ['query'],

@@ -75,8 +75,14 @@ async function stay(at: number): Promise<void> {
 const deafMs = 15_000;
 const allComplete = Promise.withResolvers<void>();
 let complete = 0;
+/** How many events make a body, and how many of them those who read have got together. */
+const eventsOfBody = 10;
+let read = 0;
 
-/** Reads events until the one that says that it is the last, or reads nothing from the first on for a while. */
+/**
+ * Reads events until the one that says that it is the last, or reads nothing from the first on for a while. Says `read` each time that all who
+ * read have got one more body.
+ */
 async function eventViewer(isDeaf: boolean): Promise<void> {
   const socket = await open('/v1/sources/watched/logs/stream?cursor=1');
   socket.send(JSON.stringify({ type: 'auth', api_key: key }));
@@ -87,7 +93,10 @@ async function eventViewer(isDeaf: boolean): Promise<void> {
       readonly metric?: string;
       readonly value?: unknown;
     };
-    if (type === 'event') events++;
+    if (type === 'event') {
+      events++;
+      if (!isDeaf && ++read % (eventsOfBody * (count - deaf)) === 0) say('read');
+    }
     if (metric !== 'last') return;
     say(events === value ? 'complete' : `has seen ${events} of ${String(value)}`);
     if (++complete === count - deaf) allComplete.resolve();

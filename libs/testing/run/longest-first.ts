@@ -10,15 +10,7 @@ interface File {
 const long = /(\.cluster|\.faults|crash|exactness)\.spec\.js$/;
 
 /** Those that take more than two minutes on two cores, the longest first. */
-const longest = [
-  'api.cluster',
-  'kafka-log.cluster',
-  'cluster.faults',
-  'exactness.cluster',
-  'quest-db.cluster',
-  'exactness',
-  'broker.faults',
-];
+const longest = ['api.cluster', 'kafka-log.cluster', 'cluster.faults', 'exactness.cluster', 'quest-db.cluster', 'exactness'];
 
 const placeOf = (path: string): number => {
   const at = longest.indexOf(basename(path, '.spec.js'));
