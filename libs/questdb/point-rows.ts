@@ -14,7 +14,7 @@ const maxSpareBytes = 16 << 20;
 /** Partitions of one commit: QuestDB rewrites each one that late rows touch, and other commits wait meanwhile. */
 const maxPartitions = 50;
 /** From the beginning of one flush to that of the next. */
-const liveMs = { min: 1000, max: 5000 };
+const liveMs = { min: 500, max: 5000 };
 const lateMs = { min: 5000, max: 30_000 };
 /**
  * The time between flushes is so many times the time that QuestDB took to apply the last one, so that the table is at work for a quarter of
@@ -162,7 +162,7 @@ export class PointRows {
 
   /** To be called after rows were added. */
   added(): void {
-    if (this.#live.rows >= fullRows || this.bytes > maxBytes / 2) this.#changed.ring();
+    if (this.#live.rows >= fullRows || this.bytes > maxBytes / 2 || this.#dueInMs(performance.now()) <= 0) this.#changed.ring();
   }
 
   /** Resolves when more may be added. Rejects `store_unavailable` when that is not foreseeable. */
@@ -216,16 +216,21 @@ export class PointRows {
       this.#delivery.check();
       const flush = this.#due(performance.now());
       if (flush) await this.#flush(flush);
-      else await this.#changed.wait(lookMs);
+      else await this.#changed.wait(Math.min(lookMs, this.#dueInMs(performance.now())));
       this.#changed.ring();
     }
+  }
+
+  /** How long live rows that wait have to wait still; without end where none wait. */
+  #dueInMs(nowMs: number): number {
+    return this.#live.rows > 0 ? this.#dueMs.live - nowMs : Infinity;
   }
 
   /** Late rows are taken together with the live ones added before them, which are sent first. */
   #due(nowMs: number): Flush | undefined {
     const pressed = this.#draining > 0 || this.bytes > maxBytes / 2;
     const late = !this.#late.empty && (pressed || nowMs >= this.#dueMs.late);
-    const live = this.#live.rows > 0 && (pressed || nowMs >= this.#dueMs.live || this.#live.rows >= fullRows);
+    const live = this.#live.rows > 0 && (pressed || this.#dueInMs(nowMs) <= 0 || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
     const flush = { live: this.#live, late: late ? this.#late.take() : [] };
     this.#live = this.#spare ?? new Lines(firstBytes);

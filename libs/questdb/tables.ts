@@ -198,8 +198,14 @@ export function creating(tables: Tables, by: Partitioning, layout = newest): str
 /** The statement that makes the table of boundaries, which a generation of an earlier version lacks. */
 export const creatingKept = (tables: Tables): string => creatingOne(keptTable(tables));
 
+/**
+ * Rows of one symbol that a block of an index holds. QuestDB writes the blocks of all symbols of a partition again in each commit that is out of
+ * order: with its default of 256, and 100,000 sources, that was 0.7 s of CPU instead of 0.3, and reads were no faster.
+ */
+const indexCapacity = 16;
+
 const creatingOne = ({ table, columns, partitionBy, keys }: Wanted): string =>
-  `CREATE TABLE IF NOT EXISTS ${table} (${columns}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`;
+  `CREATE TABLE IF NOT EXISTS ${table} (${columns.replace(' INDEX', ` INDEX CAPACITY ${indexCapacity}`)}) TIMESTAMP(ts) PARTITION BY ${partitionBy} WAL DEDUP UPSERT KEYS(${keys})`;
 
 /** Makes what is missing; tables that an earlier version has made stay as they are. Rejects `store_unavailable`, and OperatorError. */
 export async function ensureTables(sql: Sql, tables: Tables, by: Partitioning, patience?: Patience): Promise<void> {
