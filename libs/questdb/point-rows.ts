@@ -221,7 +221,7 @@ export class PointRows {
     }
   }
 
-  /** How long live rows that wait have to wait still; without end where none wait. */
+  /** Milliseconds until the live rows that wait are due, 0 or less when they are; `Infinity` when none wait. */
   #dueInMs(nowMs: number): number {
     return this.#live.rows > 0 ? this.#dueMs.live - nowMs : Infinity;
   }

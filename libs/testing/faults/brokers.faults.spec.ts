@@ -45,21 +45,18 @@ const rows: Readonly<Record<string, FaultRow>> = {
   },
 };
 
-describeOnOwnServers(
-  `three brokers under load, and the death of some: FAULTS=short FAULTS_SEED=${seed} npm run jest -- brokers.faults`,
-  () => {
-    let stage: Stage;
-    // The brokers are what breaks: one of each role will do where others share the machine.
-    beforeAll(async () => void (stage = await Stage.start(seed, 3, isLong ? twoOfEach : roles)), 300_000);
-    afterAll(() => stage?.stop(), 120_000);
+describeOnOwnServers(`three brokers under load, and the death of some: FAULTS=short FAULTS_SEED=${seed}`, () => {
+  let stage: Stage;
+  // The brokers are what breaks: one of each role will do where others share the machine.
+  beforeAll(async () => void (stage = await Stage.start(seed, 3, isLong ? twoOfEach : roles)), 300_000);
+  afterAll(() => stage?.stop(), 120_000);
 
-    it.each(Object.entries(rows))(
-      '%s',
-      async (name, row) => {
-        const refused = await stage.underLoad(name, row);
-        expect(refusedInVain(refused, row)).toEqual([]);
-      },
-      rowMs,
-    );
-  },
-);
+  it.each(Object.entries(rows))(
+    '%s',
+    async (name, row) => {
+      const refused = await stage.underLoad(name, row);
+      expect(refusedInVain(refused, row)).toEqual([]);
+    },
+    rowMs,
+  );
+});

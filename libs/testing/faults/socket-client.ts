@@ -75,13 +75,13 @@ async function stay(at: number): Promise<void> {
 const deafMs = 15_000;
 const allComplete = Promise.withResolvers<void>();
 let complete = 0;
-/** How many events make a body, and how many of them those who read have got together. */
 const eventsOfBody = 10;
+/** Events received by all viewers that are not deaf, added up. */
 let read = 0;
 
 /**
- * Reads events until the one that says that it is the last, or reads nothing from the first on for a while. Says `read` each time that all who
- * read have got one more body.
+ * Reads events until the one that says that it is the last; a deaf viewer reads nothing from the first on for a while. Prints `read` each time
+ * that all the other viewers have received one more body.
  */
 async function eventViewer(isDeaf: boolean): Promise<void> {
   const socket = await open('/v1/sources/watched/logs/stream?cursor=1');
