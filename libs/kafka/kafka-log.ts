@@ -20,6 +20,7 @@ import type { Asker } from './asker.js';
 import type { KafkaAddress } from './client.js';
 import { Fetcher } from './fetch/fetcher.js';
 import { KafkaRecord } from './fetch/kafka-record.js';
+import { SharedCodec } from './fetch/shared-codec.js';
 import { GroupSubscription } from './group/group-subscription.js';
 import { KafkaFollowing } from './kafka-following.js';
 import { GuardedProducer } from './send/guarded-producer.js';
@@ -64,10 +65,14 @@ export class KafkaLog implements RecordLog {
   /** Until then a call waits for the opening. */
   readonly #patientUntilMs: number;
   #codec: AvroCodec | undefined;
+  /** For the groups of this process, some of which read the same topics. */
+  readonly #shared: Promise<SharedCodec>;
 
   constructor(private readonly options: KafkaLogOptions) {
     this.#prefix = options.address.prefix ?? '';
     this.#patientUntilMs = performance.now() + options.waitMs;
+    this.#shared = options.codec.then((codec) => new SharedCodec(codec));
+    this.#shared.catch(() => undefined);
     this.#fetcher = new Fetcher(options.address, true);
     this.#parked = new ParkedLetters(this, { topics: options.topics, spanOf: (letters) => this.#newest(letters), lookEveryMs });
     const names = options.topics.flatMap(({ name }) => [this.#prefix + name, this.#prefix + deadLettersOf(name)]);
@@ -109,7 +114,7 @@ export class KafkaLog implements RecordLog {
 
   async consume(options: ConsumerOptions): Promise<GroupSubscription> {
     const stopped = (it: GroupSubscription): boolean => this.#subscriptions.delete(it);
-    const subscription = new GroupSubscription({ ...this.options, codec: await this.options.codec, stopped }, options);
+    const subscription = new GroupSubscription({ ...this.options, codec: await this.#shared, stopped }, options);
     this.#subscriptions.add(subscription);
     await subscription.join();
     return subscription;

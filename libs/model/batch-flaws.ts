@@ -37,8 +37,10 @@ function flawOfDeletion(deleted: Deletion | null | undefined, content: readonly 
 
 function flawOfRun({ metric, tags, timestampMs, value }: SeriesRun): string | undefined {
   if (!isMetric(metric)) return 'a metric name is not one';
-  if (!timestampMs.every(isTimestamp)) return 'a timestamp is not a whole number of milliseconds from 1 to the year 9999';
-  if (!value.every(Number.isFinite)) return 'a value is not finite';
+  // Not with `every`, which makes an object of each number for its callback.
+  for (let at = 0; at < timestampMs.length; at++)
+    if (!isTimestamp(timestampMs[at]!)) return 'a timestamp is not a whole number of milliseconds from 1 to the year 9999';
+  for (let at = 0; at < value.length; at++) if (!Number.isFinite(value[at]!)) return 'a value is not finite';
   return flawOfTags(tags);
 }
 

@@ -40,6 +40,9 @@ describe('Lines', () => {
     [1.5, 0, '0'],
     [-0, 9, '9'],
     [Number.MAX_VALUE, 10, '10'],
+    [2, 999_999, '999999'],
+    [2, 1_000_000, '1000000'],
+    [2, 1_000_000_000_009, '1000000000009'],
     [5e-324, 1_700_000_000_123, '1700000000123'],
     [-1 / 3, 253_402_300_799_999, '253402300799999'],
   ])('write a point of %d at %d', (value, timestampMs, digits) => {
@@ -54,6 +57,25 @@ describe('Lines', () => {
     lines.bucket(table, symbols, { startMs: 60_000, min: -1, max: 2, sum: 3.5, count: 12 });
     const fields = ` min=${double(-1)},max=${double(2)},sum=${double(3.5)},count=12i 60000\n`;
     expect(lines.bytes.toString('latin1')).toBe(`t,a=b${fields}`);
+  });
+
+  it.each<[what: string, before: (lines: Lines) => void]>([
+    ['after a row of the same series', (lines) => lines.point(table, symbols, 0, 0)],
+    ['after a row of another series', (lines) => lines.point(table, Buffer.from(',a=c'), 0, 0)],
+    ['after a row of another table', (lines) => lines.point(Buffer.from('u'), symbols, 0, 0)],
+    ['after a bucket of the same series', (lines) => lines.bucket(table, symbols, { startMs: 0, min: 1, max: 1, sum: 1, count: 1 })],
+  ])('write the same row %s, also once they were cleared', (_, before) => {
+    const lines = new Lines(1);
+    for (const round of ['first', 'second']) {
+      before(lines);
+      const { length } = lines;
+      lines.point(table, symbols, 1, 2);
+      expect([round, lines.bytes.toString('latin1', length)]).toEqual([round, `t,a=b value=${double(1)} 2\n`]);
+      lines.clear();
+      lines.point(table, symbols, 1, 2);
+      expect(lines.bytes.toString('latin1')).toBe(`t,a=b value=${double(1)} 2\n`);
+      lines.clear();
+    }
   });
 
   it('grow, one after the other', () => {

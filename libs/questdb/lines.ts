@@ -6,6 +6,7 @@ const backslash = '\\'.charCodeAt(0);
 const zero = '0'.charCodeAt(0);
 /** What stands before the bytes of a double. */
 const doubleField = (name: string): Buffer => Buffer.from(`${name}==\x10`, 'latin1');
+const noBytes: Buffer = Buffer.alloc(0);
 const valueField = doubleField(' value');
 const minField = doubleField(' min');
 const maxField = doubleField(',max');
@@ -17,6 +18,8 @@ export class Lines {
   #bytes: Buffer;
   #view: DataView;
   #end = 0;
+  /** Where the last row of a point begins and where its value stands, and of what its beginning was made. */
+  #head = { at: 0, end: 0, table: noBytes, symbols: noBytes };
 
   constructor(capacity: number) {
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
@@ -31,6 +34,7 @@ export class Lines {
   clear(): void {
     this.rows = 0;
     this.#end = 0;
+    this.#head.symbols = noBytes;
   }
 
   /** What is written so far; valid until the next row. */
@@ -40,8 +44,19 @@ export class Lines {
 
   /** A row with a field `value`. */
   point(table: Buffer, symbols: Buffer, value: number, timestampMs: number): void {
-    this.#begin(table, symbols, 40);
-    this.#field(valueField, value);
+    const head = this.#head;
+    // Rows of a series come one after the other, and what they begin with is copied at once faster than in three parts.
+    if (symbols === head.symbols && table === head.table) {
+      this.#reserve(head.end - head.at + 40);
+      this.#bytes.copyWithin(this.#end, head.at, head.end);
+      this.#end += head.end - head.at;
+    } else {
+      const at = this.#end;
+      this.#begin(table, symbols, 40);
+      this.#end += valueField.copy(this.#bytes, this.#end);
+      this.#head = { at, end: this.#end, table, symbols };
+    }
+    this.#double(value);
     this.#bytes[this.#end++] = space;
     this.#endRow(timestampMs);
   }
@@ -85,23 +100,34 @@ export class Lines {
   #field(name: Buffer, value: number): void {
     this.#bytes.set(name, this.#end);
     this.#end += name.length;
+    this.#double(value);
+  }
+
+  #double(value: number): void {
     // Minus zero is zero.
     this.#view.setFloat64(this.#end, value + 0, true);
     this.#end += 8;
   }
 
   #endRow(timestampMs: number): void {
-    let width = 1;
-    for (let least = 10; least <= timestampMs; least *= 10) width++;
-    let left = timestampMs;
+    // In two parts that fit into 32 bits, with which V8 is faster.
+    const high = Math.floor(timestampMs / million);
+    const low = timestampMs - high * million;
+    if (high > 0) this.#digits(high, widthOf(high));
+    this.#digits(low, high > 0 ? 6 : widthOf(low));
+    this.#bytes[this.#end++] = newline;
+    this.rows++;
+  }
+
+  /** @param number of at most 32 bits. */
+  #digits(number: number, width: number): void {
+    let left = number | 0;
     for (let at = this.#end + width - 1; at >= this.#end; at--) {
-      const tenth = Math.floor(left / 10);
+      const tenth = (left / 10) | 0;
       this.#bytes[at] = zero + left - 10 * tenth;
       left = tenth;
     }
     this.#end += width;
-    this.#bytes[this.#end++] = newline;
-    this.rows++;
   }
 
   #reserve(more: number): void {
@@ -111,6 +137,14 @@ export class Lines {
     this.#bytes = grown;
     this.#view = viewOf(grown);
   }
+}
+
+const million = 1_000_000;
+
+function widthOf(number: number): number {
+  let width = 1;
+  for (let least = 10; least <= number; least *= 10) width++;
+  return width;
 }
 
 const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import { isDeadLetters, partitionOf, type AnyTopic, type Headers, type StreamRecord, type Unreadable } from '#log';
-import type { AvroCodec } from '#topics';
+import type { RecordCodec } from './shared-codec.js';
 
 const noBytes = new Uint8Array();
 
@@ -22,13 +22,13 @@ export class KafkaRecord implements StreamRecord {
   }
 
   /** @throws Error when the bytes are not a record of the topic, or stand where records with this key do not belong. */
-  static decode(codec: AvroCodec, topic: AnyTopic, partition: number, message: KafkaMessage): KafkaRecord {
+  static decode(codec: RecordCodec, topic: AnyTopic, partition: number, message: KafkaMessage): KafkaRecord {
     const { offset, value, timestamp, headers } = message;
     const key = textOf(message.key);
     const home = partitionOf(message.key ?? noBytes, isDeadLetters(topic.name) ? 1 : topic.partitions);
     if (home !== partition)
       throw new Error(`The key belongs to partition ${home}: a producer must choose partitions as Kafka's own does (murmur2).`);
-    const decoded = value && codec.decode(topic, key, value);
+    const decoded = value && codec.decode(topic, key, value, { partition, offset });
     return new KafkaRecord(topic, partition, Number(offset), key, decoded, Number(timestamp), labels(headers), value ?? noBytes);
   }
 

@@ -1,8 +1,9 @@
 import type { KafkaMessage } from 'kafkajs';
 import type { AnyTopic, StreamRecord } from '#log';
-import { UnknownSchema, UnreadableSchema, type AvroCodec } from '#topics';
+import { UnknownSchema, UnreadableSchema } from '#topics';
 import { failing, reasonOf, untilDone, type Failure } from '../trouble.js';
 import { KafkaRecord, refused, type Refused } from './kafka-record.js';
+import type { RecordCodec } from './shared-codec.js';
 
 /** Who gets what a lane carries. A rejection gives the same again, after a pause. */
 export interface Receiver {
@@ -15,7 +16,7 @@ export interface LaneOptions {
   readonly partition: number;
   /** Offset of the first record that is wanted. */
   readonly from: number;
-  readonly codec: AvroCodec;
+  readonly codec: RecordCodec;
   /** Hands over bytes instead of values. */
   readonly asBytes?: boolean | undefined;
   readonly receiver: Receiver;

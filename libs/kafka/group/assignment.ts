@@ -1,9 +1,9 @@
 import type { EachBatchPayload, Offsets } from 'kafkajs';
 import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
-import type { AvroCodec } from '#topics';
 import type { Extents } from '../asker.js';
 import { Lane, laneRoom, type Fetched, type Receiver } from '../fetch/lane.js';
+import type { RecordCodec } from '../fetch/shared-codec.js';
 import { partitionName, type TopicPartition } from '../topic-partition.js';
 import { logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import type { MemberLease } from './member-lease.js';
@@ -13,7 +13,7 @@ import type { Session } from './session.js';
 export interface AssignmentOptions {
   /** By the name that Kafka has for them. */
   readonly topics: ReadonlyMap<string, AnyTopic>;
-  readonly codec: AvroCodec;
+  readonly codec: RecordCodec;
   /** Finds the offset at which each partition begins. When it rejects, it is called again. */
   readonly startsAt: (partitions: readonly TopicPartition[], commit: CommitStart) => Promise<(partition: TopicPartition) => number>;
   /** What to do with the records of one assignment. */

@@ -1,7 +1,7 @@
 import type { AnyTopic, ConsumerOptions, PartitionLag, Position, Subscription } from '#log';
-import type { AvroCodec } from '#topics';
 import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
+import type { RecordCodec } from '../fetch/shared-codec.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { complaint, logUnavailable } from '../trouble.js';
 import type { CommitStart } from './assignment.js';
@@ -9,7 +9,7 @@ import { Member } from './member.js';
 
 export interface GroupOptions {
   readonly address: KafkaAddress;
-  readonly codec: AvroCodec;
+  readonly codec: RecordCodec;
   readonly sessionMs: number;
   readonly fetchMs?: number | undefined;
   readonly asker: Asker;
