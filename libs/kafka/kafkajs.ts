@@ -99,18 +99,21 @@ judging<MetadataAnswer>('metadata', 6, (parse, answer) => {
 
 interface BrokerPool {
   readonly metadata: MetadataAnswer;
+  readonly metadataMaxAge: number;
   metadataExpireAt: number;
   refreshMetadata: (topics: readonly string[]) => Promise<void>;
 }
 
+/** How long an answer is used that nobody has said an age for. */
+const defaultMs = 10_000;
 const pool = (require('kafkajs/src/cluster/brokerPool') as { readonly prototype: BrokerPool }).prototype;
 const { refreshMetadata } = pool;
 
-// Members of groups would look for the leader of a partition that had none again after minutes.
-pool.refreshMetadata = async function refreshSoon(this: BrokerPool, topics) {
+// Members of groups would look for the leader of a partition that had none again after minutes, and an admin before each question.
+pool.refreshMetadata = async function refreshInTime(this: BrokerPool, topics) {
   await refreshMetadata.call(this, topics);
   const isPartial = this.metadata.topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader < 0));
-  if (isPartial) this.metadataExpireAt = Date.now() + partialMs;
+  this.metadataExpireAt = Date.now() + (isPartial ? partialMs : this.metadataMaxAge || defaultMs);
 };
 
 /** kafkajs, with some of its parts replaced before it is loaded. */

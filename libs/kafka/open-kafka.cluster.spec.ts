@@ -75,6 +75,22 @@ describeOnKafka('a log in Kafka', () => {
       expect(reports).toEqual([]);
     });
 
+    it('described once for several questions about them', async () => {
+      await open();
+      const asker = new Asker(options);
+      const asked: string[] = [];
+      try {
+        await asker.ask(async (admin) => void admin.on(admin.events.REQUEST, ({ payload }) => asked.push(payload.apiName)));
+        for (const _ of ['first', 'second', 'third']) await asker.extentsOf([`${options.prefix}sources.v1`]);
+        expect(asked.filter((name) => name === 'Metadata' || name === 'ListOffsets')).toEqual([
+          'Metadata',
+          ...Array(6).fill('ListOffsets'),
+        ]);
+      } finally {
+        await asker.close();
+      }
+    });
+
     it('with another number of partitions, and does not start', async () => {
       await open();
       const sentence = `topic ${options.prefix}telemetry.events.v1 has 3 partitions, and the contract says 24: another number puts keys elsewhere`;
