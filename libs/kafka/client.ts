@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
 import { onceOpen, openSocket, resetSocket, type TlsOptions } from '#sockets';
 import { lz4Decompress, snappyDecompress } from './compression.js';
+import { Recent } from './recent.js';
 import { kafkajs } from './kafkajs.js';
 
 /** Where Kafka is and how to get in. */
@@ -51,8 +52,21 @@ CompressionCodecs[CompressionTypes.Snappy] = () => ({ decompress: async (bytes: 
 CompressionCodecs[CompressionTypes.LZ4] = () => ({ decompress: async (bytes: Buffer) => lz4Decompress(bytes) });
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async ({ buffer }: { buffer: Buffer }) => zstdCompressSync(buffer, level),
-  decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
+  decompress: async (bytes: Buffer) => zstdDecompress(bytes),
 });
+
+/** Batches that were decompressed of late, by a checksum: the groups of a process fetch the same ones, each by itself. */
+const plain = new Recent<Buffer>(4 << 20);
+
+function zstdDecompress(bytes: Buffer): Buffer {
+  const sum = crc32(bytes);
+  const known = plain.of(sum, bytes);
+  if (known) return known;
+  const made = zstdDecompressSync(bytes);
+  // A copy: the bytes are a part of all that one fetch has brought.
+  plain.remember(sum, Buffer.from(bytes), made, bytes.length + made.length);
+  return made;
+}
 
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 

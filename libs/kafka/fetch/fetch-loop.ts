@@ -35,7 +35,7 @@ export const fetching = {
   /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop, or a partition that is added. */
   waitMs: 500,
   /** A group's pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
-  restMs: 50,
+  restMs: 100,
   partitionBytes: 256 << 10,
   bytes: 4 << 20,
 };
@@ -72,6 +72,8 @@ export class FetchLoop {
   readonly #empty = new WeakSet<Wanted>();
   readonly #changed = new Bell();
   readonly #news = new Bell();
+  /** The broker of each partition, as of the last look at the topics; undefined where none leads. */
+  #leaders: ReadonlyMap<Wanted, string | undefined> = new Map();
   #fetches = 0;
   #client: Client | undefined;
   #running: Promise<void> | undefined;
@@ -120,8 +122,9 @@ export class FetchLoop {
       while (!this.#stopping.signal.aborted) {
         const changed = this.#changed.next();
         const isAll = await answered(connectMs, this.#learn(cluster));
-        const leaders = new Set(Array.from(this.parts.wanted(), (one) => leaderOf(cluster, one)));
-        for (const id of leaders) {
+        this.#leaders = new Map(Array.from(this.parts.wanted(), (one) => [one, leaderOf(cluster, one)]));
+        this.look();
+        for (const id of new Set(this.#leaders.values())) {
           if (id === undefined || brokers.has(id)) continue;
           brokers.add(id);
           this.#fetchFrom(cluster, id, ended.signal).catch(failed.reject);
@@ -158,7 +161,7 @@ export class FetchLoop {
 
   async #fetchFrom(cluster: Cluster, nodeId: string, ended: AbortSignal): Promise<void> {
     const broker = await answered(connectMs, cluster.findBroker({ nodeId }));
-    const isLed = (one: Wanted): boolean => leaderOf(cluster, one) === nodeId;
+    const isLed = (one: Wanted): boolean => this.#leaders.get(one) === nodeId;
     while (!ended.aborted) {
       const news = this.#news.next();
       const due = this.parts.due(this, isLed);

@@ -1,8 +1,22 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import { isDeadLetters, partitionOf, type AnyTopic, type Headers, type StreamRecord, type Unreadable } from '#log';
-import type { RecordCodec } from './shared-codec.js';
 
 const noBytes = new Uint8Array();
+
+/** Where a record stands in its topic. */
+export interface RecordPlace {
+  readonly partition: number;
+  /** Decimal. */
+  readonly offset: string;
+}
+
+/** What makes values of the bytes of records. */
+export interface RecordCodec {
+  /** As `AvroCodec.decode`. */
+  decode(topic: AnyTopic, key: string, bytes: Buffer, place: RecordPlace): unknown;
+  /** As `AvroCodec.learn`. */
+  learn(topic: AnyTopic, schemaId: number): Promise<void>;
+}
 
 /** A record as consumers get it, with its bytes. */
 export class KafkaRecord implements StreamRecord {

@@ -2,8 +2,7 @@ import type { KafkaMessage } from 'kafkajs';
 import type { AnyTopic, StreamRecord } from '#log';
 import { UnknownSchema, UnreadableSchema } from '#topics';
 import { failing, reasonOf, untilDone, type Failure } from '../trouble.js';
-import { KafkaRecord, refused, type Refused } from './kafka-record.js';
-import type { RecordCodec } from './shared-codec.js';
+import { KafkaRecord, refused, type RecordCodec, type Refused } from './kafka-record.js';
 
 /** Who gets what a lane carries. A rejection gives the same again, after a pause. */
 export interface Receiver {

@@ -3,7 +3,7 @@ import type { AnyTopic, Position } from '#log';
 import type { TelemetryError } from '#model';
 import type { Extents } from '../asker.js';
 import { Lane, laneRoom, type Fetched, type Receiver } from '../fetch/lane.js';
-import type { RecordCodec } from '../fetch/shared-codec.js';
+import type { RecordCodec } from '../fetch/kafka-record.js';
 import { partitionName, type TopicPartition } from '../topic-partition.js';
 import { logUnavailable, reasonOf, untilDone, type Failure } from '../trouble.js';
 import type { MemberLease } from './member-lease.js';

@@ -1,7 +1,7 @@
 import type { AnyTopic, ConsumerOptions, PartitionLag, Position, Subscription } from '#log';
 import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
-import type { RecordCodec } from '../fetch/shared-codec.js';
+import type { RecordCodec } from '../fetch/kafka-record.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { complaint, logUnavailable } from '../trouble.js';
 import type { CommitStart } from './assignment.js';
