@@ -153,9 +153,7 @@ it('keeps what a device says through another gateway, before that one has heard 
   again.send({ type: 'device_auth', api_key: key, source_id: `s${made}` });
   await again.json();
   report(again, frame, 'result');
-  // Frames are heard in their order: once this one is refused, the report was heard.
-  again.send({ type: 'nonsense' });
-  expect(await again.json()).toMatchObject({ type: 'error' });
+  // The report is there before the state of its command, which has yet to be on disk; the gateway waits for that, but not for long.
   held.resolve();
   await eventually(async () => expect(await outcomes('quick')).toHaveLength(1));
   expect(await sent).toMatchObject({ queued: true });
