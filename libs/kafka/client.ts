@@ -3,8 +3,8 @@ import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zli
 import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
 import { onceOpen, openSocket, resetSocket, type TlsOptions } from '#sockets';
 import { lz4Decompress, snappyDecompress } from './compression.js';
-import { Recent } from './recent.js';
 import { kafkajs } from './kafkajs.js';
+import { Recent } from './recent.js';
 
 /** Where Kafka is and how to get in. */
 export interface KafkaAddress {
@@ -55,7 +55,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   decompress: async (bytes: Buffer) => zstdDecompress(bytes),
 });
 
-/** Batches that were decompressed of late, by a checksum: the groups of a process fetch the same ones, each by itself. */
+/** Batches that were decompressed recently, by the checksum of their compressed bytes. Each group of a process fetches the same batches. */
 const plain = new Recent<Buffer>(4 << 20);
 
 function zstdDecompress(bytes: Buffer): Buffer {
@@ -63,7 +63,7 @@ function zstdDecompress(bytes: Buffer): Buffer {
   const known = plain.of(sum, bytes);
   if (known) return known;
   const made = zstdDecompressSync(bytes);
-  // A copy: the bytes are a part of all that one fetch has brought.
+  // Copied, because `bytes` is a slice of the whole answer to a fetch and would keep all of that answer in memory.
   plain.remember(sum, Buffer.from(bytes), made, bytes.length + made.length);
   return made;
 }

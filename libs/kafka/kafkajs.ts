@@ -104,16 +104,16 @@ interface BrokerPool {
   refreshMetadata: (topics: readonly string[]) => Promise<void>;
 }
 
-/** How long an answer is used that nobody has said an age for. */
-const defaultMs = 10_000;
+/** How long a client that sets no age, such as an admin, uses what it was told about topics. */
+const defaultAgeMs = 10_000;
 const pool = (require('kafkajs/src/cluster/brokerPool') as { readonly prototype: BrokerPool }).prototype;
 const { refreshMetadata } = pool;
 
-// Members of groups would look for the leader of a partition that had none again after minutes, and an admin before each question.
+// Otherwise members of groups would look for a missing leader again only after minutes, and an admin would ask for its topics before each question.
 pool.refreshMetadata = async function refreshInTime(this: BrokerPool, topics) {
   await refreshMetadata.call(this, topics);
   const isPartial = this.metadata.topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader < 0));
-  this.metadataExpireAt = Date.now() + (isPartial ? partialMs : this.metadataMaxAge || defaultMs);
+  this.metadataExpireAt = Date.now() + (isPartial ? partialMs : this.metadataMaxAge || defaultAgeMs);
 };
 
 /** kafkajs, with some of its parts replaced before it is loaded. */

@@ -4,23 +4,23 @@ interface Made<T> {
   readonly heldBytes: number;
 }
 
-/** What one more value takes beside its bytes, about. */
+/** Memory that one entry takes besides what `remember` is told, about. */
 const overheadBytes = 200;
 
-/** What was made of some bytes of late; the oldest is forgotten first. */
+/** A cache of values that were made of bytes, up to a number of bytes in memory; the oldest value is forgotten first. */
 export class Recent<T> {
   readonly #made = new Map<string | number, Made<T>>();
   #heldBytes = 0;
 
   constructor(private readonly maxBytes: number) {}
 
-  /** @param name what it was remembered as. Undefined when it is not known, or was made of other bytes. */
+  /** The value that was remembered under this name; undefined when there is none, or when it was made of other bytes. */
   of(name: string | number, bytes: Buffer): T | undefined {
     const made = this.#made.get(name);
     return made?.bytes.equals(bytes) ? made.value : undefined;
   }
 
-  /** @param bytes nobody may change them. @param heldBytes what is held in memory for the value, with its bytes. */
+  /** @param bytes what the value was made of; they must not change. @param heldBytes memory of the value and of `bytes`. */
   remember(name: string | number, bytes: Buffer, value: T, heldBytes: number): void {
     this.#forget(name);
     this.#made.set(name, { bytes, value, heldBytes: heldBytes + overheadBytes });

@@ -18,7 +18,7 @@ export class Lines {
   #bytes: Buffer;
   #view: DataView;
   #end = 0;
-  /** Where the last row of a point begins and where its value stands, and of what its beginning was made. */
+  /** The beginning of the last row of a point, up to its value: its offsets in `#bytes`, and the table and the symbols in it. */
   #head = { at: 0, end: 0, table: noBytes, symbols: noBytes };
 
   constructor(capacity: number) {
@@ -119,7 +119,7 @@ export class Lines {
     this.rows++;
   }
 
-  /** @param number of at most 32 bits. */
+  /** @param number whole, from 0 to below 2^31. */
   #digits(number: number, width: number): void {
     let left = number | 0;
     for (let at = this.#end + width - 1; at >= this.#end; at--) {

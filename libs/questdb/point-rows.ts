@@ -233,7 +233,7 @@ export class PointRows {
     const live = this.#live.rows > 0 && (pressed || this.#dueInMs(nowMs) <= 0 || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
     const flush = { live: this.#live, late: late ? this.#late.take() : [] };
-    // About as many rows come until the next flush, so its memory need not grow step by step.
+    // The next flush has about as many rows. A buffer of that size from the start need not be copied while it grows.
     this.#live = this.#spare ?? new Lines(Math.max(firstBytes, Math.min(this.#live.length, maxSpareBytes)));
     this.#spare = undefined;
     return flush;

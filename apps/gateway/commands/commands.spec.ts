@@ -153,7 +153,7 @@ it('keeps what a device says through another gateway, before that one has heard 
   again.send({ type: 'device_auth', api_key: key, source_id: `s${made}` });
   await again.json();
   report(again, frame, 'result');
-  // The report is there before the state of its command, which has yet to be on disk; the gateway waits for that, but not for long.
+  // The gateway has the report before the state of the command is written, and waits a quarter of a second for that state.
   held.resolve();
   await eventually(async () => expect(await outcomes('quick')).toHaveLength(1));
   expect(await sent).toMatchObject({ queued: true });

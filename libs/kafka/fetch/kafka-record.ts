@@ -10,11 +10,11 @@ export interface RecordPlace {
   readonly offset: string;
 }
 
-/** What makes values of the bytes of records. */
+/** Decodes the values of records. */
 export interface RecordCodec {
-  /** As `AvroCodec.decode`. */
+  /** Throws as `AvroCodec.decode` does. */
   decode(topic: AnyTopic, key: string, bytes: Buffer, place: RecordPlace): unknown;
-  /** As `AvroCodec.learn`. */
+  /** Asks the registry for a schema that `decode` did not know. Rejects as `AvroCodec.learn` does. */
   learn(topic: AnyTopic, schemaId: number): Promise<void>;
 }
 

@@ -7,8 +7,8 @@ import type { RecordCodec, RecordPlace } from './kafka-record.js';
 const defaultMaxBytes = 8 << 20;
 
 /**
- * Decodes a record once for all groups of a process: those that read the same topic get the same value, unless one is so far behind the others
- * that the value is forgotten by then. Nobody may change it.
+ * Decodes a record once for all groups of a process. Groups that read the same topic get the same value, which none of them may change. A group
+ * that is so far behind the others that the value is forgotten decodes the record again.
  */
 export class SharedCodec implements RecordCodec {
   readonly #recent: Recent<unknown>;
