@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { access, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -31,9 +31,11 @@ itWithPipes('a disk that stalls holds up who sends, and nobody who reads; once i
   };
   const latest = async (): Promise<unknown> => JSON.parse((await get('/v1/sources/s/metrics/latest')).text);
   expect((await post(1)).status).toBe(200);
-  const before = await latest();
+  const before = { metrics: { m: 1 } };
+  await eventually(async () => expect(await latest()).toEqual(before));
 
   process.kill(server.pid!, 'SIGUSR2');
+  await eventually(() => access(`${pipe}.stalled`));
   let answered = 0;
   const posted = Array.from({ length: 20 }, async (_, n) => {
     const { status } = await post(2 + n);
