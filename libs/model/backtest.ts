@@ -1,6 +1,6 @@
 import type { Alert } from './alert.js';
 import type { Monitor, MonitorDefinition } from './monitor.js';
-import type { SeriesRun } from './point.js';
+import type { PointColumns } from './point.js';
 import { afterPoints, unwatched, type WatchedSource } from './watched-source.js';
 
 /** What one backtest looks at and tells at most. */
@@ -35,7 +35,7 @@ export class Backtest {
    * @param points in order of time, behind all that came before.
    * @param untilMs all points before this time came now or before.
    */
-  take({ timestampMs, value }: Pick<SeriesRun, 'timestampMs' | 'value'>, untilMs: number): void {
+  take({ timestampMs, value }: PointColumns, untilMs: number): void {
     const { orgId, sourceId } = this.#state;
     const series = [{ metric: this.#monitor.metric!, tags: '', timestampMs, value }];
     // Stored points that were ahead when they came cannot be told apart: they count.

@@ -17,6 +17,7 @@ export * from './command.js';
 export * from './command-desk.js';
 export * from './cut.js';
 export * from './decider.js';
+export * from './column-room.js';
 export * from './delivery.js';
 export * from './delivery-verdict.js';
 export * from './decisions.js';

@@ -1,3 +1,4 @@
+import { ColumnRoom } from './column-room.js';
 import type { PointBatch, SeriesRun, Tags } from './point.js';
 
 export const maxPoints = 10_000;
@@ -22,20 +23,7 @@ export class PointMemory {
   readonly runOf = new Uint16Array(maxPoints);
   readonly timestampMs = new Float64Array(maxPoints);
   readonly value = new Float64Array(maxPoints);
-  /** Shared by the columns of many runs: a buffer for each would weigh more than the few points that most runs have. */
-  #room = new Float64Array(8 * 1024);
-  #taken = 0;
-
-  /** Zeros that nobody else gets. */
-  column(length: number): Float64Array {
-    if (this.#taken + length > this.#room.length) {
-      this.#room = new Float64Array(Math.max(this.#room.length, length));
-      this.#taken = 0;
-    }
-    const start = this.#taken;
-    this.#taken += length;
-    return new Float64Array(this.#room.buffer, 8 * start, length);
-  }
+  readonly room = new ColumnRoom();
 }
 
 /** Turns the points of one body, at most 10,000 in body order, into one batch of columns for each source. One collector of a memory is in use at a time. */
@@ -96,8 +84,8 @@ export class PointCollector {
     const columns = this.#runs.map(({ metric, tags, points }) => ({
       metric,
       tags,
-      timestampMs: this.memory.column(points),
-      value: this.memory.column(points),
+      timestampMs: this.memory.room.column(points),
+      value: this.memory.room.column(points),
     }));
     const [runOf, timestampMs, value] = [this.#runOf, this.#timestampMs, this.#value];
     const ends = new Uint16Array(columns.length);

@@ -12,14 +12,18 @@ export const noTags: Tags = '';
 /** The same by their names. Has no prototype, so any name is only data. */
 export type TagMap = Readonly<Record<string, string>>;
 
-/** The numeric points of one metric with the same tags, as parallel columns in body order; of equal times the later position wins. */
-export interface SeriesRun {
-  readonly metric: string;
-  readonly tags: Tags;
+/** Points as parallel columns. */
+export interface PointColumns {
   /** Unix milliseconds, integers. */
   readonly timestampMs: Float64Array;
   /** Finite. */
   readonly value: Float64Array;
+}
+
+/** The numeric points of one metric with the same tags, in body order; of equal times the later position wins. */
+export interface SeriesRun extends PointColumns {
+  readonly metric: string;
+  readonly tags: Tags;
 }
 
 /** What a batch deletes of its source, in its own topic: all that stands before it there. What comes later is new. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { forever } from '#model';
 import { Delivery, Figures, NotAccepted, Outage, Signal } from './delivery.js';
 
-const body = Buffer.from('t,a=b value=1 1\n');
+const body = [Buffer.from('t,a=b value=1 1\n')];
 
 /** A store that accepts a body, or refuses it with this outcome, one after the other; the last of these is for all that come after it. */
 function aDelivery(...outcomes: readonly ('accepted' | 'none' | 'unknown')[]) {

@@ -8,11 +8,11 @@ const patienceMs = 5000;
 /** Where lines go. Bodies of one sink are sent one after the other. */
 export interface LineSink {
   /**
-   * Sends a body as one transaction. Resolves when it is accepted: durable, and visible soon. Rejects `NotAccepted` once this attempt can
+   * Sends the pieces of a body as one transaction. Resolves when it is accepted: durable, and visible soon. Rejects `NotAccepted` once this attempt can
    * have no effect any more. The lease is asked in the tick in which sending begins; once it is lost, the attempt goes on as long as
    * the lease allows and is cut off then.
    */
-  send(body: Uint8Array, lease: Lease): Promise<void>;
+  send(body: readonly Uint8Array[], lease: Lease): Promise<void>;
 }
 
 /** A body that was not acknowledged: worth another attempt, unless it is `Refused`. */
@@ -170,7 +170,7 @@ export class Delivery {
   }
 
   /** Resolves when the sink has accepted the body. Rejects `Refused`, once its rows are to be dropped, and when `giveUp` throws. */
-  send(sink: LineSink, body: Uint8Array, giveUp?: () => void): Promise<void> {
+  send(sink: LineSink, body: readonly Uint8Array[], giveUp?: () => void): Promise<void> {
     return this.untilItWorks(() => sink.send(body, this.lease), giveUp);
   }
 

@@ -19,13 +19,13 @@ async function cost(work: () => Promise<number>): Promise<number> {
 
 function encode(batches: readonly PointBatch[], names: SeriesNames): number {
   const table = Buffer.from('points_g1');
-  const lines = new Lines(1 << 16);
+  const lines = new Lines();
   let rows = 0;
   for (const { orgId, sourceId, series } of batches) {
     const source = names.source(orgId, sourceId);
-    for (const { metric, tags, timestampMs, value } of series) {
-      const { symbols } = names.tagSet(source.get(metric) ?? names.make(source, orgId, sourceId, metric), tags);
-      for (let at = 0; at < value.length; at++) lines.point(table, symbols, value[at]!, timestampMs[at]!);
+    for (const run of series) {
+      const { symbols } = names.tagSet(source.get(run.metric) ?? names.make(source, orgId, sourceId, run.metric), run.tags);
+      lines.points(table, symbols, run);
     }
     if (lines.rows < rowsPerBody) continue;
     rows += lines.rows;

@@ -7,9 +7,10 @@ import { forever } from '#model';
 import { Authority } from '#testing';
 import { HttpSink } from './http-sink.js';
 
-const small = Buffer.from('t,a=b value=1 1\n');
+const small = [Buffer.from('t,a=b value=1 1\n')];
 /** More than the buffers between two sockets hold. */
-const large = Buffer.alloc(32 << 20);
+const largeBytes = 32 << 20;
+const large = Array.from({ length: 256 }, () => Buffer.alloc(largeBytes / 256));
 
 /** What a server does once it has read the beginning of a request, for each connection in turn. */
 type Behaviour = (socket: Socket) => void;
@@ -62,7 +63,7 @@ describe.each([
     await once(server, 'close');
   });
 
-  it.each<[string, Behaviour, Buffer, string, RegExp]>([
+  it.each<[string, Behaviour, readonly Buffer[], string, RegExp]>([
     ['is refused', refuses, small, 'none', /answers 400: no!/],
     ['is refused while it is being sent', refuses, large, 'none', /answers 400: no!/],
     ['is refused while it is being sent, and the connection reset', refusesAndResets, large, 'none|unknown', /answers 400: no!|no answer/],
@@ -79,7 +80,7 @@ describe.each([
 
   it.each([
     ['waits for its answer', small, Infinity],
-    ['is on its way', large, large.length],
+    ['is on its way', large, largeBytes],
   ])('%s: it goes no further once the lease is lost', async (_, body, most) => {
     let held = true;
     const end = Promise.withResolvers<{ readonly code: string; readonly bytes: number }>();

@@ -15,8 +15,6 @@ const connectMs = 3000;
 const lostMs = 60_000;
 /** How often the time and the lease of a request under way are checked. */
 const lookMs = 250;
-/** How much of a body is handed to the kernel at a time. */
-const pieceBytes = 1 << 17;
 
 /** Line protocol over HTTP, on one connection that is kept. */
 export class HttpSink implements LineSink {
@@ -39,7 +37,7 @@ export class HttpSink implements LineSink {
     return this.#sentMs !== undefined && performance.now() - this.#sentMs > slowMs;
   }
 
-  send(body: Uint8Array, lease: Lease): Promise<void> {
+  send(body: readonly Uint8Array[], lease: Lease): Promise<void> {
     return this.#inTurn(() => this.#send(body, lease));
   }
 
@@ -49,7 +47,7 @@ export class HttpSink implements LineSink {
     this.#agent.destroy();
   }
 
-  async #send(body: Uint8Array, lease: Lease): Promise<void> {
+  async #send(body: readonly Uint8Array[], lease: Lease): Promise<void> {
     if (this.#closed) throw new NotAccepted('none', 'the connection is closed');
     if (!lease.held()) throw new NotAccepted('none', 'the lease is lost');
     this.#sentMs = performance.now();
@@ -60,8 +58,9 @@ export class HttpSink implements LineSink {
     }
   }
 
-  async #exchange(body: Uint8Array, goesOn: () => boolean): Promise<void> {
-    const headers = { 'content-type': 'text/plain', 'content-length': body.byteLength, ...this.#login };
+  async #exchange(body: readonly Uint8Array[], goesOn: () => boolean): Promise<void> {
+    const bytes = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const headers = { 'content-type': 'text/plain', 'content-length': bytes, ...this.#login };
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
     // A request may also fail after its answer has begun, of which the answer is told too.
     sending.on('error', () => undefined);
@@ -123,15 +122,14 @@ class Connection {
 }
 
 /** Each piece follows when the kernel has taken the one before, so that a process which stood still meanwhile looks at its lease first. */
-function write(sending: ClientRequest, body: Uint8Array, goesOn: () => boolean, from = 0): void {
+function write(sending: ClientRequest, body: readonly Uint8Array[], goesOn: () => boolean, at = 0): void {
   if (!goesOn()) return;
-  const to = from + pieceBytes;
-  if (to >= body.byteLength) {
-    sending.end(body.subarray(from));
+  if (at + 1 >= body.length) {
+    sending.end(body[at]);
     return;
   }
-  sending.write(body.subarray(from, to), (failure) => {
-    if (!failure) write(sending, body, goesOn, to);
+  sending.write(body[at], (failure) => {
+    if (!failure) write(sending, body, goesOn, at + 1);
   });
 }
 

@@ -38,7 +38,7 @@ describeOnKafka('a member of a group that sends a body', () => {
         topics: [sources],
         handler: (_, lease) => {
           leases.push(lease);
-          sent.push(sink.send(Buffer.from('t,a=b value=1 1\n'), lease));
+          sent.push(sink.send([Buffer.from('t,a=b value=1 1\n')], lease));
           return sent.at(-1)!;
         },
       });

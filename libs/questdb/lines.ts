@@ -1,3 +1,4 @@
+import type { PointColumns } from '#model';
 import type { Bucket } from '#stores';
 
 const space = ' '.charCodeAt(0);
@@ -6,59 +7,75 @@ const backslash = '\\'.charCodeAt(0);
 const zero = '0'.charCodeAt(0);
 /** What stands before the bytes of a double. */
 const doubleField = (name: string): Buffer => Buffer.from(`${name}==\x10`, 'latin1');
-const noBytes: Buffer = Buffer.alloc(0);
 const valueField = doubleField(' value');
 const minField = doubleField(' min');
 const maxField = doubleField(',max');
 const sumField = doubleField(',sum');
 
-/** Rows in QuestDB's line protocol, as bytes that grow. Times are Unix milliseconds, whole and from 0 to the year 9999; doubles are finite. */
+/** The most bytes of a piece, unless one row is longer. */
+const pieceBytes = 1 << 17;
+/** Memory that is kept for rows to come. */
+const maxSpareBytes = 16 << 20;
+/** What a row of a point may take after the head that it shares with others of its series. */
+const pointBytes = 40;
+
+/**
+ * Rows in QuestDB's line protocol, as the pieces of a body: what is written is not moved when more comes. Each row is in one piece.
+ * Times are Unix milliseconds, whole and from 0 to the year 9999; doubles are finite.
+ */
 export class Lines {
   rows = 0;
+  /** Those with rows, of which the last one grows, and then those whose memory is free. */
+  readonly #pieces: Buffer[];
+  /** What is written of each piece before the last. */
+  readonly #ends: number[] = [];
+  /** Bytes in the pieces before the last. */
+  #before = 0;
   #bytes: Buffer;
   #view: DataView;
   #end = 0;
-  /** The beginning of the last row of a point, up to its value: its offsets in `#bytes`, and the table and the symbols in it. */
-  #head = { at: 0, end: 0, table: noBytes, symbols: noBytes };
 
-  constructor(capacity: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(capacity);
+  /** @param firstBytes room for the first rows. Each piece has twice as much as the one before, up to 128 KiB. */
+  constructor(firstBytes = pieceBytes) {
+    this.#bytes = Buffer.allocUnsafeSlow(firstBytes);
     this.#view = viewOf(this.#bytes);
+    this.#pieces = [this.#bytes];
   }
 
   get length(): number {
-    return this.#end;
-  }
-
-  /** Forgets all rows and keeps the room for them. */
-  clear(): void {
-    this.rows = 0;
-    this.#end = 0;
-    this.#head.symbols = noBytes;
+    return this.#before + this.#end;
   }
 
   /** What is written so far; valid until the next row. */
-  get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#end);
+  get pieces(): readonly Buffer[] {
+    const whole = this.#ends.map((end, at) => this.#pieces[at]!.subarray(0, end));
+    return [...whole, this.#bytes.subarray(0, this.#end)].filter(({ length }) => length > 0);
   }
 
-  /** A row with a field `value`. */
-  point(table: Buffer, symbols: Buffer, value: number, timestampMs: number): void {
-    const head = this.#head;
-    // Rows of a series come one after the other, and what they begin with is copied at once faster than in three parts.
-    if (symbols === head.symbols && table === head.table) {
-      this.#reserve(head.end - head.at + 40);
-      this.#bytes.copyWithin(this.#end, head.at, head.end);
-      this.#end += head.end - head.at;
-    } else {
-      const at = this.#end;
-      this.#begin(table, symbols, 40);
+  /** Forgets all rows and keeps room for the next ones. */
+  clear(): void {
+    this.#pieces.splice(maxSpareBytes / pieceBytes);
+    this.#ends.length = 0;
+    this.rows = 0;
+    this.#before = 0;
+    this.#write(0);
+  }
+
+  /** Rows with a field `value`, of the points of one series from one place in their columns to before another. */
+  points(table: Buffer, symbols: Buffer, { timestampMs, value }: PointColumns, from = 0, to = value.length): void {
+    for (let at = from; at < to;) {
+      this.#begin(table, symbols, valueField.length + pointBytes);
       this.#end += valueField.copy(this.#bytes, this.#end);
-      this.#head = { at, end: this.#end, table, symbols };
+      const head = table.length + symbols.length + valueField.length;
+      const begin = this.#end - head;
+      this.#endPoint(value[at]!, timestampMs[at]!);
+      // The heads of the next rows are copied at once, which is faster than in three parts, as long as the piece has room.
+      for (at++; at < to && this.#end + head + pointBytes <= this.#bytes.length; at++) {
+        this.#bytes.copyWithin(this.#end, begin, begin + head);
+        this.#end += head;
+        this.#endPoint(value[at]!, timestampMs[at]!);
+      }
     }
-    this.#double(value);
-    this.#bytes[this.#end++] = space;
-    this.#endRow(timestampMs);
   }
 
   /** A row with fields `min`, `max`, `sum` and `count`. */
@@ -73,21 +90,27 @@ export class Lines {
 
   /** Adds all rows of another. */
   append(other: Lines): void {
-    this.#reserve(other.length);
-    this.#bytes.set(other.bytes, this.#end);
-    this.#end += other.length;
+    for (const piece of other.pieces) {
+      this.#reserve(piece.length);
+      this.#bytes.set(piece, this.#end);
+      this.#end += piece.length;
+    }
     this.rows += other.rows;
   }
 
   /** The symbols of a row of points, as `symbolsText` writes them. @param row counted from 0. */
   symbolsOfPoint(table: Buffer, row: number): string {
-    for (let [at, from] = [0, 0]; ; at++) {
-      let end = from + table.length;
-      while (this.#bytes[end] !== space) end += this.#bytes[end] === backslash ? 2 : 1;
-      if (at === row) return this.#bytes.toString('utf8', from + table.length, end);
-      // The eight bytes of the value may be anything, also the end of a line.
-      from = this.#bytes.indexOf(newline, end + valueField.length + 8) + 1;
+    let at = 0;
+    for (const piece of this.pieces) {
+      for (let from = 0; from < piece.length; at++) {
+        let end = from + table.length;
+        while (piece[end] !== space) end += piece[end] === backslash ? 2 : 1;
+        if (at === row) return piece.toString('utf8', from + table.length, end);
+        // The eight bytes of the value may be anything, also the end of a line.
+        from = piece.indexOf(newline, end + valueField.length + 8) + 1;
+      }
     }
+    throw new Error(`there are ${this.rows} rows and none at ${row}`);
   }
 
   #begin(table: Buffer, symbols: Buffer, more: number): void {
@@ -107,6 +130,12 @@ export class Lines {
     // Minus zero is zero.
     this.#view.setFloat64(this.#end, value + 0, true);
     this.#end += 8;
+  }
+
+  #endPoint(value: number, timestampMs: number): void {
+    this.#double(value);
+    this.#bytes[this.#end++] = space;
+    this.#endRow(timestampMs);
   }
 
   #endRow(timestampMs: number): void {
@@ -130,12 +159,24 @@ export class Lines {
     this.#end += width;
   }
 
+  /** Makes sure that so many more bytes are in one piece. */
   #reserve(more: number): void {
-    if (this.#end + more <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#end + more));
-    grown.set(this.bytes);
-    this.#bytes = grown;
-    this.#view = viewOf(grown);
+    if (this.#end + more > this.#bytes.length) this.#next(more);
+  }
+
+  #next(leastBytes: number): void {
+    const nextBytes = Math.max(leastBytes, Math.min(2 * this.#bytes.length, pieceBytes));
+    this.#before += this.#end;
+    const at = this.#ends.push(this.#end);
+    if ((this.#pieces[at]?.length ?? 0) < leastBytes) this.#pieces[at] = Buffer.allocUnsafeSlow(nextBytes);
+    this.#write(at);
+  }
+
+  /** Writes into this piece from its beginning on. */
+  #write(at: number): void {
+    this.#bytes = this.#pieces[at]!;
+    this.#view = viewOf(this.#bytes);
+    this.#end = 0;
   }
 }
 

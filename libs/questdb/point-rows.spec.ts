@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Random } from '#testing';
+import { columnsOf, Random } from '#testing';
 import { dueAfter, LateRows } from './point-rows.js';
 
 const dayMs = 86_400_000;
@@ -10,7 +10,8 @@ type Added = readonly (readonly [org: string, day: number])[];
 
 function lateRows(added: Added): LateRows {
   const late = new LateRows(dayMs);
-  for (const [at, [org, day]] of added.entries()) late.lines(org, day * dayMs + at).point(table, symbols, at, day * dayMs + at);
+  for (const [at, [org, day]] of added.entries())
+    late.lines(org, day * dayMs + at).points(table, symbols, columnsOf([day * dayMs + at, at]));
   return late;
 }
 
@@ -18,7 +19,7 @@ function lateRows(added: Added): LateRows {
 function takes(late: LateRows): number[][][] {
   const all: number[][][] = [];
   while (!late.empty) {
-    const parts = late.take().map((lines) => lines.bytes.toString('latin1').trimEnd().split('\n'));
+    const parts = late.take().map((lines) => Buffer.concat(lines.pieces).toString('latin1').trimEnd().split('\n'));
     all.push(parts.map((rows) => rows.map((row) => Number(row.slice(row.lastIndexOf(' ') + 1)))));
   }
   return all;

@@ -1,4 +1,4 @@
-import { bucketStartMs, type Lease } from '#model';
+import { bucketStartMs, type Lease, type PointColumns } from '#model';
 import type { NameRows, SeriesName } from './client.js';
 import { Delivery, Refused, RefusedRow, Signal, type LinePath } from './delivery.js';
 import { Lines } from './lines.js';
@@ -9,8 +9,6 @@ const fullRows = 50_000;
 /** Bytes of rows that wait or are in flight. */
 const maxBytes = 64 << 20;
 const lookMs = 500;
-const firstBytes = 1 << 16;
-const maxSpareBytes = 16 << 20;
 /** Partitions of one commit: QuestDB rewrites each one that late rows touch, and other commits wait meanwhile. */
 const maxPartitions = 50;
 /** From the beginning of one flush to that of the next. */
@@ -109,9 +107,9 @@ export class PointRows {
   readonly #delivery: Delivery;
   readonly #table: Buffer;
   readonly #running: Promise<void>;
-  #live = new Lines(firstBytes);
-  /** The memory of the last body that was sent, to be used again. */
-  #spare: Lines | undefined;
+  #live = new Lines();
+  /** Without rows: the memory of the last body that was sent. */
+  #spare = new Lines();
   #lateBytes = 0;
   #underWay: Flush | undefined;
   #underWayBytes = 0;
@@ -144,18 +142,32 @@ export class PointRows {
     return this.#live.length + this.#lateBytes + this.#underWayBytes;
   }
 
-  add({ org }: Series, { symbols, progress }: TagSet, value: number, timestampMs: number, isLate: boolean): void {
-    const waits = progress.lateRound === this.#late.round;
-    // Behind a late row that may be of the same key it is late too: the newer one comes last.
-    if (!isLate && !(waits && timestampMs <= progress.lateThroughMs)) {
-      this.#live.point(this.#table, symbols, value, timestampMs);
-      this.#added++;
-      return;
+  /** Adds points of one series, from one place in their columns to before another. @param isLate whether their rows belong to the late ones. */
+  add(series: Series, tagSet: TagSet, points: PointColumns, from: number, to: number, isLate: boolean): void {
+    for (let at = from; at < to; at++) {
+      const begin = at;
+      if (!isLate) at = this.#liveEnd(tagSet, points, at, to);
+      if (at > begin) this.#live.points(this.#table, tagSet.symbols, points, begin, at);
+      this.#added += at - begin;
+      if (at < to) this.#addLate(series, tagSet, points, at);
     }
+  }
+
+  /** Behind a late row that may be of the same key a live one is late too: the newer one comes last. */
+  #liveEnd({ progress }: TagSet, { timestampMs }: PointColumns, from: number, to: number): number {
+    if (progress.lateRound !== this.#late.round) return to;
+    let end = from;
+    while (end < to && timestampMs[end]! > progress.lateThroughMs) end++;
+    return end;
+  }
+
+  #addLate({ org }: Series, { symbols, progress }: TagSet, points: PointColumns, at: number): void {
+    const timestampMs = points.timestampMs[at]!;
     const lines = this.#late.lines(org, timestampMs);
     const before = lines.length;
-    lines.point(this.#table, symbols, value, timestampMs);
+    lines.points(this.#table, symbols, points, at, at + 1);
     this.#lateBytes += lines.length - before;
+    const waits = progress.lateRound === this.#late.round;
     progress.lateThroughMs = waits ? Math.max(progress.lateThroughMs, timestampMs) : timestampMs;
     progress.lateRound = this.#late.round;
   }
@@ -233,9 +245,7 @@ export class PointRows {
     const live = this.#live.rows > 0 && (pressed || this.#dueInMs(nowMs) <= 0 || this.#live.rows >= fullRows);
     if (!late && !live) return undefined;
     const flush = { live: this.#live, late: late ? this.#late.take() : [] };
-    // The next flush has about as many rows. A buffer of that size from the start need not be copied while it grows.
-    this.#live = this.#spare ?? new Lines(Math.max(firstBytes, Math.min(this.#live.length, maxSpareBytes)));
-    this.#spare = undefined;
+    this.#live = this.#spare;
     return flush;
   }
 
@@ -260,14 +270,14 @@ export class PointRows {
     applied.add(applyMs / 1000);
     this.#visible += live.rows;
     this.#underWay = undefined;
-    this.#spare = live.length <= maxSpareBytes ? live : undefined;
-    this.#spare?.clear();
+    this.#spare = live;
+    this.#spare.clear();
     this.#underWayBytes = 0;
   }
 
   async #send(lines: Lines, giveUp?: () => void): Promise<void> {
     try {
-      await this.#delivery.send(this.path.sink, lines.bytes, giveUp);
+      await this.#delivery.send(this.path.sink, lines.pieces, giveUp);
     } catch (cause) {
       throw cause instanceof Refused ? new RefusedRow(lines.symbolsOfPoint(this.#table, cause.row ?? 0), cause) : cause;
     }

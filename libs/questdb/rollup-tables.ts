@@ -110,12 +110,12 @@ class RollupTable implements RollupLevel {
   }
 
   async send(rows: readonly SeriesBucket[]): Promise<void> {
-    const lines = new Lines(rows.length * 160);
+    const lines = new Lines();
     for (const { series, bucket } of rows) {
       lines.bucket(this.#table, this.parts.names.all[series]!.symbols, { ...bucket, sum: clampedSum(bucket.sum) || 0 });
     }
     try {
-      await this.delivery.send(this.path.sink, lines.bytes, this.#giveUp);
+      await this.delivery.send(this.path.sink, lines.pieces, this.#giveUp);
     } catch (cause) {
       // A bucket is folded from many records and none of them is to blame: the next checkpoint tries again, and the operator is told.
       if (cause instanceof Refused) this.path.outage.began(cause);

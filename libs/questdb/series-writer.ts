@@ -92,9 +92,9 @@ export class SeriesWriter {
     checkedTimes(value);
     const { orgId, sourceId, series } = batchFrom(value, (await this.#kept.fresh()).raw);
     const lines = new Lines(1 << 12);
-    for (const { metric, tags, timestampMs, value: values } of series) {
-      const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric, tags }));
-      for (let at = 0; at < values.length; at++) lines.point(this.#table, symbols, values[at]!, timestampMs[at]!);
+    for (const run of series) {
+      const symbols = Buffer.from(symbolsText({ org: orgId, source: sourceId, metric: run.metric, tags: run.tags }));
+      lines.points(this.#table, symbols, run);
     }
     const names = series.map(({ metric }) => ({ org: orgId, source: sourceId, metric }));
     if (lines.rows > 0) await this.#points.probe(lines, names);
@@ -154,22 +154,26 @@ export class SeriesWriter {
     await this.#settling.catch(() => undefined);
   }
 
-  #take({ orgId, sourceId }: PointBatch, source: Source, { metric, tags, timestampMs, value }: SeriesRun, live: Times): void {
-    if (value.length === 0) return;
+  #take({ orgId, sourceId }: PointBatch, source: Source, run: SeriesRun, live: Times): void {
+    const { metric, tags, timestampMs } = run;
+    const { length } = timestampMs;
+    if (length === 0) return;
     let series = source.get(metric);
     if (!series) {
       series = this.#names.make(source, orgId, sourceId, metric);
       this.#nameRows.add(series);
     }
     const tagSet = this.#names.tagSet(series, tags);
-    for (let at = 0; at < value.length; at++) {
-      const time = timestampMs[at]!;
-      const isLive = time >= live.firstMs && time <= live.lastMs;
-      this.#points.add(series, tagSet, value[at]!, time, !isLive);
-      this.#rollups.add(series.id, tagSet.progress, time, value[at]!, isLive);
+    for (let from = 0, to = 1; from < length; from = to++) {
+      const isLive = isWithin(live, timestampMs[from]!);
+      while (to < length && isWithin(live, timestampMs[to]!) === isLive) to++;
+      this.#points.add(series, tagSet, run, from, to, !isLive);
+      this.#rollups.add(series.id, tagSet.progress, run, from, to, isLive);
     }
   }
 }
+
+const isWithin = ({ firstMs, lastMs }: Times, timeMs: number): boolean => timeMs >= firstMs && timeMs <= lastMs;
 
 /** From the minute before the receive time on. */
 function liveTimes(receivedMs: number): Times {

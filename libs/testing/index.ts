@@ -2,6 +2,7 @@ export * from './admission.contract.js';
 export * from './certificates.js';
 export { Contract, type OpenApi } from './api/contract.js';
 export * from './claims.contract.js';
+export { columnsOf } from './columns-of.js';
 export { tryDevice, type Ground } from './client/device-trial.js';
 export * from './decisions.contract.js';
 export * from './deliveries.contract.js';

@@ -1,4 +1,4 @@
-import { noTags, tagsOfPairs, type Tags } from '#model';
+import { type ColumnRoom, noTags, tagsOfPairs, type Tags } from '#model';
 
 /**
  * Reads Avro's binary encoding. Everything throws on bytes that end too early or announce more than they can hold, before anything of
@@ -7,9 +7,14 @@ import { noTags, tagsOfPairs, type Tags } from '#model';
 export class AvroReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
+  readonly #one = new Float64Array(1);
   #at = 0;
 
-  constructor(bytes: Buffer) {
+  /** @param room where columns are. */
+  constructor(
+    bytes: Buffer,
+    private readonly room: ColumnRoom,
+  ) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
@@ -20,6 +25,12 @@ export class AvroReader {
   }
 
   long(): number {
+    this.#readLong(this.#one, 0);
+    return this.#one[0]!;
+  }
+
+  /** Into a column, because V8 may make an object of each double that a function returns. */
+  #readLong(column: Float64Array, place: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
     let byte = bytes[at++]!;
@@ -38,7 +49,7 @@ export class AvroReader {
     const magnitude = high * 0x8000000 + (low >>> 1);
     const value = low & 1 ? -magnitude - 1 : magnitude;
     if (!Number.isSafeInteger(value)) throw new Error('the record holds a long that a double does not hold exactly');
-    return value;
+    column[place] = value;
   }
 
   int(): number {
@@ -94,7 +105,7 @@ export class AvroReader {
 
   longs(): Float64Array {
     return this.#column(1, (column) => {
-      for (let at = 0; at < column.length; at++) column[at] = this.long();
+      for (let at = 0; at < column.length; at++) this.#readLong(column, at);
     });
   }
 
@@ -110,7 +121,7 @@ export class AvroReader {
   #column(leastBytes: number, fill: (block: Float64Array) => void): Float64Array {
     const blocks: Float64Array[] = [];
     for (let count = this.#block(leastBytes); count > 0; count = this.#block(leastBytes)) {
-      const block = new Float64Array(count);
+      const block = this.room.column(count);
       fill(block);
       blocks.push(block);
     }

@@ -1,4 +1,4 @@
-import type { Deletion, DeviceEvent, EventBatch, PointBatch, SeriesRun } from '#model';
+import { ColumnRoom, type Deletion, type DeviceEvent, type EventBatch, type PointBatch, type SeriesRun } from '#model';
 import { AvroReader } from './avro-reader.js';
 import type { AvroWriter } from './avro-writer.js';
 import type { BodyCoder } from './body-coder.js';
@@ -98,9 +98,11 @@ function readDeletion(from: AvroReader): Deletion | null {
   return from.optional(() => ({ metric: from.optional(() => from.string()) }));
 }
 
+const room = new ColumnRoom();
+
 /** Reads a body to its last byte. */
 function whole<V>(body: Buffer, read: (from: AvroReader) => V): V {
-  const from = new AvroReader(body);
+  const from = new AvroReader(body, room);
   const value = read(from);
   from.end();
   return value;

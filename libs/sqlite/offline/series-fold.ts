@@ -23,7 +23,7 @@ export class SeriesFold {
     this.#tag = new Uint32Array(points);
   }
 
-  add({ timestampMs, value, tags }: Pick<SeriesRun, 'timestampMs' | 'value' | 'tags'>): void {
+  add({ timestampMs, value, tags }: Omit<SeriesRun, 'metric'>): void {
     this.#timestampMs.set(timestampMs, this.#length);
     this.#value.set(value, this.#length);
     this.#tag.fill(this.#tagSets.number(tags), this.#length, this.#length + value.length);

@@ -1,4 +1,4 @@
-import { bucketStartMs } from '#model';
+import { bucketStartMs, type PointColumns } from '#model';
 import type { Bucket, SeriesBucket } from './rollup-database.js';
 
 const none = new Float64Array(0);
@@ -25,7 +25,7 @@ export class OpenWindows {
     readonly sizeMs: number,
     /** Whether the store may hold a row of this window. */
     private readonly mayHaveRow: (series: number, startMs: number) => boolean,
-    /** Hears of every point in a stale window. */
+    /** Hears of every stale window that points come for. */
     private readonly stale: (series: number, startMs: number) => void,
   ) {}
 
@@ -39,23 +39,21 @@ export class OpenWindows {
     if (length > this.length) this.#grow(length);
   }
 
-  /** Takes a point that did not come before. Points of one series may be of several sets of tags, each with times of its own. */
-  fold(series: number, timestampMs: number, value: number): void {
-    const startMs = this.startMs[series]!;
-    if (timestampMs < startMs) {
-      this.spoil(series, timestampMs);
-      return;
+  /**
+   * Takes points that did not come before, from one place in their columns to before another, in ascending order. Points of one series may be
+   * of several sets of tags, each with times of its own.
+   */
+  fold(series: number, { timestampMs, value }: PointColumns, from: number, to: number): void {
+    let at = from;
+    for (; at < to && timestampMs[at]! < this.startMs[series]!; at++) this.spoil(series, timestampMs[at]!);
+    while (at < to) {
+      if (timestampMs[at]! >= this.startMs[series]! + this.sizeMs) this.#begin(series, timestampMs[at]!);
+      const begin = at;
+      const endMs = this.startMs[series]! + this.sizeMs;
+      while (at < to && timestampMs[at]! < endMs) at++;
+      if (this.#state[series] === state.stale) this.stale(series, this.startMs[series]!);
+      else this.#add(series, value, begin, at);
     }
-    if (timestampMs >= startMs + this.sizeMs) this.#begin(series, timestampMs);
-    if (this.#state[series] === state.stale) {
-      this.stale(series, this.startMs[series]!);
-      return;
-    }
-    this.count[series]! += 1;
-    this.sum[series]! += value;
-    if (value < this.min[series]!) this.min[series] = value;
-    if (value > this.max[series]!) this.max[series] = value;
-    this.#changed[series] = 1;
   }
 
   /** Makes the window of this time stale, for example because a point of it may have come before. */
@@ -83,6 +81,21 @@ export class OpenWindows {
     for (let series = 0; series < this.length; series++) {
       if (this.#changed[series] === 1) yield { series, bucket: this.#bucket(series) };
     }
+  }
+
+  #add(series: number, value: Float64Array, from: number, to: number): void {
+    let [min, max, sum] = [this.min[series]!, this.max[series]!, this.sum[series]!];
+    for (let at = from; at < to; at++) {
+      const it = value[at]!;
+      if (it < min) min = it;
+      if (it > max) max = it;
+      sum += it;
+    }
+    this.min[series] = min;
+    this.max[series] = max;
+    this.sum[series] = sum;
+    this.count[series]! += to - from;
+    this.#changed[series] = 1;
   }
 
   #begin(series: number, timestampMs: number): void {

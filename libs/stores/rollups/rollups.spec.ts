@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { bucketStartMs, TelemetryError } from '#model';
-import { Random } from '#testing';
+import { columnsOf, Random } from '#testing';
 import type { Bucket, RollupDatabase, RollupLevel, SeriesBucket } from './rollup-database.js';
 import { type Mark, Rollups } from './rollups.js';
 import type { WindowSet } from './window-set.js';
@@ -54,11 +54,14 @@ class Writer implements RollupDatabase {
     if (this.left.steps <= 0) throw new TelemetryError('store_unavailable', 'cut off');
   }
 
-  take(rollups: Rollups, [name, timestampMs, value, isLate = false]: Point, live: boolean): void {
+  /** @param from the first of the points that it takes, which are of one series and alike in being late. */
+  take(rollups: Rollups, points: readonly Point[], from: number, to: number, live: boolean): void {
+    const [name, , , isLate = false] = points[from]!;
     if (!this.#names.includes(name)) this.#marks[this.#names.push(name) - 1] = { markMs: -Infinity };
     const series = this.#names.indexOf(name);
-    this.#sent.push([name, timestampMs, value]);
-    rollups.add(series, this.#marks[series]!, timestampMs, value, live && !isLate);
+    for (const [, timestampMs, value] of points.slice(from, to)) this.#sent.push([name, timestampMs, value]);
+    const all = columnsOf(...points.map(([, timestampMs, value]) => [timestampMs, value] as const));
+    rollups.add(series, this.#marks[series]!, all, from, to, live && !isLate);
   }
 
   async flush(): Promise<void> {
@@ -163,20 +166,25 @@ async function project(points: readonly Point[], random: Random, between = (_kep
     const left = { overlooked: 0, steps: attempt > 30 ? Infinity : random.whole(1, 60) };
     const writer = new Writer(kept, left, () => between(kept, settledPoints));
     const rollups = new Rollups(writer);
-    const take = async (at: number): Promise<void> => {
-      const [, timestampMs] = points[at]!;
-      if (random.chance(0.9)) await rollups.know(timestampMs, timestampMs);
-      writer.take(rollups, points[at]!, random.chance(0.9));
+    /** Takes some points that may be one run, and returns the place behind them. */
+    const take = async (from: number): Promise<number> => {
+      const [series, , , isLate] = points[from]!;
+      let to = from + 1;
+      while (to < points.length && points[to]![0] === series && points[to]![3] === isLate && random.chance(0.8)) to++;
+      const times = points.slice(from, to).map(([, timestampMs]) => timestampMs);
+      if (random.chance(0.9)) await rollups.know(Math.min(...times), Math.max(...times));
+      writer.take(rollups, points, from, to, random.chance(0.9));
+      return to;
     };
     try {
       for (let next = done; next < points.length;) {
-        await take(next++);
+        next = await take(next);
         if (random.chance(0.2)) await writer.flush();
         if (next < points.length && !random.chance(0.2)) continue;
         const settled = rollups.settle(() => writer.flush());
         const reached = next;
         // Points that come while a checkpoint is under way.
-        while (next < points.length && random.chance(0.5)) writer.take(rollups, points[next++]!, true);
+        while (next < points.length && random.chance(0.5)) writer.take(rollups, points, next, ++next, true);
         await settled;
         settledPoints = done = reached;
       }
@@ -195,10 +203,12 @@ describe('Exact rollups in a database that can fold', () => {
     for (let at = 0; at < 200; at++) {
       const random = new Random(seed + at);
       let nowMs = 1_700_000_000_000;
+      let series = 'a1';
       const points = Array.from({ length: random.whole(1, 60) }, (): Point => {
         nowMs += random.pick([0, 1000, 20_000, 70_000]);
         const behindMs = random.chance(0.8) ? 0 : random.pick([1000, 70_000, 5_400_000]);
-        return [random.pick(['a1', 'a2', 'b1', 'b2']), nowMs - behindMs, random.whole(-9, 9)];
+        if (random.chance(0.4)) series = random.pick(['a1', 'a2', 'b1', 'b2']);
+        return [series, nowMs - behindMs, random.whole(-9, 9)];
       });
       expect(await project(points, random)).toEqual(byBruteForce(points));
     }
@@ -208,12 +218,14 @@ describe('Exact rollups in a database that can fold', () => {
     for (let at = 0; at < 60; at++) {
       const random = new Random(seed + at);
       let nowMs = 1_700_000_000_000;
+      let series = 'a1';
       const points: Point[] = [];
       const receivedMs: number[] = [];
       for (let left = random.whole(20, 60); left > 0; left--) {
         nowMs += random.pick([0, 1000, 70_000, 1_800_000]);
         const behindMs = random.pick([0, 0, 70_000, 5_400_000]);
-        points.push([random.pick(['a1', 'a2', 'b1']), nowMs - behindMs, random.whole(-9, 9), behindMs > 70_000]);
+        if (random.chance(0.4)) series = random.pick(['a1', 'a2', 'b1']);
+        points.push([series, nowMs - behindMs, random.whole(-9, 9), behindMs > 70_000]);
         receivedMs.push(nowMs);
       }
       const moves: { readonly fromMs: number; readonly toMs: number; readonly done: number }[] = [];
@@ -243,7 +255,7 @@ describe('Exact rollups in a database that can fold', () => {
     const left = { overlooked: 2, steps: Infinity };
     const writer = new Writer(kept, left);
     const rollups = new Rollups(writer);
-    writer.take(rollups, ['a1', 0, 1], false);
+    writer.take(rollups, [['a1', 0, 1]], 0, 1, false);
     await expect(rollups.settle(() => writer.flush())).rejects.toThrow('nothing for 1');
     left.overlooked = 1;
     await rollups.settle(() => writer.flush());

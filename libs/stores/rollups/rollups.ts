@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
-import { bucketStartMs } from '#model';
+import { bucketStartMs, type PointColumns } from '#model';
 import { KnownRows } from './known-rows.js';
 import { OpenWindows } from './open-windows.js';
 import { mayOverflow, type RollupDatabase, type RollupLevel, type SeriesBucket } from './rollup-database.js';
@@ -68,15 +68,22 @@ export class Rollups {
   }
 
   /**
-   * @param mark of all points that may be the same as this one: a point beyond their mark is new.
-   * @param live whether the time is near the point's receive time.
+   * Adds points of one series, from one place in their columns to before another.
+   * @param mark of all points that may be the same as one of these: a point beyond their mark is new.
+   * @param live whether the times are near the receive time of the points.
    */
-  add(series: number, mark: Mark, timestampMs: number, value: number, live: boolean): void {
+  add(series: number, mark: Mark, points: PointColumns, from: number, to: number, live: boolean): void {
     if (series >= this.#states[0]!.open.length) for (const { open } of this.#states) open.reserve(2 * (series + 1));
-    if (live && timestampMs > mark.markMs) {
-      mark.markMs = timestampMs;
-      for (const { open } of this.#states) open.fold(series, timestampMs, value);
-    } else for (const { open } of this.#states) open.spoil(series, timestampMs);
+    const { timestampMs } = points;
+    for (let at = from; at < to; at++) {
+      const begin = at;
+      if (live) at = ascendingEnd(timestampMs, begin, to, mark.markMs);
+      if (at > begin) {
+        mark.markMs = timestampMs[at - 1]!;
+        for (const { open } of this.#states) open.fold(series, points, begin, at);
+      }
+      if (at < to) for (const { open } of this.#states) open.spoil(series, timestampMs[at]!);
+    }
   }
 
   /**
@@ -171,6 +178,13 @@ export class Rollups {
     const left = (await remade(level, missing)).since(this.database.keptFromMs);
     if (left.size > 0) throw level.unanswered(left);
   }
+}
+
+/** Where times end, from this place on, that ascend beyond a mark. */
+function ascendingEnd(timestampMs: Float64Array, from: number, to: number, markMs: number): number {
+  let end = from;
+  for (let lastMs = markMs; end < to && timestampMs[end]! > lastMs; end++) lastMs = timestampMs[end]!;
+  return end;
 }
 
 function takeOpen(open: OpenWindows, from: number): SeriesBucket[] {
