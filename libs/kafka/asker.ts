@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
+import { adminOf, type Cluster } from './kafkajs.js';
 import { newClient, type Client, type KafkaAddress } from './client.js';
 import { answered, isRefusal, logUnavailable, reasonOf } from './trouble.js';
 
@@ -12,11 +13,12 @@ export interface Extent {
 /** The extents of the partitions of each topic, by topic as Kafka calls it and partition. */
 export type Extents = ReadonlyMap<string, readonly Extent[]>;
 
-type Question<T> = (admin: Admin, kafka: Kafka) => Promise<T>;
+type Question<T> = (admin: Admin, kafka: Kafka, cluster: Cluster) => Promise<T>;
 
 interface Connected {
   readonly client: Client;
   readonly admin: Admin;
+  readonly cluster: Cluster;
   /** Questions that wait for an answer. */
   open: number;
 }
@@ -57,11 +59,14 @@ export class Asker {
 
   /** @param topics as Kafka calls them. */
   async extentsOf(topics: readonly string[]): Promise<Extents> {
-    const found = topics.map(async (topic) => {
-      const partitions = await this.ask((admin) => admin.fetchTopicOffsets(topic));
-      return [topic, byPartition(partitions, ({ low, high }) => ({ low: Number(low), high: Number(high) }))] as const;
+    const [lows, highs] = await this.ask(async (_, __, cluster) => {
+      await cluster.addMultipleTargetTopics(topics);
+      await cluster.refreshMetadataIfNecessary();
+      return [await offsetsIn(cluster, topics, true), await offsetsIn(cluster, topics, false)] as const;
     });
-    return new Map(await Promise.all(found));
+    return new Map(
+      topics.map((topic) => [topic, highs.get(topic)!.map((high, partition) => ({ low: lows.get(topic)![partition]!, high }))]),
+    );
   }
 
   /** The offsets that a group has committed, by topic and partition; -1 where it has none. Of all its topics when these are left out. */
@@ -81,7 +86,7 @@ export class Asker {
     const connected = await connecting.catch((cause: unknown) => this.#forget(connecting, cause));
     connected.open++;
     try {
-      return await answered(answerMs, question(connected.admin, connected.client.kafka));
+      return await answered(answerMs, question(connected.admin, connected.client.kafka, connected.cluster));
     } catch (cause) {
       this.#suspects = connected.client.suspects();
       return this.#forget(connecting, cause);
@@ -98,16 +103,30 @@ export class Asker {
 
   async #connect(): Promise<Connected> {
     const client = newClient(this.address, retries, { last: this.#suspects });
-    const admin = client.kafka.admin();
+    const { admin, cluster } = adminOf(client.kafka);
     try {
       await answered(defaultAnswerMs, admin.connect());
-      return { client, admin, open: 0 };
+      return { client, admin, cluster, open: 0 };
     } catch (cause) {
       this.#suspects = client.suspects();
       client.cut();
       throw cause;
     }
   }
+}
+
+/** The offsets at one end of topics, by topic and partition. */
+async function offsetsIn(
+  cluster: Cluster,
+  topics: readonly string[],
+  fromBeginning: boolean,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const asked = topics.map((topic) => {
+    const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
+    return { topic, partitions, fromBeginning };
+  });
+  const found = await cluster.fetchTopicsOffset(asked);
+  return new Map(found.map(({ topic, partitions }) => [topic, byPartition(partitions, ({ offset }) => Number(offset))]));
 }
 
 function byPartition<P extends { readonly partition: number }, T>(found: readonly P[], valueOf: (partition: P) => T): readonly T[] {

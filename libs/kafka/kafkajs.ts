@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { crc32c } from '@node-rs/crc32';
-import type { Kafka, KafkaMessage } from 'kafkajs';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 
 const require = createRequire(import.meta.url);
 
@@ -157,18 +157,45 @@ export interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
+  /** The first offsets of partitions, or those of their next records. */
+  fetchTopicsOffset(
+    of: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number }[];
+      readonly fromBeginning: boolean;
+    }[],
+  ): Promise<
+    readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]
+  >;
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
 }
 
 type NewCluster = (options: object) => Cluster;
 
+function makerOf(kafka: Kafka): [owner: Record<symbol, NewCluster>, name: symbol] {
+  const name = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === 'private:Kafka:createCluster')!;
+  return [kafka as unknown as Record<symbol, NewCluster>, name];
+}
+
+/** An admin and what it sees the brokers with, which can ask for several topics at once. */
+export function adminOf(kafka: Kafka): { readonly admin: Admin; readonly cluster: Cluster } {
+  const [owner, name] = makerOf(kafka);
+  const make = owner[name]!;
+  const made: Cluster[] = [];
+  owner[name] = (options) => made[made.push(make.call(kafka, options)) - 1]!;
+  const admin = kafka.admin();
+  owner[name] = make;
+  return { admin, cluster: made[0]! };
+}
+
 /** kafkajs has no consumer without a group, so a reader without one is made of what its consumers are made of. */
 export function clusterOf(kafka: Kafka): Cluster {
-  const name = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === 'private:Kafka:createCluster')!;
-  const create = (kafka as unknown as Record<symbol, NewCluster>)[name]!;
-  return create.call(kafka, {
+  const [owner, name] = makerOf(kafka);
+  return owner[name]!.call(kafka, {
     metadataMaxAge: 300_000,
     allowAutoTopicCreation: false,
     maxInFlightRequests: null,

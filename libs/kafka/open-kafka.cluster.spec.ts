@@ -75,13 +75,15 @@ describeOnKafka('a log in Kafka', () => {
       expect(reports).toEqual([]);
     });
 
-    it('described once for several questions about them', async () => {
+    it('described once for several questions about them, each of which is two requests for all topics', async () => {
       await open();
       const asker = new Asker(options);
       const asked: string[] = [];
       try {
         await asker.ask(async (admin) => void admin.on(admin.events.REQUEST, ({ payload }) => asked.push(payload.apiName)));
-        for (const _ of ['first', 'second', 'third']) await asker.extentsOf([`${options.prefix}sources.v1`]);
+        for (const _ of ['first', 'second', 'third']) {
+          await asker.extentsOf(['sources.v1', 'telemetry.events.v1'].map((name) => options.prefix + name));
+        }
         expect(asked.filter((name) => name === 'Metadata' || name === 'ListOffsets')).toEqual([
           'Metadata',
           ...Array(6).fill('ListOffsets'),
