@@ -8,6 +8,32 @@ const require = createRequire(import.meta.url);
 const checksum = require.resolve('kafkajs/src/protocol/recordBatch/crc32C');
 require.cache[checksum] = { id: checksum, filename: checksum, loaded: true, exports: (bytes: Buffer) => crc32c(bytes) } as NodeJS.Module;
 
+interface Encoder {
+  buf: Buffer;
+  readonly offset: number;
+}
+
+type NewEncoder = new (bytes: number) => Encoder;
+const encoder = require.resolve('kafkajs/src/protocol/encoder');
+const KafkaEncoder = require(encoder) as NewEncoder;
+const smallBytes = 64;
+
+// The encoder of kafkajs makes and clears a buffer of 512 bytes for each partition that a request names, and clears each larger one that it copies a batch into.
+require.cache[encoder]!.exports = class extends KafkaEncoder {
+  constructor(bytes = smallBytes) {
+    super(0);
+    this.buf = Buffer.allocUnsafe(bytes);
+  }
+
+  ensureAvailable(bytes: number): void {
+    const end = this.offset + bytes;
+    if (end <= this.buf.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(end, 2 * this.buf.length));
+    this.buf.copy(grown, 0, 0, this.offset);
+    this.buf = grown;
+  }
+};
+
 interface RequestQueue {
   readonly throttledUntil: number;
   readonly pending: readonly unknown[];
