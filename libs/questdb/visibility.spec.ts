@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { Visibility } from './visibility.js';
+import { pauseAfter, Visibility } from './visibility.js';
 
 type Row = readonly [table: string, shown: number, accepted: number, suspended: string];
 
@@ -23,4 +23,14 @@ it('What several tables accepted is looked up in one question, and again only fo
   };
   await new Visibility({ rows }).of(['a', 'b', 'c'], () => undefined);
   expect(asked).toEqual(["'a','b','c'", "'b','c'", "'c'"]);
+});
+
+it.each([
+  ['at once, when the last wait took no time', 0, 0, 2],
+  ['soon, when it took little', 0, 20, 15],
+  ['for a quarter of a second at most, when it took long', 1, 60_000, 249],
+  ['for a quarter of the time so far, after that', 160, 200, 40],
+  ['for a tenth of a second at most, after that', 2000, 200, 100],
+])('Looks again %s: after %d ms, the last wait took %d ms, pause %d ms', (_, waitedMs, lastMs, expected) => {
+  expect(pauseAfter(waitedMs, lastMs)).toBe(expected);
 });

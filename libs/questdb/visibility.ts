@@ -5,6 +5,8 @@ import type { Sql } from './sql.js';
 const waitMs = 30_000;
 /** Pause before the next look: a quarter of the time waited so far, within these bounds. */
 const pauseMs = { min: 2, max: 100 };
+/** The second look waits until so much of the time has passed that the last wait took, but not for longer than this: the last one may have been long by accident. */
+const secondLook = { part: 0.75, maxMs: 250 };
 /** A suspension is reported for at least so long, even when the table goes on sooner. */
 const toldMs = 5000;
 
@@ -22,11 +24,25 @@ interface Transactions {
 }
 
 /**
+ * The pause before the next look. A wait mostly takes as long as the one before it, and each look costs both sides something.
+ *
+ * @param waitedMs so far.
+ * @param lastMs what the wait before took.
+ */
+export function pauseAfter(waitedMs: number, lastMs: number): number {
+  const quarter = Math.min(pauseMs.max, Math.max(pauseMs.min, waitedMs / 4));
+  return Math.max(quarter, Math.min(secondLook.maxMs, secondLook.part * lastMs) - waitedMs);
+}
+
+/**
  * Follows what is accepted until readers see it. It looks again and again: QuestDB's own function for it holds one of the few threads that
  * take connections, requests and questions, so that two tables with much to apply would keep everybody out.
  */
 export class Visibility {
   readonly #suspended = new Map<string, { readonly suspension: Suspension; readonly seenMs: number; isOver: boolean }>();
+
+  /** How long the last wait took, by the first of its tables. */
+  readonly #lastMs = new Map<string, number>();
 
   constructor(private readonly sql: Pick<Sql, 'rows'>) {}
 
@@ -48,11 +64,12 @@ export class Visibility {
       const ms = performance.now() - beganMs;
       if (ms > waitMs)
         throw new TelemetryError('store_unavailable', `QuestDB has not applied yet what ${names.join()} took.`, { retryAfterS: 1 });
-      await pause(Math.min(pauseMs.max, Math.max(pauseMs.min, ms / 4)));
+      await pause(pauseAfter(ms, this.#lastMs.get(tables[0]!) ?? 0));
       check();
       const shown = new Map((await this.#look(names)).map((progress) => [progress.table, progress.shown]));
       behind = behind.filter(({ table, accepted }) => shown.get(table)! < accepted);
     }
+    this.#lastMs.set(tables[0]!, performance.now() - beganMs);
     for (const table of tables) {
       const told = this.#suspended.get(table);
       if (told) told.isOver = true;
