@@ -26,6 +26,7 @@ export class GroupSubscription implements Subscription {
   readonly #topics: ReadonlyMap<string, AnyTopic>;
   readonly #asker: Asker;
   readonly #member: Member;
+  #lags: Promise<readonly PartitionLag[]> | undefined;
 
   constructor(
     private readonly options: GroupOptions,
@@ -76,15 +77,10 @@ export class GroupSubscription implements Subscription {
     return (await this.lags()).reduce((sum, { records }) => sum + records, 0);
   }
 
-  async lags(): Promise<readonly PartitionLag[]> {
-    const [extents, committed] = await this.#offsets();
-    return Array.from(extents, ([name, partitions]) => {
-      const topic = this.#topics.get(name)!.name;
-      return partitions.map(({ low, high }, partition) => {
-        const next = Math.max(low, committed.get(name)?.[partition] ?? low);
-        return { topic, partition, records: Math.max(0, high - next) };
-      });
-    }).flat();
+  /** Whoever asks while brokers are being asked gets their answer too: several figures of one page need it. */
+  lags(): Promise<readonly PartitionLag[]> {
+    this.#lags ??= this.#askForLags().finally(() => (this.#lags = undefined));
+    return this.#lags;
   }
 
   async stop(): Promise<void> {
@@ -98,6 +94,17 @@ export class GroupSubscription implements Subscription {
 
   get #names(): readonly string[] {
     return [...this.#topics.keys()];
+  }
+
+  async #askForLags(): Promise<readonly PartitionLag[]> {
+    const [extents, committed] = await this.#offsets();
+    return Array.from(extents, ([name, partitions]) => {
+      const topic = this.#topics.get(name)!.name;
+      return partitions.map(({ low, high }, partition) => {
+        const next = Math.max(low, committed.get(name)?.[partition] ?? low);
+        return { topic, partition, records: Math.max(0, high - next) };
+      });
+    }).flat();
   }
 
   /** @param commitEnd given where the group begins at the end: it commits that first, so that nothing is missed before its own first commit. */
