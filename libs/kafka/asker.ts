@@ -57,7 +57,7 @@ export class Asker {
     }
   }
 
-  /** @param topics as Kafka calls them. */
+  /** Of all topics or of none: rejects as `ask` does when one of them has no leader. @param topics as Kafka calls them. */
   async extentsOf(topics: readonly string[]): Promise<Extents> {
     const [lows, highs] = await this.ask(async (_, __, cluster) => {
       await cluster.addMultipleTargetTopics(topics);
@@ -115,7 +115,7 @@ export class Asker {
   }
 }
 
-/** The offsets at one end of topics, by topic and partition. */
+/** The first offsets that topics have, or else the offsets of their next records, by topic and partition. */
 async function offsetsIn(
   cluster: Cluster,
   topics: readonly string[],

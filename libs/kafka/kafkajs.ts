@@ -18,7 +18,7 @@ const encoder = require.resolve('kafkajs/src/protocol/encoder');
 const KafkaEncoder = require(encoder) as NewEncoder;
 const smallBytes = 64;
 
-// The encoder of kafkajs makes and clears a buffer of 512 bytes for each partition that a request names, and clears each larger one that it copies a batch into.
+// For each partition that a request names, the encoder of kafkajs fills 512 new bytes with zeros, and likewise each larger buffer that it copies a batch into.
 require.cache[encoder]!.exports = class extends KafkaEncoder {
   constructor(bytes = smallBytes) {
     super(0);

@@ -14,7 +14,7 @@ const sumField = doubleField(',sum');
 
 /** The most bytes of a piece, unless one row is longer. */
 const pieceBytes = 1 << 17;
-/** Memory that is kept for rows to come. */
+/** How much of its memory `clear` keeps for the next rows. */
 const maxSpareBytes = 16 << 20;
 /** What a row of a point may take after the head that it shares with others of its series. */
 const pointBytes = 40;
@@ -25,11 +25,11 @@ const pointBytes = 40;
  */
 export class Lines {
   rows = 0;
-  /** Those with rows, of which the last one grows, and then those whose memory is free. */
+  /** The pieces with rows, of which the last one grows, and behind them pieces whose memory is free. */
   readonly #pieces: Buffer[];
-  /** What is written of each piece before the last. */
+  /** How many bytes of each piece with rows are written, without the last one. */
   readonly #ends: number[] = [];
-  /** Bytes in the pieces before the last. */
+  /** The sum of `#ends`. */
   #before = 0;
   #bytes: Buffer;
   #view: DataView;
@@ -52,7 +52,7 @@ export class Lines {
     return [...whole, this.#bytes.subarray(0, this.#end)].filter(({ length }) => length > 0);
   }
 
-  /** Forgets all rows and keeps room for the next ones. */
+  /** Forgets all rows, and keeps memory for the next ones. */
   clear(): void {
     this.#pieces.splice(maxSpareBytes / pieceBytes);
     this.#ends.length = 0;

@@ -153,7 +153,7 @@ export class PointRows {
     }
   }
 
-  /** Behind a late row that may be of the same key a live one is late too: the newer one comes last. */
+  /** Where the live points end. A point that may have the key of an earlier late row is late too: of two rows with one key the newer must come last. */
   #liveEnd({ progress }: TagSet, { timestampMs }: PointColumns, from: number, to: number): number {
     if (progress.lateRound !== this.#late.round) return to;
     let end = from;

@@ -26,8 +26,8 @@ interface Transactions {
 /**
  * The pause before the next look. A wait mostly takes as long as the one before it, and each look costs both sides something.
  *
- * @param waitedMs so far.
- * @param lastMs what the wait before took.
+ * @param waitedMs milliseconds since the first look.
+ * @param lastMs milliseconds that the wait before this one took.
  */
 export function pauseAfter(waitedMs: number, lastMs: number): number {
   const quarter = Math.min(pauseMs.max, Math.max(pauseMs.min, waitedMs / 4));
@@ -41,7 +41,7 @@ export function pauseAfter(waitedMs: number, lastMs: number): number {
 export class Visibility {
   readonly #suspended = new Map<string, { readonly suspension: Suspension; readonly seenMs: number; isOver: boolean }>();
 
-  /** How long the last wait took, by the first of its tables. */
+  /** How long the last wait took, by the first of the tables that it was for. */
   readonly #lastMs = new Map<string, number>();
 
   constructor(private readonly sql: Pick<Sql, 'rows'>) {}

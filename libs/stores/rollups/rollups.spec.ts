@@ -166,7 +166,7 @@ async function project(points: readonly Point[], random: Random, between = (_kep
     const left = { overlooked: 0, steps: attempt > 30 ? Infinity : random.whole(1, 60) };
     const writer = new Writer(kept, left, () => between(kept, settledPoints));
     const rollups = new Rollups(writer);
-    /** Takes some points that may be one run, and returns the place behind them. */
+    /** Gives the writer some points of one series at once, and returns the place behind them. */
     const take = async (from: number): Promise<number> => {
       const [series, , , isLate] = points[from]!;
       let to = from + 1;

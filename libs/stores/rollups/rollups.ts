@@ -180,7 +180,7 @@ export class Rollups {
   }
 }
 
-/** Where times end, from this place on, that ascend beyond a mark. */
+/** The place up to which times, from `from` on, ascend and lie beyond a mark. */
 function ascendingEnd(timestampMs: Float64Array, from: number, to: number, markMs: number): number {
   let end = from;
   for (let lastMs = markMs; end < to && timestampMs[end]! > lastMs; end++) lastMs = timestampMs[end]!;
