@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { StreamRecord } from '#log';
 import { TelemetryError } from '#model';
 import type { EncodedEntry } from './frame.js';
+import { Gathering } from './gathering.js';
 import type { Append } from './journal.js';
 import type { Change } from './log-state.js';
 import { LogRecord } from './log-record.js';
@@ -46,11 +47,12 @@ const maxCommitBytes = 8 << 20;
 const maxWaitingBytes = 64 << 20;
 
 /**
- * Group commit: the appends of one turn of the event loop are written together, and so are those that come while a commit is being written. A lone
- * record waits for nothing.
+ * Group commit: the appends of one turn of the event loop are written together, and so are those that come while a commit is being written; see
+ * `Gathering`.
  */
 export class Appender {
   #waiting: Waiting[] = [];
+  readonly #gathering = new Gathering();
   #bytes = 0;
   #writing: Promise<void> | undefined;
   #closed: TelemetryError | undefined;
@@ -73,6 +75,7 @@ export class Appender {
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entries, change, bytes, resolve, reject });
+      this.#gathering.add();
       this.#writing ??= this.#writeAll();
     });
   }
@@ -86,9 +89,9 @@ export class Appender {
   async #writeAll(): Promise<void> {
     await setImmediate();
     while (this.#waiting.length > 0) {
-      await this.#write(this.#nextAppends());
-      // Callers that waited for this commit may append more in this turn.
-      await setImmediate();
+      const appends = this.#nextAppends();
+      await this.#write(appends);
+      await this.#gathering.answered(appends.length);
     }
     this.#writing = undefined;
   }
