@@ -12,8 +12,8 @@ export class IngestRoute implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    bodyRoute(this.host.httpAdapter.getInstance<FastifyInstance>(), '/ingest', { scope: 'write' }, ({ caller, id, headers }, body) =>
-      this.accept.body(caller!, body, id, headers['traceparent'] as string | undefined),
+    bodyRoute(this.host.httpAdapter.getInstance<FastifyInstance>(), '/ingest', { scope: 'write' }, ({ caller, id, traceparent }, body) =>
+      this.accept.body(caller, body, id, traceparent),
     );
   }
 }

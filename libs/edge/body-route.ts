@@ -1,24 +1,32 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from './access.js';
+import type { DirectPosts } from './direct/direct-posts.js';
+import type { TakeBody } from './direct/take-body.js';
 import { sendProblem } from './problem.js';
 import { jsonType, readBody } from './read-body.js';
 
-/** What a route does with a body; undefined when none was sent. Its answer is sent as JSON. */
-export type TakeBody = (request: FastifyRequest, body: Buffer | undefined) => Promise<object>;
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly directPosts: DirectPosts;
+  }
+}
 
 /**
- * Makes a route that most of the load comes to: POST, and 200 with JSON. Once a request is let in, one function reads the usual body and answers,
- * because what a framework does between costs more than a small body. A body of a type that is written otherwise goes the usual way.
+ * Makes a route that most of the load comes to: POST, and 200 with JSON. Plain requests do not come as far as the framework. Of the others, once
+ * one is let in, one function reads the usual body and answers, because what a framework does between costs more than a small body. A body of a
+ * type that is written otherwise goes the usual way.
  */
 export function bodyRoute(server: FastifyInstance, url: string, access: Access, take: TakeBody): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | undefined): Promise<void> => {
+    const { caller, id, headers } = request;
     try {
-      const answered = await take(request, body);
+      const answered = await take({ caller: caller!, id, traceparent: headers['traceparent'] as string | undefined }, body);
       void reply.type('application/json; charset=utf-8').send(JSON.stringify(answered));
     } catch (error) {
       sendProblem(reply, error);
     }
   };
+  server.directPosts.add(url, access, take);
   server.route({
     method: 'POST',
     url,

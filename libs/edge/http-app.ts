@@ -11,6 +11,7 @@ import { Answers } from './answers.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { decodableUrl } from './decodable-url.js';
+import { DirectPosts } from './direct/direct-posts.js';
 import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
@@ -102,16 +103,9 @@ export async function createHttpApp(
 
   const readers = new StalledReaders(writeStallMs);
   instance.server.on('connection', (connection) => readers.watch(connection));
-  const arrival = new Arrival(
-    app.get(Admission),
-    app.get(Rates),
-    app.get(InFlight),
-    app.get(Traffic),
-    routes,
-    observer,
-    drain,
-    app.get(PublicUrl),
-  );
+  const [admission, rates, flight, traffic] = [app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic)];
+  instance.decorate('directPosts', new DirectPosts(instance.server, admission, rates, flight, traffic, observer));
+  const arrival = new Arrival(admission, rates, flight, traffic, routes, observer, drain, app.get(PublicUrl));
   for (const name of ['caller', 'person', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);
   instance.addHook('onRequest', (request, reply, done) => arrival.take(request, reply, done));

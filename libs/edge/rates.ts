@@ -46,21 +46,32 @@ export class Rates {
    * @throws TelemetryError `over_rate` when it takes longer than `maxMs`.
    */
   check(caller: Caller, maxMs: number): number {
-    const limits = this.organizations.limits(caller.orgId);
-    let longestMs = 0;
-    let longest: RateName | undefined;
-    for (const name of rateNames) {
-      const waitMs = this.#bucket(limits, name, caller)?.waitMs(this.clock()) ?? 0;
-      if (waitMs > longestMs) [longestMs, longest] = [waitMs, name];
-    }
-    if (longest && longestMs > maxMs) throw this.#refusal(longest, limits[longest]!, Math.ceil(longestMs / 1000));
-    return longestMs;
+    const { limit, ms } = this.#owed(caller);
+    if (limit && ms > maxMs) throw this.#refusal(limit, this.organizations.limits(caller.orgId)[limit]!, Math.ceil(ms / 1000));
+    return ms;
+  }
+
+  /** Whether a request would be refused now. */
+  isOver(caller: Caller): boolean {
+    return this.#owed(caller).ms > 0;
   }
 
   /** Charges for what was let in. */
   charge(caller: Caller, measured: keyof typeof ratesOf, amount: number): void {
     const limits = this.organizations.limits(caller.orgId);
     for (const name of ratesOf[measured]) this.#bucket(limits, name, caller)?.take(amount);
+  }
+
+  /** How long it takes until everything is paid, and the limit that takes so long. */
+  #owed(caller: Caller): { readonly limit: RateName | undefined; readonly ms: number } {
+    const limits = this.organizations.limits(caller.orgId);
+    let ms = 0;
+    let limit: RateName | undefined;
+    for (const name of rateNames) {
+      const waitMs = this.#bucket(limits, name, caller)?.waitMs(this.clock()) ?? 0;
+      if (waitMs > ms) [ms, limit] = [waitMs, name];
+    }
+    return { limit, ms };
   }
 
   /** Undefined where there is no such limit: a limit of 0, which no command sets, would never let anything in again. */

@@ -7,6 +7,7 @@ export const maxBodyBytes = 5 * 1024 * 1024;
 /** Up to here, as sent and inflated, the thread pool costs more than it saves. */
 const inlineGzipBytes = 64 * 1024;
 const inlineInflatedBytes = 1024 * 1024;
+const leastReleased = 2048;
 /** Less is refused by zlib. */
 const leastChunkBytes = 64;
 
@@ -28,7 +29,7 @@ export const formType = 'application/x-www-form-urlencoded';
 /** Checks what the headers say of a body, before the first byte of it is read. @throws TelemetryError: 415, then 413. */
 export function checkBodyHeaders(headers: IncomingHttpHeaders, expected = jsonType): void {
   const type = headers['content-type'];
-  if (type !== expected && type?.split(';', 1)[0]!.trim().toLowerCase() !== expected) {
+  if (type === undefined || !isOfType(type, expected)) {
     throw new TelemetryError('unsupported_content_type', `Send Content-Type: ${expected}.`);
   }
   const encoding = encodingOf(headers);
@@ -37,6 +38,9 @@ export function checkBodyHeaders(headers: IncomingHttpHeaders, expected = jsonTy
   }
   if (contentLength(headers) > maxBodyBytes) throw tooLarge();
 }
+
+/** Whether a `Content-Type` names this type, with parameters or without. */
+export const isOfType = (value: string, type: string): boolean => value === type || value.split(';', 1)[0]!.trim().toLowerCase() === type;
 
 const encodingOf = (headers: IncomingHttpHeaders): string => headers['content-encoding']?.trim().toLowerCase() || 'identity';
 
@@ -88,10 +92,10 @@ function joined(chunks: readonly Buffer[], length: number): Buffer {
 
 /**
  * Gives the memory of bytes back now, where they have it to themselves; they are empty afterwards. Left to the collector, every 64 MB of
- * such garbage would make it go through the whole heap.
+ * such garbage would make it go through the whole heap; for small ones that costs less.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
-  if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+  if (byteLength >= leastReleased && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** Inflates a gzip body. What comes out is held before it is there, going by the size that gzip ends with; where that lies, all that may come. */

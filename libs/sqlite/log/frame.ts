@@ -31,7 +31,8 @@ let last = { of: noHeaders, text: '', bytes: 0 };
 
 function textOf(headers: Headers): typeof last {
   if (headers === last.of) return last;
-  const text = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers);
+  const json = JSON.stringify(headers);
+  const text = json === '{}' ? '' : json;
   return (last = { of: headers, text, bytes: Buffer.byteLength(text) });
 }
 

@@ -13,6 +13,8 @@ export class Gathering {
   #waiting = 0;
   #wanted = 0;
   #resolve: ((areBack: boolean) => void) | undefined;
+  /** One for all commits: to make one for each costs more than all else here. */
+  readonly #timer = setTimeout(() => this.#resolve?.(false), maxWaitMs);
   /** Commits that will not wait for callers. */
   #skips = 0;
   #skipsNext = 1;
@@ -46,11 +48,8 @@ export class Gathering {
   /** Resolves with whether they came in time. */
   async #callers(): Promise<boolean> {
     const areBack = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(resolve, maxWaitMs, false);
-      this.#resolve = (all) => {
-        clearTimeout(timer);
-        resolve(all);
-      };
+      this.#resolve = resolve;
+      this.#timer.refresh();
     });
     this.#resolve = undefined;
     return areBack;
