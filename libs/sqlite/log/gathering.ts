@@ -34,7 +34,7 @@ export class Gathering {
     const areBack = await this.#callers();
     this.#skips = areBack ? 0 : this.#skipsNext;
     this.#skipsNext = areBack ? 1 : Math.min(2 * this.#skipsNext, maxSkips);
-    await this.#turns();
+    await setImmediate();
   }
 
   /** Turns of the event loop, to the first that brings nothing. */
