@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Access } from './access.js';
-import type { DirectPosts } from './direct/direct-posts.js';
+import type { DirectAccess, DirectPosts } from './direct/direct-posts.js';
 import type { TakeBody } from './direct/take-body.js';
 import { sendProblem } from './problem.js';
 import { jsonType, readBody } from './read-body.js';
@@ -16,7 +15,7 @@ declare module 'fastify' {
  * one is let in, one function reads the usual body and answers, because what a framework does between costs more than a small body. A body of a
  * type that is written otherwise goes the usual way.
  */
-export function bodyRoute(server: FastifyInstance, url: string, access: Access, take: TakeBody): void {
+export function bodyRoute(server: FastifyInstance, url: string, access: DirectAccess, take: TakeBody): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply, body: Buffer | undefined): Promise<void> => {
     const { caller, id, headers } = request;
     try {

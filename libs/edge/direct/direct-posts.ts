@@ -10,8 +10,11 @@ import { DirectConnection, type DirectRequest, type DirectServer } from './direc
 import { plainPost, type PlainPost } from './plain-post.js';
 import type { TakeBody } from './take-body.js';
 
+/** What may be asked for where a request is answered directly: a key, and no more than that can tell. */
+export type DirectAccess = Pick<Access, 'payment' | 'scope'>;
+
 interface DirectRoute {
-  readonly access: Access;
+  readonly access: DirectAccess;
   readonly take: TakeBody;
 }
 
@@ -63,7 +66,7 @@ export class DirectPosts implements DirectServer {
   }
 
   /** Has plain POSTs to this path answered here. The framework needs the same route for all others. */
-  add(path: string, access: Access, take: TakeBody): void {
+  add(path: string, access: DirectAccess, take: TakeBody): void {
     this.#routes.set(path, { access, take });
   }
 
