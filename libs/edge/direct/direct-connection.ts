@@ -29,7 +29,7 @@ export interface DirectServer {
   readonly keepAliveMs: number;
   /** The next answer on each connection is the last one. */
   readonly isClosing: boolean;
-  /** The request that is these bytes, no more and no less; undefined where `node:http` has to look at them. */
+  /** Reads bytes that are exactly one whole request. Undefined where they are not, or where `node:http` has to answer the request. */
   requestIn(bytes: Buffer, address: string | undefined): DirectRequest | undefined;
   /** Hands the connection and the bytes that came last to `node:http`. */
   handOver(connection: DirectConnection, bytes: Buffer): void;
@@ -70,7 +70,7 @@ export class DirectConnection {
     this.socket.off('data', this.#hear).off('end', this.#hearEnd).off('error', this.#fail).off('close', this.#close);
   }
 
-  /** Closes the connection if it has been idle for so long. @param firstMs instead, where nothing has come yet. */
+  /** Closes the connection if it has been idle for `idleMs`, or for `firstMs` where the client has sent nothing yet. */
   closeIdle(idleMs = 0, firstMs = idleMs): void {
     const limitMs = this.socket.bytesRead === 0 ? firstMs : idleMs;
     if (!this.#underWay && performance.now() - this.#idleSinceMs >= limitMs) this.socket.destroy();

@@ -51,7 +51,7 @@ const failures: Readonly<Record<string, () => Error>> = {
   broken: () => new Error('the password is hunter2'),
 };
 
-/** More than a connection holds on its way. */
+/** More than the buffers of the kernel hold between server and client. */
 const largeBytes = 16 * 1024 * 1024;
 
 async function take({ caller, id, traceparent }: Sender, bytes: Buffer | undefined): Promise<object> {
@@ -131,7 +131,7 @@ async function measured({ app }: Running, name: string): Promise<number> {
   return typeof figure === 'number' ? figure : figure.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** An answer as it came. */
+/** An answer, read from the bytes that the server has sent. */
 interface Answer {
   readonly status: number;
   readonly reason: string;
@@ -563,7 +563,7 @@ describe('a client that ends its side', () => {
     expect([main.viaHttp() - before, await flight()]).toEqual([0, nothing]);
   });
 
-  // Whether it is gone or waits for its answer cannot be seen before the answer is sent.
+  // The server cannot tell a client that is gone from one that waits for its answer, before the answer is sent.
   it('for good is told of once, and leaves nothing behind', async () => {
     shut();
     const client = await Client.to(main);

@@ -54,7 +54,7 @@ export class DirectPosts implements DirectServer {
     server.once('close', () => clearInterval(timer));
     const closeIdle = server.closeIdleConnections.bind(server);
     const closeAll = server.closeAllConnections.bind(server);
-    // Whoever closes connections of the server means these too.
+    // Fastify and a stop of the process close connections by these two methods: here are connections that `node:http` does not know.
     server.closeIdleConnections = () => {
       closeIdle();
       this.#closeIdle();

@@ -281,7 +281,7 @@ describe(`what is plain is to node:http what it is here, SEED=${seed}`, () => {
     return [pick(starts, oddStarts), ...random.shuffled(lines), ''].map((line) => line + pick(['\r\n'], ['\n', '\r', ''])).join('');
   }
 
-  /** Would be read as another request, or as a broken one, by whoever takes the body for shorter than it is. */
+  /** A body that looks like a request: a reader that takes the body for shorter than it is finds another request in it, or a broken one. */
   const bodyOf = (bytes: number): Buffer => Buffer.alloc(bytes, 'GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n');
 
   async function open(): Promise<Socket> {

@@ -5,7 +5,7 @@ const maxSkips = 64;
 
 /**
  * How long a commit waits for more appends that it can take along: while each turn of the event loop brings some, and then for the callers whom the
- * last commit has answered. Whoever sends body after body appends again as soon as it has its answer; nobody waiting for the others, such callers
+ * last commit has answered. Whoever sends body after body appends again as soon as it has its answer; without the wait such callers
  * fall into two halves that are written in turn, with twice the commits. Where they do not all come back in 2 ms, the next 1, 2, 4 … 64 commits do not
  * wait for them.
  */
@@ -13,7 +13,7 @@ export class Gathering {
   #waiting = 0;
   #wanted = 0;
   #resolve: ((areBack: boolean) => void) | undefined;
-  /** One for all commits: to make one for each costs more than all else here. */
+  /** One timer serves all commits: a timer for each of them costs more than the rest of this class. */
   readonly #timer = setTimeout(() => this.#resolve?.(false), maxWaitMs);
   /** Commits that will not wait for callers. */
   #skips = 0;
