@@ -38,6 +38,19 @@ export class Receiver {
     return receiver;
   }
 
+  /** Two on one port of two addresses. The system names a port that is free at the first address, so it can be in use at the second: then both try another. */
+  static async openPair(first: string, second: string): Promise<[Receiver, Receiver]> {
+    for (let triesLeft = 20; ; triesLeft--) {
+      const one = await Receiver.open(first);
+      try {
+        return [one, await Receiver.open(second, one.port)];
+      } catch (error) {
+        await one.close();
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || !triesLeft) throw error;
+      }
+    }
+  }
+
   get port(): number {
     return (this.server.address() as AddressInfo).port;
   }

@@ -12,8 +12,7 @@ describe('a request to a target', () => {
   let allowed: Receiver;
   let inside: Receiver;
   beforeEach(async () => {
-    allowed = await Receiver.open('127.0.0.2');
-    inside = await Receiver.open('127.0.0.1', allowed.port);
+    [allowed, inside] = await Receiver.openPair('127.0.0.2', '127.0.0.1');
   });
   afterEach(async () => {
     await allowed.close();
