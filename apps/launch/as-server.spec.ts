@@ -6,6 +6,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 
+/** How large the heap of a thread may become that asks for a young generation of some megabytes. */
+const threadLimit = `
+  const { once } = await import('node:events');
+  const { Worker } = await import('node:worker_threads');
+  const say = "require('node:worker_threads').parentPort.postMessage(require('node:v8').getHeapStatistics().heap_size_limit)";
+  const [limit] = await once(new Worker(say, { eval: true, resourceLimits: { maxYoungGenerationSizeMb: 3 } }), 'message');
+  console.log(limit);`;
+
 const folder = mkdtempSync(join(tmpdir(), 'headwater-server-'));
 const main = join(folder, 'main.mjs');
 const without = join(folder, 'without.mjs');
@@ -19,6 +27,13 @@ writeFileSync(
   });`,
 );
 writeFileSync(without, 'process.execve = undefined;');
+const threads = join(folder, 'threads.mjs');
+const alone = join(folder, 'alone.mjs');
+writeFileSync(
+  threads,
+  `import { asServer } from ${JSON.stringify(new URL('as-server.js', import.meta.url))};\nawait asServer(async () => {${threadLimit}});`,
+);
+writeFileSync(alone, threadLimit);
 
 async function start(flags: readonly string[], arenas: string | undefined) {
   const { MALLOC_ARENA_MAX: _, ...env } = process.env;
@@ -48,5 +63,12 @@ describe('a server', () => {
     const started = await start(flags, told);
     const arenas = expectedArenas && { arenas: expectedArenas };
     expect(started).toEqual({ code: 7, stderr: '', isSameProcess: true, flags: expected, words, ...arenas });
+  });
+
+  it.each([[[]], [[own]]])('leaves the memory of other threads as they ask for it, started with %j', async (flags) => {
+    const [inServer, byItself] = await Promise.all(
+      [[...flags, threads], [alone]].map((words) => text(spawn(process.execPath, words).stdout)),
+    );
+    expect(inServer).toBe(byItself);
   });
 });

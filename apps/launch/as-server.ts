@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { onOwnNode } from './own-node.js';
 
 /** Young garbage that a busy server makes dies before it is moved twice, at some megabytes of memory. */
@@ -19,6 +20,8 @@ const environment = { MALLOC_ARENA_MAX: '2' };
 export async function asServer(start: () => Promise<unknown>): Promise<void> {
   await onOwnNode(async () => {
     if (!process.execArgv.some((flag) => flag.startsWith(semiSpace)) && mayBecomeAnother()) becomeServer();
+    // Threads that are started later say themselves how much they need, and the flag would count instead.
+    setFlagsFromString(`${semiSpace}=0`);
     await start();
   });
 }

@@ -30,13 +30,6 @@ export function writeBatchHead(into: Buffer, at: number, { kind, n, first, ms }:
   return at + batchHeadBytes;
 }
 
-/** The batch as bytes. */
-export function batchBytes(batch: Batch): Buffer {
-  const bytes = Buffer.allocUnsafe(batchHeadBytes + batch.frames.length);
-  bytes.set(batch.frames, writeBatchHead(bytes, 0, batch, batch.frames.length));
-  return bytes;
-}
-
 /** The batches that stand one after the other in some bytes; their frames are views of these. */
 export function* batchesIn(bytes: Buffer): Generator<Batch> {
   for (let at = 0; at < bytes.length;) {

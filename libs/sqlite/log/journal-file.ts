@@ -66,11 +66,11 @@ export class JournalFile implements Segment {
     return this.#size;
   }
 
-  /** Reads on to an offset, or to the last whole commit when that comes first. `take` is given each commit. */
+  /** Reads on to an offset, or to the last whole commit when that comes first. `take` is given each commit, whose records it must not keep. */
   readTo(to: number, take: (commit: Commit) => void = () => {}): void {
     if (this.#seed === undefined) return;
     inFile(this.path, (file) => {
-      const window = new FileWindow(file);
+      const window = new FileWindow(file, true);
       while (this.#end < to) {
         const commit = this.#commitAt(window, this.#size);
         if (!commit || !this.#note(commit)) return;
@@ -95,9 +95,10 @@ export class JournalFile implements Segment {
     if (this.#end < wanted.to) throw damaged(`${basename(this.path)} cannot be read from offset ${this.#end} on`);
     const file = openSync(this.path, 'r');
     try {
+      const passing = wanted.isPassing ? new FileWindow(file, true) : undefined;
       for (const stretch of this.#stretches) {
         if (!stretch.mayHave(wanted)) continue;
-        const window = new FileWindow(file);
+        const window = passing ?? new FileWindow(file);
         for (let at = stretch.at; at < stretch.toAt;) {
           const commit = this.#commitAt(window, at);
           if (!commit) throw damaged(`${basename(this.path)} has changed between offsets ${stretch.first} and ${stretch.end}`);
@@ -146,14 +147,22 @@ const windowBytes = 1 << 20;
 /** Reads a file, mostly from front to back, with few calls of the system. */
 export class FileWindow {
   readonly #size: number;
-  #bytes = Buffer.of();
+  #room = Buffer.of();
+  #bytes = this.#room;
   #at = 0;
 
-  constructor(private readonly file: number) {
+  /** @param isReused whether all reads use the same memory. */
+  constructor(
+    private readonly file: number,
+    private readonly isReused = false,
+  ) {
     this.#size = fstatSync(file).size;
   }
 
-  /** Some bytes from a place on, as a view that stays as it is; undefined when the file was shorter than that when this window was made. */
+  /**
+   * Some bytes from a place on, as a view that stays as it is, or until the next read where the memory is used again; undefined when the file was shorter
+   * than that when this window was made.
+   */
   read(at: number, length: number): Buffer | undefined {
     if (at + length > this.#size) return undefined;
     if (at < this.#at || at + length > this.#at + this.#bytes.length)
@@ -163,10 +172,10 @@ export class FileWindow {
   }
 
   #move(at: number, length: number): void {
-    const bytes = Buffer.allocUnsafeSlow(length);
+    if (!this.isReused || this.#room.length < length) this.#room = Buffer.allocUnsafeSlow(length);
     let read = 0;
-    for (let more = -1; more !== 0 && read < length; read += more) more = readSync(this.file, bytes, read, length - read, at + read);
+    for (let more = -1; more !== 0 && read < length; read += more) more = readSync(this.file, this.#room, read, length - read, at + read);
     this.#at = at;
-    this.#bytes = bytes.subarray(0, read);
+    this.#bytes = this.#room.subarray(0, read);
   }
 }

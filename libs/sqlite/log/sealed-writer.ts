@@ -1,27 +1,45 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync, fsyncSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { constants, crc32, zstdCompressSync } from 'node:zlib';
+import { crc32, zstdCompressSync } from 'node:zlib';
 import { ownerOnly, sync } from '../durable-file.js';
-import { batchBytes, type Batch, type Kind } from './batch.js';
+import { pack } from '../packing.js';
+import { batchHeadBytes, type Batch, type Kind, writeBatchHead } from './batch.js';
 import type { Change } from './log-state.js';
 import { sealedMark, type Block, type Contents } from './sealed-file.js';
 import { Summary } from './segment.js';
 
 /** What a block takes before it is compressed: a reader that wants one of its records reads all of it. */
 const blockBytes = 1 << 20;
-const compression = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+const level = 3;
 
-/** The batches that become the next block of a kind. */
+/** The batches that become the next block of a kind, in memory that the blocks after it use again. */
 class Pending {
-  readonly summary = new Summary();
-  readonly parts: Buffer[] = [];
+  summary = new Summary();
   bytes = 0;
+  #room = Buffer.of();
+
+  get block(): Buffer {
+    return this.#room.subarray(0, this.bytes);
+  }
 
   add(batch: Batch): void {
     this.summary.add(batch);
-    const bytes = batchBytes(batch);
-    this.parts.push(bytes);
-    this.bytes += bytes.length;
+    const { frames } = batch;
+    const end = this.bytes + batchHeadBytes + frames.length;
+    if (end > this.#room.length) this.#grow(Math.max(end, 2 * this.#room.length));
+    this.#room.set(frames, writeBatchHead(this.#room, this.bytes, batch, frames.length));
+    this.bytes = end;
+  }
+
+  clear(): void {
+    this.summary = new Summary();
+    this.bytes = 0;
+  }
+
+  #grow(bytes: number): void {
+    const room = Buffer.allocUnsafeSlow(bytes);
+    room.set(this.block);
+    this.#room = room;
   }
 }
 
@@ -81,16 +99,17 @@ export class SealedWriter implements Disposable {
   }
 
   #writeBlock(kind: Kind): void {
-    const { summary, parts, bytes } = this.#pending[kind];
-    const packed = zstdCompressSync(Buffer.concat(parts, bytes), compression);
-    const { first, end, ms, topics } = summary;
-    this.#blocks.push({ kind, at: this.#at, bytes: packed.length, crc: crc32(packed), first, end, ms, topics: [...topics] });
-    this.#bytes[kind] += bytes;
-    this.#write(packed);
-    this.#pending[kind] = new Pending();
+    const pending = this.#pending[kind];
+    pack(pending.block, level, (packed) => {
+      const { first, end, ms, topics } = pending.summary;
+      this.#blocks.push({ kind, at: this.#at, bytes: packed.length, crc: crc32(packed), first, end, ms, topics: [...topics] });
+      this.#write(packed);
+    });
+    this.#bytes[kind] += pending.bytes;
+    pending.clear();
   }
 
-  #write(bytes: Buffer): void {
+  #write(bytes: Uint8Array): void {
     for (let written = 0; written < bytes.length;)
       written += writeSync(this.#file, bytes, written, bytes.length - written, this.#at + written);
     this.#at += bytes.length;

@@ -11,6 +11,8 @@ export interface Wanted {
   readonly topics?: ReadonlySet<string>;
   /** Those that were appended at this time or later, Unix milliseconds; undefined for all. */
   readonly sinceMs?: number;
+  /** True when nothing of a piece is used once the next one is asked for: all of them are then read into the same memory. */
+  readonly isPassing?: boolean;
 }
 
 /** A part of the log, in a file of its own. */

@@ -376,3 +376,21 @@ describe('the witness of how far a log was durable', () => {
     await expect(subject.open()).rejects.toThrow(says);
   });
 });
+
+describe('commits that are larger than what is read of a file at once', () => {
+  it('are read as they were written, before they are sealed and after', async () => {
+    const subject = await Subject.make(4 << 20);
+    const sent = Array.from({ length: 24 }, (_, n): Sent => ({ topic: 'points', key: `k${n}`, value: String(n).repeat(200_000) }));
+    for (const one of sent) await subject.append([one]);
+    const seen = (): Sent[] => subject.read(0, ['points']).map(({ topic, key, value }) => ({ topic, key, value }));
+    const read = [seen()];
+    subject.tidy();
+    read.push(seen());
+    await subject.close();
+    expect(read.map((all) => all.map((one, n) => one.value === sent[n]!.value && one.key === sent[n]!.key))).toEqual([
+      sent.map(() => true),
+      sent.map(() => true),
+    ]);
+    expect(subject.files('sealed').length).toBeGreaterThan(0);
+  });
+});

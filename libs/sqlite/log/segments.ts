@@ -114,7 +114,7 @@ export class Segments {
   count(topic: string, from: number, to: number): number {
     return inLog(`counting the records of ${topic}`, () => {
       let count = 0;
-      for (const piece of this.#pieces({ kind: 'kept', from, to, topics: new Set([topic]) })) {
+      for (const piece of this.#pieces({ kind: 'kept', from, to, topics: new Set([topic]), isPassing: true })) {
         for (const batch of piece) for (const it of framesIn(batch)) if (it.offset >= from && it.topic === topic) count++;
       }
       return count;
@@ -125,7 +125,7 @@ export class Segments {
   since(sinceMs: number, to: number): number {
     return inLog('looking for a time', () => {
       const firstOf = (kind: Kind): number => {
-        const batches = flat(this.#pieces({ kind, from: 0, to, sinceMs }));
+        const batches = flat(this.#pieces({ kind, from: 0, to, sinceMs, isPassing: true }));
         return batches.find(({ ms }) => ms >= sinceMs)?.first ?? to;
       };
       return Math.min(firstOf('kept'), firstOf('compacted'));
@@ -252,7 +252,7 @@ export class Segments {
     const { first } = journal;
     const end = this.#segments[n + 1]!.first;
     const sealed = new SealedFile(filePath(this.folder, 'sealed', first), first);
-    const pieces = journal.pieces({ from: first, to: end });
+    const pieces = journal.pieces({ from: first, to: end, isPassing: true });
     yield* writing(sealed.path, { first, end }, () => flat(pieces));
     this.#segments[n] = sealed;
     rmSync(journal.path);

@@ -1,6 +1,7 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
 import { TelemetryError } from '#model';
 import { rowChecksum } from '../checksum.js';
+import { pack } from '../packing.js';
 import { ByteReader, ByteWriter } from './bytes.js';
 
 /** A place in the order of a run: entries ascend by key, and by time within a key. */
@@ -26,7 +27,7 @@ export interface BlockRow {
 
 const headBytes = 48;
 const fullBytes = 24 * 1024;
-const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const level = 1;
 
 /** Covers the other columns of the row too, so that a block in the wrong row is noticed like a flipped bit. */
 function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
@@ -43,10 +44,11 @@ export class BlockWriter {
   readonly #heads = new ByteWriter();
   #entries = 0;
   #begun = 0;
-  #first: RunPlace = this.last;
-  #end: RunPlace = this.last;
+  #firstKey = 0;
+  #firstMs = 0;
   #lastKey = 0;
   #lastFirstMs = 0;
+  #lastMs = 0;
 
   constructor(
     private readonly run: number,
@@ -57,7 +59,8 @@ export class BlockWriter {
   /** Closes an entry: `count` rows of one key from `firstMs` to `lastMs`, whose columns were written to `columns`; the reader of the entry gets `flags`. */
   entry(key: number, count: number, flags: number, firstMs: number, lastMs: number): void {
     if (this.#entries === 0) {
-      this.#first = { key, timeMs: firstMs };
+      this.#firstKey = key;
+      this.#firstMs = firstMs;
       this.#lastKey = key;
       this.#lastFirstMs = firstMs;
     }
@@ -71,7 +74,7 @@ export class BlockWriter {
     this.#begun = this.columns.length;
     this.#lastKey = key;
     this.#lastFirstMs = firstMs;
-    this.#end = { key, timeMs: lastMs };
+    this.#lastMs = lastMs;
     if (this.#heads.length + this.columns.length >= fullBytes) this.flush();
   }
 
@@ -81,25 +84,29 @@ export class BlockWriter {
     const headsLength = this.#heads.length;
     this.#heads.append(this.columns.written());
     const plain = this.#heads.written();
-    const packed = zstdCompressSync(plain, { ...zstd, chunkSize: plain.length + 1024 });
-    const body = new Uint8Array(headBytes + packed.length);
-    const head = new DataView(body.buffer, 0, headBytes);
-    head.setUint32(4, plain.length, true);
-    head.setUint32(8, headsLength, true);
-    head.setUint32(12, this.#entries, true);
-    for (const [at, value] of [this.last.key, this.last.timeMs, this.#first.key, this.#first.timeMs].entries()) {
-      head.setFloat64(16 + 8 * at, value, true);
-    }
-    body.set(packed, headBytes);
-    const row = { run: this.run, kind: this.kind, number: this.blocks, last: this.#end };
-    head.setUint32(0, checksum(row, body.subarray(4)), true);
-    this.insert({ ...row, body });
-    this.last = this.#end;
+    const last = { key: this.#lastKey, timeMs: this.#lastMs };
+    pack(plain, level, (packed) => this.#insert(last, plain.length, headsLength, packed));
+    this.last = last;
     this.blocks++;
     this.columns.clear();
     this.#heads.clear();
     this.#entries = 0;
     this.#begun = 0;
+  }
+
+  #insert(last: RunPlace, plainLength: number, headsLength: number, packed: Uint8Array): void {
+    const body = new Uint8Array(headBytes + packed.length);
+    const head = new DataView(body.buffer, 0, headBytes);
+    head.setUint32(4, plainLength, true);
+    head.setUint32(8, headsLength, true);
+    head.setUint32(12, this.#entries, true);
+    for (const [at, value] of [this.last.key, this.last.timeMs, this.#firstKey, this.#firstMs].entries()) {
+      head.setFloat64(16 + 8 * at, value, true);
+    }
+    body.set(packed, headBytes);
+    const row = { run: this.run, kind: this.kind, number: this.blocks, last };
+    head.setUint32(0, checksum(row, body.subarray(4)), true);
+    this.insert({ ...row, body });
   }
 }
 

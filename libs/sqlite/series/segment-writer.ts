@@ -91,7 +91,8 @@ export class SegmentWriter {
     const { series, rows } = this.#held;
     const order = positionsBySmallValue(Uint32Array.from(series, this.metricOf));
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
-    for (const at of order) {
+    for (let place = 0; place < order.length; place++) {
+      const at = order[place]!;
       const [from, to] = this.#held.span(level, at);
       writeRows(blocks, rowsKey(this.metricOf(series[at]!), series[at]!), rows[level], from, to);
     }

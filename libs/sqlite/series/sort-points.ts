@@ -6,16 +6,23 @@ let merged = new Uint32Array(0);
 
 /** Sorts points by time and tags and keeps the last of equal ones. Returns `points` itself when they ascend already, otherwise `spare` with the result. */
 export function sortPoints(points: Points, spare: Points): Points {
-  const ends = ascents(points);
-  if (ends.length === 1 && strictlyAscends(points)) return points;
+  if (strictlyAscends(points)) return points;
   if (order.length < points.length) {
     order = new Uint32Array(points.length);
     merged = new Uint32Array(points.length);
   }
   for (let at = 0; at < points.length; at++) order[at] = at;
-  mergeAscents(points, ends);
+  mergeAscents(points, ascents(points));
   gather(points, spare);
   return spare;
+}
+
+function strictlyAscends({ timeMs, tag, length }: Points): boolean {
+  for (let at = 1; at < length; at++) {
+    const lastMs = timeMs[at - 1]!;
+    if (timeMs[at]! < lastMs || (timeMs[at] === lastMs && tag[at]! <= tag[at - 1]!)) return false;
+  }
+  return true;
 }
 
 /** Where the stretches that do not descend end. */
@@ -27,12 +34,6 @@ function ascents({ timeMs, tag, length }: Points): number[] {
   }
   ends.push(length);
   return ends;
-}
-
-/** True when no two neighbours are equal, of points that do not descend. */
-function strictlyAscends({ timeMs, tag, length }: Points): boolean {
-  for (let at = 1; at < length; at++) if (timeMs[at] === timeMs[at - 1] && tag[at] === tag[at - 1]) return false;
-  return true;
 }
 
 /** Merges neighbouring stretches of `order` until one is left; of equal points the earlier position stays first. */

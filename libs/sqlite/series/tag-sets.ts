@@ -2,6 +2,7 @@ import { utf8Order } from '#model';
 
 /** The tag sets of points without tags: only the empty one, which has number 0. */
 export const untagged: readonly string[] = [''];
+const untaggedInOrder = { tagSets: untagged, places: new Uint32Array(1) };
 
 /** Numbers for tag sets, given out as they come. A tag set is the text that `tagsKey` makes; 0 is the empty one. */
 export class TagSets {
@@ -25,7 +26,7 @@ export class TagSets {
 
 /** Distinct tag sets in the order of their UTF-8 bytes, the empty one first, and the place of each in that order. */
 export function inOrder(texts: readonly string[]): { readonly tagSets: readonly string[]; readonly places: Uint32Array } {
-  if (texts.length === 1) return { tagSets: untagged, places: new Uint32Array(1) };
+  if (texts.length === 1) return untaggedInOrder;
   const compare = utf8Order(texts);
   const order = Array.from(texts.keys()).sort((a, b) => compare(texts[a]!, texts[b]!));
   const places = new Uint32Array(texts.length);
