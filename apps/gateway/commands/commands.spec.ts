@@ -256,11 +256,10 @@ it('awaits the end of the 256 newest commands of a device', async () => {
   });
   await storage.log.append(Array.from({ length: 300 }, (_, at) => entry(commandStates, old(at))));
   const view = storage.views.open(commandStates);
-  await view.caughtUp();
+  const open = (): string[] => Array.from(view.scan(`${orgId}/s${made}/`), ([, { commandId }]) => commandId);
+  // Until then commands that the device has answered at its beginning may count.
+  await eventually(() => expect(open()).toHaveLength(300));
   const { id } = await send(other!, `s${made}`, 'newest');
-  await eventually(() => {
-    const open = Array.from(view.scan(`${orgId}/s${made}/`), ([, { commandId }]) => commandId);
-    expect([open.length, open[0], open.at(-1)]).toEqual([256, '00045', id]);
-  });
+  await eventually(() => expect([open().length, open()[0], open().at(-1)]).toEqual([256, '00045', id]));
   await device.close();
 });
