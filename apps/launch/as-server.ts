@@ -20,7 +20,7 @@ const environment = { MALLOC_ARENA_MAX: '2' };
 export async function asServer(start: () => Promise<unknown>): Promise<void> {
   await onOwnNode(async () => {
     if (!process.execArgv.some((flag) => flag.startsWith(semiSpace)) && mayBecomeAnother()) becomeServer();
-    // Threads that are started later say themselves how much they need, and the flag would count instead.
+    // Each storage thread sets a limit of its own, which V8 would ignore while this flag is set.
     setFlagsFromString(`${semiSpace}=0`);
     await start();
   });

@@ -257,7 +257,7 @@ it('awaits the end of the 256 newest commands of a device', async () => {
   await storage.log.append(Array.from({ length: 300 }, (_, at) => entry(commandStates, old(at))));
   const view = storage.views.open(commandStates);
   const open = (): string[] => Array.from(view.scan(`${orgId}/s${made}/`), ([, { commandId }]) => commandId);
-  // Until then commands that the device has answered at its beginning may count.
+  // `connect` has sent two commands, which count too until the log has their ends.
   await eventually(() => expect(open()).toHaveLength(300));
   const { id } = await send(other!, `s${made}`, 'newest');
   await eventually(() => expect([open().length, open()[0], open().at(-1)]).toEqual([256, '00045', id]));

@@ -151,7 +151,7 @@ export class FileWindow {
   #bytes = this.#room;
   #at = 0;
 
-  /** @param isReused whether all reads use the same memory. */
+  /** @param isReused whether a read may overwrite the bytes that an earlier read returned. */
   constructor(
     private readonly file: number,
     private readonly isReused = false,
@@ -160,8 +160,8 @@ export class FileWindow {
   }
 
   /**
-   * Some bytes from a place on, as a view that stays as it is, or until the next read where the memory is used again; undefined when the file was shorter
-   * than that when this window was made.
+   * A view of some bytes from a place on. It stays as it is, unless memory is reused: then it is valid until the next read. Undefined when the file ended
+   * before those bytes at the time at which this window was made.
    */
   read(at: number, length: number): Buffer | undefined {
     if (at + length > this.#size) return undefined;

@@ -11,7 +11,7 @@ export interface Wanted {
   readonly topics?: ReadonlySet<string>;
   /** Those that were appended at this time or later, Unix milliseconds; undefined for all. */
   readonly sinceMs?: number;
-  /** True when nothing of a piece is used once the next one is asked for: all of them are then read into the same memory. */
+  /** True when the caller has finished with a piece before it asks for the next one: then all pieces may be read into the same memory. */
   readonly isPassing?: boolean;
 }
 
