@@ -10,8 +10,9 @@ import { JsonPasser } from './json-passer.js';
 import { field, type Name } from './name-table.js';
 import { NamedSources } from './named-sources.js';
 import { isSourceId } from './names.js';
-import { maxPoints, type PointCollector } from './point-collector.js';
-import { noTags, type Tags } from './point.js';
+import { PointCollector, type PointMemory } from './point-collector.js';
+import type { PointLayout } from './point-layout.js';
+import { maxPoints, noTags, type Tags } from './point.js';
 import { sentPoint } from './sent-body.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
@@ -33,6 +34,9 @@ const bytesOfWork = 32;
 
 /** Reads a body of the usual shapes in one pass. A point of another shape is read the slow way, and the pass goes on behind it. */
 export class BodyScanner {
+  readonly #points: PointCollector;
+  /** Of the point before. */
+  readonly #layout: PointLayout;
   #events: EventCollector | undefined;
   #tags: BodyTags | undefined;
   readonly #named = new NamedSources();
@@ -50,6 +54,11 @@ export class BodyScanner {
   /** Steps that ended before the last point. */
   #steps = 0;
 
+  /** The time that was read last, and where its text stands; it ends at 0 where there is none. */
+  #lastTimeMs = 0;
+  #lastTimeStart = 0;
+  #lastTimeEnd = 0;
+
   // The point that is being read.
   #metric: Name | undefined;
   #sourceId = '';
@@ -65,8 +74,11 @@ export class BodyScanner {
     private readonly json: JsonCursor,
     private readonly context: IngestContext,
     private readonly scan: number,
-    private readonly points: PointCollector,
+    memory: PointMemory,
   ) {
+    this.#points = new PointCollector(memory);
+    this.#layout = memory.layout;
+    this.#layout.restart();
     const { sourceId } = context;
     this.#isSourceGiven = sourceId !== undefined;
     if (sourceId === undefined) return;
@@ -90,7 +102,7 @@ export class BodyScanner {
     if (!isWhole || (this.#bodySource !== '' && !this.#isBodySourceRead)) throw unusual;
     const { orgId, receivedMs } = this.context;
     return {
-      points: this.points.batches(orgId, receivedMs),
+      points: this.#points.batches(orgId, receivedMs),
       events: this.#events?.batches(orgId, receivedMs) ?? [],
       count: this.#count,
       sourceId: this.#named.only,
@@ -143,7 +155,7 @@ export class BodyScanner {
     try {
       const point = (yield* sentPoint(json)) as { readonly source_id?: unknown } | null;
       const bodySource = point?.source_id ? '' : this.#bodySource || this.#guessBodySource();
-      const reader = new PointReader(json.bytes, this.context, this.points, (this.#events ??= new EventCollector()), this.#named);
+      const reader = new PointReader(json.bytes, this.context, this.#points, (this.#events ??= new EventCollector()), this.#named);
       reader.read(point, this.#count, bodySource);
       if (reader.flaws.any) throw unusual;
     } catch (error) {
@@ -156,22 +168,50 @@ export class BodyScanner {
   }
 
   #readPoint(): void {
+    const start = this.json.at;
+    this.#beginPoint();
+    if (!this.#isLaidOutAsBefore()) {
+      this.json.at = start;
+      this.#beginPoint();
+      this.#readPointFields();
+    }
+    this.#finishPoint();
+  }
+
+  #beginPoint(): void {
     this.#metric = undefined;
     this.#sourceId = '';
     this.#timestampMs = this.context.receivedMs;
     this.#tagNumber = 0;
     this.#isEvent = false;
     this.#valueEnd = 0;
-    this.json.expect(openBrace);
+  }
+
+  /** Reads a point that is written as the one before but for its values; false where it is not. */
+  #isLaidOutAsBefore(): boolean {
+    const [json, layout] = [this.json, this.#layout];
+    for (let at = 0; at < layout.fields; at++) {
+      if (!json.repeats(layout.starts[at]!, layout.ends[at]!)) return false;
+      this.#readPointField(layout.keys[at]!);
+    }
+    return layout.fields > 0 && !json.goesOn(closeBrace);
+  }
+
+  #readPointFields(): void {
+    const [json, layout] = [this.json, this.#layout];
+    layout.restart();
+    let start = json.at;
+    json.expect(openBrace);
     let [seen, fields] = [0, 0];
     do {
       if (++fields > maxFields) throw unusual;
       const key = this.#field();
       if (seen & key) throw unusual;
       seen |= key;
+      layout.add(key, start, json.at);
       this.#readPointField(key);
-    } while (this.json.goesOn(closeBrace));
-    this.#finishPoint();
+      start = json.at;
+    } while (json.goesOn(closeBrace));
   }
 
   #readPointField(key: number): void {
@@ -183,7 +223,7 @@ export class BodyScanner {
         this.#readValue();
         break;
       case field.timestamp:
-        if (!this.json.passedNull()) this.#readTimestamp();
+        if (!this.#isLastTimeAgain() && !this.json.passedNull()) this.#readTimestamp();
         break;
       case field.tags:
         if (!this.json.passedNull()) this.#readTags();
@@ -215,7 +255,10 @@ export class BodyScanner {
   #readValue(): void {
     this.#isNumber = this.json.atNumber();
     this.#valueStart = this.json.at;
-    if (this.#isNumber) this.#number = this.json.number();
+    if (this.#isNumber) {
+      this.json.readNumber();
+      this.#number = this.json.number;
+    }
     // Whether the string is valid JSON is checked when it is stored.
     else if (this.json.bytes[this.#valueStart] === quote) this.json.skipString();
     else this.json.pass(pointDepth);
@@ -224,8 +267,20 @@ export class BodyScanner {
   }
 
   #readTimestamp(): void {
-    this.#timestampMs = pointTimeMs(this.json.number(), this.context.receivedMs);
+    this.#lastTimeEnd = 0;
+    this.#lastTimeStart = this.json.at;
+    this.json.readNumber();
+    this.#timestampMs = pointTimeMs(this.json.number, this.context.receivedMs);
     if (this.#timestampMs > maxTimestampMs) throw unusual;
+    this.#lastTimeMs = this.#timestampMs;
+    this.#lastTimeEnd = this.json.at;
+  }
+
+  /** Points of one moment have the same text for it. Where only its first digits are the same, what follows is unusual. */
+  #isLastTimeAgain(): boolean {
+    if (this.#lastTimeEnd === 0 || !this.json.repeats(this.#lastTimeStart, this.#lastTimeEnd)) return false;
+    this.#timestampMs = this.#lastTimeMs;
+    return true;
   }
 
   #readClass(): void {
@@ -246,7 +301,7 @@ export class BodyScanner {
     if (this.#sourceId === '') this.#sourceId = this.#bodySource || this.#guessBodySource();
     else this.#named.add(this.#sourceId);
     if (this.#isEvent) this.#addEvent(metric.text);
-    else if (this.#isNumber) this.points.add(this.#runOf(metric), this.#timestampMs, this.#number);
+    else if (this.#isNumber) this.#points.add(this.#runOf(metric), this.#timestampMs, this.#number);
     else throw unusual;
   }
 
@@ -254,7 +309,7 @@ export class BodyScanner {
     const tags = this.#tagNumber;
     if (metric.scan === this.scan && metric.tags === tags && metric.sourceId === this.#sourceId) return metric.run;
     this.#work += runWork;
-    metric.run = this.points.run(this.#sourceId, metric.text, this.#tagsAt(tags));
+    metric.run = this.#points.run(this.#sourceId, metric.text, this.#tagsAt(tags));
     metric.scan = this.scan;
     metric.tags = tags;
     metric.sourceId = this.#sourceId;

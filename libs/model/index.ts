@@ -76,4 +76,3 @@ export * from './token-bucket.js';
 export * from './utf8.js';
 export * from './watched-source.js';
 export * from './window.js';
-export { maxPoints } from './point-collector.js';

@@ -25,8 +25,32 @@ function outcome(read: () => Accepted): string {
 }
 
 const hex = (column: Float64Array): string => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('hex');
-const bySimple = (bytes: Uint8Array): string => outcome(() => atOnce(parser.parseAny(bytes, context)));
+/** Of a parser that has read nothing before. */
+const bySimple = (bytes: Uint8Array): string => outcome(() => atOnce(new IngestParser().parseAny(bytes, context)));
 const byEither = (bytes: Uint8Array): string => outcome(() => atOnce(parser.parse(bytes, context)));
+
+const timeTexts = ['1', '11', '1.5', '1e1', '1700000000000', '1700000000001', '17000000000000', '1700000000000.0', 'null'];
+
+/** Points that differ from each other in little: in a name, a tag, a source, a time, or in how they are written. */
+const similarPoints = fc
+  .record({
+    metric: fc.constantFrom('"a"', '"b"', '"ab"', '"\\u0061"'),
+    value: fc.constantFrom('0', '-0', '1', '12.75', '"x"'),
+    timestamp: fc.option(fc.constantFrom(...timeTexts), { nil: undefined }),
+    tags: fc.option(fc.constantFrom('{}', '{"t":"1"}', '{"t":"2"}'), { nil: undefined }),
+    source_id: fc.option(fc.constantFrom('"s"', '"t"'), { nil: undefined }),
+    isTurned: fc.boolean(),
+    blank: fc.constantFrom('', '', '', ' '),
+  })
+  .map(({ isTurned, blank, ...fields }) => {
+    const written = Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [`"${name}":${blank}${text}`]));
+    return `{${(isTurned ? written.toReversed() : written).join()}}`;
+  });
+
+/** Bodies of them, each point up to three times in a row. */
+const similarBodies = fc
+  .array(fc.tuple(similarPoints, fc.integer({ min: 1, max: 3 })), { maxLength: 8 })
+  .map((points) => `{"source_id":"s","points":[${points.flatMap(([point, times]) => Array.from({ length: times }, () => point)).join()}]}`);
 
 /** More by hand: FUZZ_RUNS=1000000. */
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2000);
@@ -47,6 +71,22 @@ describe('the scanner', () => {
       }),
       { numRuns },
     );
+  });
+
+  it('says what the simple path says of bodies and points that are much like the ones before', () => {
+    fc.assert(
+      fc.property(similarBodies, (text) => expect(byEither(bytesOf(text))).toBe(bySimple(bytesOf(text)))),
+      { numRuns },
+    );
+  });
+
+  it('says what the simple path says of runs behind those that it remembers of the body before', () => {
+    const points = Array.from({ length: 600 }, (_, at) => `{"metric":"m${at}","value":${at}}`);
+    const turned = [...points.slice(0, 300), ...points.slice(300).toReversed(), ...points];
+    for (const some of [points, points, turned, points.slice(0, 200), turned]) {
+      const bytes = bytesOf(`{"source_id":"s","points":[${some.join()}]}`);
+      expect(byEither(bytes)).toBe(bySimple(bytes));
+    }
   });
 
   it('says what the simple path says of metrics whose names it forgot and learned again', () => {
@@ -104,6 +144,10 @@ describe('the scanner', () => {
     ],
     ['a field that comes again', '{"source_id":"s","points":[{"metric":"m","metric":"n","source_id":"a","source_id":"b","value":1}]}'],
     ['a tag that comes again', `{"points":[{"metric":"m","value":1,"tags":{${'"a":"b",'.repeat(3000)}"a":"c"}}],"source_id":"s"}`],
+    [
+      'a time that begins like the one before',
+      `{"source_id":"s","points":[${timeTexts.flatMap((time) => [`{"timestamp":${time},"metric":"m","value":1}`, `{"metric":"m","value":1,"timestamp":${time}}`]).join()}]}`,
+    ],
     ['all digits of a double', '{"source_id":"s","points":[{"metric":"m","value":0.30000000000000004}]}'],
   ])('itself reads %s', (_, text) => {
     expect(atOnce(parser.scan(bytesOf(text), context))).toBeDefined();

@@ -5,7 +5,7 @@ import { JsonCursor, unusual } from './json-cursor.js';
 import { checkJson } from './json.js';
 import { acceptBody } from './ingest-body.js';
 import { NameTable } from './name-table.js';
-import { PointCollector, PointMemory } from './point-collector.js';
+import { PointMemory } from './point-collector.js';
 import { sentBody } from './sent-body.js';
 
 /** The memory of so many bodies that are read at the same time is kept. */
@@ -37,7 +37,7 @@ export class IngestParser {
     const memory = this.#kept.pop() ?? new PointMemory();
     try {
       const json = new JsonCursor(bufferOf(body), this.#names);
-      return yield* new BodyScanner(json, context, this.#names.nextScan(), new PointCollector(memory)).body();
+      return yield* new BodyScanner(json, context, this.#names.nextScan(), memory).body();
     } catch (error) {
       if (error === unusual) return undefined;
       throw error;
@@ -60,6 +60,7 @@ export class IngestParser {
   }
 
   #keep(memory: PointMemory): void {
+    memory.end();
     if (this.#kept.length < maxKept) this.#kept.push(memory);
   }
 }

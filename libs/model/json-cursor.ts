@@ -22,7 +22,10 @@ const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** p
 /** Goes through JSON byte by byte. Whatever is not as expected throws `unusual`; `at` then stands somewhere. */
 export class JsonCursor {
   at = 0;
+  /** The number that was read last. To return it would make an object of it each time. */
+  number = 0;
   #passer: JsonPasser | undefined;
+  #view: DataView | undefined;
 
   /** @param bytes valid UTF-8. */
   constructor(
@@ -48,6 +51,19 @@ export class JsonCursor {
     if (byte === comma) return true;
     if (byte === close) return false;
     throw unusual;
+  }
+
+  /** Passes bytes that are the same as those from `start` to `end`; false, and passes none, where others stand here. */
+  repeats(start: number, end: number): boolean {
+    const view = (this.#view ??= viewOf(this.bytes));
+    let at = this.at;
+    const behind = at + end - start;
+    if (behind > view.byteLength) return false;
+    let from = start;
+    for (; at <= behind - 4; at += 4, from += 4) if (view.getInt32(at) !== view.getInt32(from)) return false;
+    for (; at < behind; at++, from++) if (view.getInt8(at) !== view.getInt8(from)) return false;
+    this.at = behind;
+    return true;
   }
 
   /** A string without escapes of at most 256 bytes. @param last the name before it: the table learns which name follows it. */
@@ -76,8 +92,8 @@ export class JsonCursor {
     return byte === minus || isDigit(byte);
   }
 
-  /** A number that is finite as a double; exact, since the integer of its digits is divided, and so rounded, once. */
-  number(): number {
+  /** Reads a number that is finite as a double into `number`; exact, since the integer of its digits is divided, and so rounded, once. */
+  readNumber(): void {
     const { bytes } = this;
     const start = this.at;
     const negative = bytes[start] === minus;
@@ -93,15 +109,20 @@ export class JsonCursor {
     let decimals = 0;
     if (bytes[at] === decimalPoint) {
       const behind = ++at;
-      for (digit = bytes[at]! ^ 0x30; digit <= 9; digit = bytes[++at]! ^ 0x30) integer = integer * 10 + digit;
+      digit = bytes[at]! ^ 0x30;
+      if (digits < shortDigits) {
+        for (const end = at + shortDigits - digits; digit <= 9 && at < end; digit = bytes[++at]! ^ 0x30) short = short * 10 + digit;
+        integer = short;
+      }
+      for (; digit <= 9; digit = bytes[++at]! ^ 0x30) integer = integer * 10 + digit;
       decimals = at - behind;
       if (decimals === 0) throw unusual;
       digits += decimals;
     }
     this.at = at;
-    if (digits > exactDigits || isE(bytes[at])) return this.#longNumber(start);
+    if (digits > exactDigits || isE(bytes[at])) return this.#readLongNumber(start);
     const value = integer / powersOf10[decimals]!;
-    return negative ? -value : value;
+    this.number = negative ? -value : value;
   }
 
   /** True behind a null, false at anything else. */
@@ -114,7 +135,7 @@ export class JsonCursor {
 
   /** Passes any value and checks it. @param depth of the object or array that holds it. */
   pass(depth: number): void {
-    if (this.atNumber()) return void this.number();
+    if (this.atNumber()) return this.readNumber();
     this.#passer ??= new JsonPasser(this.bytes);
     this.#passer.goTo(this.at);
     try {
@@ -171,11 +192,11 @@ export class JsonCursor {
     throw unusual;
   }
 
-  #longNumber(start: number): number {
+  #readLongNumber(start: number): void {
     if (isE(this.bytes[this.at])) this.#skipExponent();
     const value = Number(this.text(start, this.at));
     if (!Number.isFinite(value)) throw unusual;
-    return value;
+    this.number = value;
   }
 
   #skipExponent(): void {
@@ -190,6 +211,8 @@ export class JsonCursor {
     return this.bytes[this.at];
   }
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 /** @throws `unusual` when the text is not JSON. */
 export function parsed(text: string): unknown {

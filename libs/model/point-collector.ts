@@ -1,21 +1,10 @@
 import { ColumnRoom } from './column-room.js';
-import type { PointBatch, SeriesRun, Tags } from './point.js';
+import { maxPoints, type PointBatch, type SeriesRun, type Tags } from './point.js';
+import { PointLayout } from './point-layout.js';
+import { RunIndex, type RunOfSource } from './run-index.js';
 
-export const maxPoints = 10_000;
-
-interface OpenRun {
-  readonly metric: string;
-  readonly tags: Tags;
-  points: number;
-}
-
-interface SourceRuns {
-  readonly sourceId: string;
-  /** Its place among the sources. */
-  readonly number: number;
-  /** Its runs, by their position among all runs, in the order in which they began. */
-  readonly runs: number[];
-}
+/** So many runs of a body are remembered for the next one. */
+const maxKeptRuns = 256;
 
 /** What is used again for each body: the memory in which its points are gathered, and from which their columns are cut. */
 export class PointMemory {
@@ -23,86 +12,126 @@ export class PointMemory {
   readonly runOf = new Uint16Array(maxPoints);
   readonly timestampMs = new Float64Array(maxPoints);
   readonly value = new Float64Array(maxPoints);
+  /** The times once more, run by run. */
+  readonly times = new Float64Array(maxPoints);
+  /** Of each run: how many points it has, and where the next of them belongs. */
+  readonly pointsOf = new Uint16Array(maxPoints);
+  readonly next = new Uint16Array(maxPoints);
+  /** The runs of the body before, all different. Those of this body take their place, from the first on which they differ. */
+  readonly runs: RunOfSource[] = [];
+  readonly layout = new PointLayout();
   readonly room = new ColumnRoom();
+
+  /** Ends a body. */
+  end(): void {
+    if (this.runs.length > maxKeptRuns) this.runs.length = maxKeptRuns;
+  }
 }
 
 /** Turns the points of one body, at most 10,000 in body order, into one batch of columns for each source. One collector of a memory is in use at a time. */
 export class PointCollector {
-  readonly #runOf: Uint16Array;
-  readonly #timestampMs: Float64Array;
-  readonly #value: Float64Array;
-  readonly #sources = new Map<string, SourceRuns>();
-  readonly #runs: OpenRun[] = [];
-  /** Numbers of different metrics. */
-  readonly #metrics = new Map<string, number>();
-  /** Runs by the numbers of their source, metric and tags: one key of text for each would have to be made and hashed for every point. */
-  readonly #byNumbers = new Map<number, number>();
-  /** Numbers of different tags. */
-  readonly #tagSets = new Map<Tags, number>();
+  /** By their number, in the order in which they came. */
+  readonly #sources: string[] = [];
+  #numbers: Map<string, number> | undefined;
+  /** Points and runs so far. */
   #count = 0;
+  #runs = 0;
+  /** Undefined while each run has been the one that stood there in the body before. */
+  #index: RunIndex | undefined;
 
-  constructor(private readonly memory: PointMemory) {
-    this.#runOf = memory.runOf;
-    this.#timestampMs = memory.timestampMs;
-    this.#value = memory.value;
-  }
+  constructor(private readonly memory: PointMemory) {}
 
   /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
-    let source = this.#sources.get(sourceId);
-    if (!source) this.#sources.set(sourceId, (source = { sourceId, number: this.#sources.size, runs: [] }));
-    // The numbers of sources and of metrics are less than `maxPoints`, so that no two runs have the same sum.
-    const numbers = (numberIn(this.#tagSets, tags) * maxPoints + source.number) * maxPoints + numberIn(this.#metrics, metric);
-    const known = this.#byNumbers.get(numbers);
-    if (known !== undefined) return known;
-    const run = this.#runs.push({ metric, tags, points: 0 }) - 1;
-    source.runs.push(run);
-    this.#byNumbers.set(numbers, run);
-    return run;
+    const source = this.#source(sourceId);
+    const { runs } = this.memory;
+    if (!this.#index) {
+      const before = runs[this.#runs];
+      // The runs before it are those of the body before too, and so it is none of them.
+      if (before?.metric === metric && before.tags === tags && before.source === source) return this.#begin();
+      runs.length = this.#runs;
+      this.#index = new RunIndex(runs);
+    }
+    const run = { source, metric, tags };
+    const known = this.#index.add(run);
+    if (known < this.#runs) return known;
+    runs.push(run);
+    return this.#begin();
   }
 
   /** @param run what `run` answered. */
   add(run: number, atMs: number, what: number): void {
-    this.#runOf[this.#count] = run;
-    this.#timestampMs[this.#count] = atMs;
-    this.#value[this.#count] = what;
-    this.#runs[run]!.points++;
+    const { memory } = this;
+    memory.runOf[this.#count] = run;
+    memory.timestampMs[this.#count] = atMs;
+    memory.value[this.#count] = what;
+    memory.pointsOf[run]!++;
     this.#count++;
   }
 
-  /** Sources in the order of their first point. */
+  /** Sources in the order of their first point. Runs with the same times may share their column. */
   batches(orgId: string, receivedMs: number): PointBatch[] {
     const columns = this.#columns();
-    const batches: PointBatch[] = [];
-    for (const { sourceId, runs } of this.#sources.values()) {
-      batches.push({ orgId, sourceId, receivedMs, series: runs.map((run) => columns[run]!) });
-    }
+    const batches = this.#sources.map((sourceId) => ({ orgId, sourceId, receivedMs, series: [] as SeriesRun[] }));
+    for (const [run, one] of columns.entries()) batches[this.memory.runs[run]!.source]!.series.push(one);
     return batches;
   }
 
+  #begin(): number {
+    this.memory.pointsOf[this.#runs] = 0;
+    return this.#runs++;
+  }
+
+  #source(sourceId: string): number {
+    const { length } = this.#sources;
+    if (length > 0 && this.#sources[length - 1] === sourceId) return length - 1;
+    if (length > 0) {
+      this.#numbers ??= new Map([[this.#sources[0]!, 0]]);
+      const known = this.#numbers.get(sourceId);
+      if (known !== undefined) return known;
+      this.#numbers.set(sourceId, length);
+    }
+    this.#sources.push(sourceId);
+    return length;
+  }
+
   #columns(): SeriesRun[] {
-    const columns = this.#runs.map(({ metric, tags, points }) => ({
-      metric,
-      tags,
-      timestampMs: this.memory.room.column(points),
-      value: this.memory.room.column(points),
-    }));
-    const [runOf, timestampMs, value] = [this.#runOf, this.#timestampMs, this.#value];
-    const ends = new Uint16Array(columns.length);
+    const { runs, runOf, pointsOf, next, timestampMs, value, times, room } = this.memory;
+    for (let run = 0, end = 0; run < this.#runs; run++) {
+      next[run] = end;
+      end += pointsOf[run]!;
+    }
+    const values = room.column(this.#count);
     for (let at = 0; at < this.#count; at++) {
-      const run = runOf[at]!;
-      const column = columns[run]!;
-      const end = ends[run]!++;
-      column.timestampMs[end] = timestampMs[at]!;
-      column.value[end] = value[at]!;
+      const to = next[runOf[at]!]!++;
+      times[to] = timestampMs[at]!;
+      values[to] = value[at]!;
+    }
+    const columns: SeriesRun[] = [];
+    let shared: Float64Array = noTimes;
+    for (let run = 0, from = 0; run < this.#runs; run++) {
+      const to = next[run]!;
+      if (!isEqual(shared, times, from, to)) {
+        shared = room.column(to - from);
+        for (let at = from; at < to; at++) shared[at - from] = times[at]!;
+      }
+      const { metric, tags } = runs[run]!;
+      columns.push({ metric, tags, timestampMs: shared, value: part(values, from, to) });
+      from = to;
     }
     return columns;
   }
 }
 
-/** The number of this text, the next one up where it is new. */
-function numberIn(numbers: Map<string, number>, text: string): number {
-  let number = numbers.get(text);
-  if (number === undefined) numbers.set(text, (number = numbers.size));
-  return number;
+const noTimes = new Float64Array(0);
+
+/** Whether a column has just what is in [from, to) of another. */
+function isEqual(column: Float64Array, other: Float64Array, from: number, to: number): boolean {
+  if (column.length !== to - from) return false;
+  for (let at = from; at < to; at++) if (column[at - from] !== other[at]) return false;
+  return true;
 }
+
+/** As `subarray`, which takes twice as long. */
+const part = ({ buffer, byteOffset }: Float64Array, from: number, to: number): Float64Array =>
+  new Float64Array(buffer, byteOffset + 8 * from, to - from);

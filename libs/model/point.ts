@@ -4,6 +4,9 @@
  */
 export type Tags = string;
 
+/** In one body. */
+export const maxPoints = 10_000;
+
 export const maxTags = 16;
 export const maxTagBytes = 256;
 
@@ -12,7 +15,7 @@ export const noTags: Tags = '';
 /** The same by their names. Has no prototype, so any name is only data. */
 export type TagMap = Readonly<Record<string, string>>;
 
-/** Points as parallel columns. */
+/** Points as parallel columns. Nobody changes them: runs of one batch may share a column of times. */
 export interface PointColumns {
   /** Unix milliseconds, integers. */
   readonly timestampMs: Float64Array;

@@ -1,7 +1,6 @@
 import { backslash, closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
 import { JsonPasser, notJson } from './json-passer.js';
-import { maxTags } from './point.js';
-import { maxPoints } from './point-collector.js';
+import { maxPoints, maxTags } from './point.js';
 
 /** Where a value begins and where it ends, in bytes. */
 export type Span = readonly [start: number, end: number];

@@ -1,0 +1,28 @@
+const maxFields = 8;
+
+/** Where the text before each value of a point stands in its body: quotes, colons, commas and the names of fields. Most points of a body repeat it. */
+export class PointLayout {
+  /** How many values the point has; 0 where they are too many, or there is no point yet. */
+  fields = 0;
+  /** The bit of each value's field. */
+  readonly keys = new Uint8Array(maxFields);
+  readonly starts = new Uint32Array(maxFields);
+  readonly ends = new Uint32Array(maxFields);
+  #isTooLong = false;
+
+  /** Forgets the point. */
+  restart(): void {
+    this.fields = 0;
+    this.#isTooLong = false;
+  }
+
+  /** Adds the next field, whose value begins at `end`. */
+  add(key: number, start: number, end: number): void {
+    if (this.fields === maxFields) this.#isTooLong = true;
+    if (this.#isTooLong) return void (this.fields = 0);
+    this.keys[this.fields] = key;
+    this.starts[this.fields] = start;
+    this.ends[this.fields] = end;
+    this.fields++;
+  }
+}
