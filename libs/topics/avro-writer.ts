@@ -9,10 +9,15 @@ export class AvroWriter {
   #bytes = Buffer.allocUnsafe(512 * 1024);
   #view = viewOf(this.#bytes);
   #end = 0;
+  /** The longs that were written last, and where: runs of one batch often share their times. */
+  #lastLongs: Float64Array | undefined;
+  #longsStart = 0;
+  #longsEnd = 0;
 
   /** Forgets what was written and leaves the first `bytes` for the caller to fill. */
   restart(bytes: number): void {
     this.#end = bytes;
+    this.#lastLongs = undefined;
   }
 
   /** What was written since `restart`, valid until the next one. */
@@ -111,6 +116,8 @@ export class AvroWriter {
 
   /** @throws RangeError when an item is not a safe integer. */
   longs(items: Float64Array): void {
+    if (items === this.#lastLongs) return this.#repeatLongs();
+    const start = this.#end;
     this.#begin(items.length);
     this.#reserve(longestVarint * items.length);
     const bytes = this.#bytes;
@@ -118,6 +125,9 @@ export class AvroWriter {
     for (let at = 0; at < items.length; at++) end = putLong(bytes, end, items[at]!);
     this.#end = end;
     this.#finish();
+    this.#lastLongs = items;
+    this.#longsStart = start;
+    this.#longsEnd = this.#end;
   }
 
   doubles(items: Float64Array): void {
@@ -126,6 +136,13 @@ export class AvroWriter {
     for (let at = 0; at < items.length; at++) this.#view.setFloat64(this.#end + 8 * at, items[at]!, true);
     this.#end += 8 * items.length;
     this.#finish();
+  }
+
+  #repeatLongs(): void {
+    const bytes = this.#longsEnd - this.#longsStart;
+    this.#reserve(bytes);
+    this.#bytes.copyWithin(this.#end, this.#longsStart, this.#longsEnd);
+    this.#end += bytes;
   }
 
   /** Arrays and maps are one block of items, then one of none. */

@@ -22,12 +22,21 @@ const run: fc.Arbitrary<SeriesRun> = fc
     timestampMs: Float64Array.from(points, ([timestampMs]) => timestampMs),
     value: Float64Array.from(points, ([, value]) => value),
   }));
+/** Some have the columns of the run before. */
+const runs = fc.array(fc.tuple(run, fc.boolean()), { maxLength: 4 }).map((all) => {
+  const series: SeriesRun[] = [];
+  for (const [one, isSharing] of all) {
+    const { timestampMs, value } = (isSharing && series.at(-1)) || one;
+    series.push({ ...one, timestampMs, value });
+  }
+  return series;
+});
 const deleted = fc.option(fc.record({ metric: fc.option(text) }));
 const pointBatch: fc.Arbitrary<PointBatch> = fc.record({
   orgId: text,
   sourceId: text,
   receivedMs: long,
-  series: fc.array(run, { maxLength: 4 }),
+  series: runs,
   deleted,
 });
 
@@ -123,6 +132,13 @@ const aRun: SeriesRun = { metric: 'm', tags: '', timestampMs: Float64Array.of(1)
 const aBatch: PointBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, series: [aRun], deleted: null };
 const anEvent: DeviceEvent = { metric: 'e', timestampMs: 1, value: 'v', isJson: true, tags: '', place: 4, ordinal: 5 };
 const anEventBatch: EventBatch = { orgId: 'o', sourceId: 's', receivedMs: 3, origin: 'service', events: [anEvent], deleted: null };
+
+describe('times', () => {
+  it('that the record before had too are written again', () => {
+    const others = { ...aBatch, orgId: 'another'.repeat(20) };
+    expect([aBatch, others, aBatch].map((one) => points.read(encode(points, one)))).toEqual([aBatch, others, aBatch]);
+  });
+});
 
 describe('a tag', () => {
   it('may have any key', () => {

@@ -239,6 +239,7 @@ export class Directory {
     const pairs = new Uint32Array(2 * sources.reduce((sum, source) => sum + source.metrics.length, 0));
     let end = 0;
     const ends = sources.map((source) => {
+      source.compact();
       for (const metric of source.metrics) {
         pairs[end++] = this.metric(metric)!;
         pairs[end++] = source.series(metric)!;
