@@ -11,35 +11,38 @@ const quietMs = 1000;
 const patienceMs = 40_000;
 const goodbyeMs = 2000;
 
-interface UnderWay {
-  /** The process stops: ends by itself what would not end otherwise. */
-  readonly finish: (() => void) | undefined;
-}
-
 /** What is under way, such as requests and sockets, and the way to stop without losing any of it. */
 @Injectable()
 export class Traffic {
-  readonly #underWay = new Set<UnderWay>();
+  #underWay = 0;
+  /** Of what ends only when it is told to. A set of all requests would leave a dead copy of itself among the old objects with every few of them. */
+  readonly #finishes = new Set<() => void>();
   /** Every answer now ends its connection. */
   closing = false;
   #lastMs = 0;
 
   constructor(metrics: Metrics) {
-    metrics.add(gauge('headwater_requests_under_way', 'Requests whose answer is not out yet.', () => this.#underWay.size));
+    metrics.add(gauge('headwater_requests_under_way', 'Requests whose answer is not out yet.', () => this.#underWay));
   }
 
   /**
    * Takes note of something that a stop waits for. Returns what to call when it has ended.
    *
-   * @param finish called when the process stops, soon after the call where it is stopping already: for what does not end by itself as a
+   * @param finish its own function, called when the process stops, soon after the call where it is stopping already: for what does not end by itself as a
    * request does, such as a socket, which sends its last acknowledgements and closes.
    */
   begin(finish?: () => void): () => void {
-    const one = { finish };
-    this.#underWay.add(one);
+    this.#underWay++;
     this.#lastMs = performance.now();
+    if (finish) this.#finishes.add(finish);
     if (this.closing && finish) queueMicrotask(finish);
-    return () => void this.#underWay.delete(one);
+    let hasEnded = false;
+    return () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#underWay--;
+      if (finish) this.#finishes.delete(finish);
+    };
   }
 
   /**
@@ -48,7 +51,7 @@ export class Traffic {
    */
   async drain(server: Server): Promise<void> {
     this.closing = true;
-    for (const { finish } of this.#underWay) if (finish) queueMicrotask(finish);
+    for (const finish of this.#finishes) queueMicrotask(finish);
     const startMs = performance.now();
     // The server's own `close` would reset connections that a client is just about to use.
     const closed = new Promise<void>((resolve) => void TcpServer.prototype.close.call(server, () => resolve()));
@@ -61,7 +64,7 @@ export class Traffic {
 
   /** Nothing is under way, and nothing will come: nobody is connected, or nobody has said a word for a moment. */
   async #quiet(server: Server): Promise<boolean> {
-    if (this.#underWay.size > 0) return false;
+    if (this.#underWay > 0) return false;
     if (performance.now() - this.#lastMs >= quietMs) return true;
     return (await connections(server)) === 0;
   }

@@ -1,6 +1,7 @@
 import { forever } from '#model';
 import type { AnyTopic, ConsumerOptions, PartitionLag, Position, StreamRecord, Subscription } from '#log';
 import { Follower, type Followed, type Fresh, type Reading } from './follower.js';
+import { Offsets } from './offsets.js';
 import { everyPartition, nextOffsets, type GroupPosition, type Keeper } from './positions.js';
 
 /** The floor of an idle group is saved with other commits once it has moved so far, so that a restart does not go through what others wrote. */
@@ -13,7 +14,7 @@ const driftRecords = 1_000;
 export class GroupSubscription implements Subscription, Reading {
   readonly #follower: Follower;
   /** Offsets of records that were delivered and are not committed, in order, of each partition by topic. */
-  readonly #uncommitted = new Map<string, number[][]>();
+  readonly #uncommitted = new Map<string, Offsets[]>();
   /** The least of them. */
   #oldest = Infinity;
   /** Offset after the newest record that was delivered. */
@@ -32,7 +33,7 @@ export class GroupSubscription implements Subscription, Reading {
       this.#next.set(topic.name, nextOffsets(saved, topic));
       this.#uncommitted.set(
         topic.name,
-        Array.from({ length: topic.partitions }, () => []),
+        Array.from({ length: topic.partitions }, () => new Offsets()),
       );
     }
     const floors = new Map(saved.filter(({ partition }) => partition === everyPartition).map(({ topic, next }) => [topic, next]));
@@ -70,11 +71,9 @@ export class GroupSubscription implements Subscription, Reading {
     for (const { topic, partition, offset } of positions) {
       const next = this.#next.get(topic)!;
       next[partition] = Math.max(next[partition] ?? 0, offset);
-      const uncommitted = this.#uncommitted.get(topic)!;
-      const left = uncommitted[partition]!.findIndex((it) => it >= next[partition]!);
-      uncommitted[partition] = left < 0 ? [] : uncommitted[partition]!.slice(left);
+      this.#uncommitted.get(topic)![partition]!.dropBefore(next[partition]);
     }
-    this.#oldest = Math.min(Infinity, ...this.#places().map(([first = Infinity]) => first));
+    this.#oldest = Math.min(Infinity, ...this.#places().map(({ first }) => first));
     const floor = this.#floor();
     const ahead = positions.filter(({ offset }) => offset > floor);
     await this.keeper.move([...this.#floors(floor), ...ahead.map((it) => ({ ...it, group: this.options.group, next: it.offset }))]);
@@ -120,7 +119,7 @@ export class GroupSubscription implements Subscription, Reading {
     }
   }
 
-  #places(): readonly (readonly number[])[] {
+  #places(): readonly Offsets[] {
     return [...this.#uncommitted.values()].flat();
   }
 
