@@ -57,7 +57,7 @@ export class SegmentWriter {
 
   /** Where the points of the hour end that was begun. */
   #endOfHour(series: number, { timeMs }: Points, from: number, to: number): number {
-    if (series !== this.#stretch.series.at(-1)) return from;
+    if (series !== this.#stretch.series.last) return from;
     const minutes = this.#stretch.rows['1m'];
     return lowerBound(timeMs, bucketStartMs(minutes.startMs[minutes.length - 1]!, hourMs) + hourMs, from, to);
   }
@@ -80,8 +80,8 @@ export class SegmentWriter {
     const { series, rows } = this.#held;
     if (series.length === 0) return;
     const minutes = rows['1m'];
-    const from: RunPlace = { key: series[0]!, timeMs: minutes.startMs[0]! };
-    const to: RunPlace = { key: series.at(-1)!, timeMs: minutes.startMs[minutes.length - 1]! };
+    const from: RunPlace = { key: series.at(0)!, timeMs: minutes.startMs[0]! };
+    const to: RunPlace = { key: series.last!, timeMs: minutes.startMs[minutes.length - 1]! };
     const extents = Object.fromEntries(this.#levels!.map((level) => [level, this.#writeLevel(level)]));
     this.segments.push({ from, to, rows: extents });
     this.#held.clear();
@@ -89,12 +89,13 @@ export class SegmentWriter {
 
   #writeLevel(level: Level): Extent {
     const { series, rows } = this.#held;
-    const order = positionsBySmallValue(Uint32Array.from(series, this.metricOf));
+    const order = positionsBySmallValue(series.all.map(this.metricOf));
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
     for (let place = 0; place < order.length; place++) {
       const at = order[place]!;
       const [from, to] = this.#held.span(level, at);
-      writeRows(blocks, rowsKey(this.metricOf(series[at]!), series[at]!), rows[level], from, to);
+      const its = series.at(at)!;
+      writeRows(blocks, rowsKey(this.metricOf(its), its), rows[level], from, to);
     }
     blocks.flush();
     return { blocks: blocks.blocks, last: blocks.last };

@@ -1,4 +1,5 @@
 import { intervalMs, RollupRows } from '#model';
+import { NumberList } from './number-list.js';
 import { type Level, levels } from './run.js';
 import type { Points } from './points.js';
 
@@ -11,22 +12,24 @@ const slack = 2;
 
 /** The rows of some series, which come in their order, and where those of each series begin. */
 export class Stretch {
-  series: number[] = [];
+  readonly series = new NumberList();
   readonly rows: Readonly<Record<Level, RollupRows>> = { '1m': new RollupRows(), '1h': new RollupRows() };
-  #begins: Record<Level, number[]> = { '1m': [], '1h': [] };
+  readonly #begins: Readonly<Record<Level, NumberList>> = { '1m': new NumberList(), '1h': new NumberList() };
   #points = 0;
 
   clear(): void {
-    this.series = [];
-    this.#begins = { '1m': [], '1h': [] };
-    for (const level of levels) this.rows[level].clear();
+    this.series.clear();
+    for (const level of levels) {
+      this.#begins[level].clear();
+      this.rows[level].clear();
+    }
     this.#points = 0;
   }
 
   /** Folds points [from, to) into the minutes of a series. */
   add(series: number, { timeMs, value }: Points, from: number, to: number): void {
     const minutes = this.rows['1m'];
-    if (series !== this.series.at(-1)) {
+    if (series !== this.series.last) {
       this.series.push(series);
       this.#begins['1m'].push(minutes.length);
       minutes.begin();
@@ -38,21 +41,20 @@ export class Stretch {
   /** To be called once all points were added. */
   foldHours(): void {
     const hours = this.rows['1h'];
-    this.#begins['1h'] = this.#begins['1m'].map((begin, at, begins) => {
-      const first = hours.length;
+    for (let at = 0; at < this.series.length; at++) {
+      this.#begins['1h'].push(hours.length);
       hours.begin();
-      hours.foldRows(intervalMs['1h'], this.rows['1m'], begin, begins[at + 1]);
-      return first;
-    });
+      hours.foldRows(intervalMs['1h'], this.rows['1m'], ...this.span('1m', at));
+    }
   }
 
   /** Takes over the rows of the stretch after this one, whose first series may be the last one here. */
   append(next: Stretch): void {
-    const first = next.series[0] === this.series.at(-1) ? 1 : 0;
-    for (let at = first; at < next.series.length; at++) this.series.push(next.series[at]!);
+    const first = next.series.at(0) === this.series.last ? 1 : 0;
+    for (let at = first; at < next.series.length; at++) this.series.push(next.series.at(at)!);
     for (const level of levels) {
       const before = this.rows[level].length;
-      for (let at = first; at < next.series.length; at++) this.#begins[level].push(before + next.#begins[level][at]!);
+      for (let at = first; at < next.series.length; at++) this.#begins[level].push(before + next.#begins[level].at(at)!);
       this.rows[level].append(next.rows[level]);
     }
     this.#points += next.#points;
@@ -61,7 +63,7 @@ export class Stretch {
   /** Where the rows of the series at a position begin and end. */
   span(level: Level, at: number): [from: number, to: number] {
     const begins = this.#begins[level];
-    return [begins[at]!, begins[at + 1] ?? this.rows[level].length];
+    return [begins.at(at)!, begins.at(at + 1) ?? this.rows[level].length];
   }
 
   /** The levels whose rows are worth their room; where it is a close call, the same as those of the stretch before. */
