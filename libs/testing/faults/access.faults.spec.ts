@@ -89,7 +89,8 @@ describeOnOwnServers('servers that want TLS, passwords and a client certificate'
   it.each([['PLAIN'], ['SCRAM-SHA-256']])('let in with %s too', async (mechanism) => {
     const config = readConfig({ ...cluster.environment, HEADWATER_KAFKA_SASL: mechanism });
     await withLog(config, async ({ log, views }) => {
-      await log.append([entry(sources, { orgId: 'o', sourceId: mechanism, firstReceivedMs: 1, lastReceivedMs: 2 })]);
+      // A log waits a few seconds for its servers, and a busy machine may need longer.
+      await eventually(() => log.append([entry(sources, { orgId: 'o', sourceId: mechanism, firstReceivedMs: 1, lastReceivedMs: 2 })]));
       const view = views.open(sources);
       await view.ready;
       await eventually(() => expect(view.get(`o/${mechanism}`)?.lastReceivedMs).toBe(2));
