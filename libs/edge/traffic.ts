@@ -15,7 +15,10 @@ const goodbyeMs = 2000;
 @Injectable()
 export class Traffic {
   #underWay = 0;
-  /** Of what ends only when it is told to. A set of all requests would leave a dead copy of itself among the old objects with every few of them. */
+  /**
+   * The functions that end what does not end by itself. Requests are only counted: V8 copies a set after every few additions and removals, and the old
+   * copies stay in memory until the next collection of the whole heap.
+   */
   readonly #finishes = new Set<() => void>();
   /** Every answer now ends its connection. */
   closing = false;
@@ -28,8 +31,8 @@ export class Traffic {
   /**
    * Takes note of something that a stop waits for. Returns what to call when it has ended.
    *
-   * @param finish its own function, called when the process stops, soon after the call where it is stopping already: for what does not end by itself as a
-   * request does, such as a socket, which sends its last acknowledgements and closes.
+   * @param finish called when the process stops, soon after the call where the process is stopping already: for what does not end by itself as a
+   * request does, such as a socket, which sends its last acknowledgements and closes. No two calls have the same function.
    */
   begin(finish?: () => void): () => void {
     this.#underWay++;

@@ -22,7 +22,7 @@ const powersOf10 = Array.from({ length: exactDigits + 1 }, (_, power) => 10 ** p
 /** Goes through JSON byte by byte. Whatever is not as expected throws `unusual`; `at` then stands somewhere. */
 export class JsonCursor {
   at = 0;
-  /** The number that was read last. To return it would make an object of it each time. */
+  /** What `readNumber` read last. V8 would make an object of a number that is returned. */
   number = 0;
   #passer: JsonPasser | undefined;
   #view: DataView | undefined;

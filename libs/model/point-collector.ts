@@ -17,7 +17,7 @@ export class PointMemory {
   /** Of each run: how many points it has, and where the next of them belongs. */
   readonly pointsOf = new Uint16Array(maxPoints);
   readonly next = new Uint16Array(maxPoints);
-  /** The runs of the body before, all different. Those of this body take their place, from the first on which they differ. */
+  /** The runs of the body before, no two the same. Where a run of this body differs from the one at its place, this body's runs replace the rest. */
   readonly runs: RunOfSource[] = [];
   readonly layout = new PointLayout();
   readonly room = new ColumnRoom();

@@ -24,6 +24,7 @@ export class Offsets {
     this.#items[this.#end++] = offset;
   }
 
+  /** Drops those that are less than `offset`. */
   dropBefore(offset: number): void {
     while (this.#start < this.#end && this.#items[this.#start]! < offset) this.#start++;
     if (this.#start < this.#end) return;

@@ -1,6 +1,6 @@
 const leastRoom = 256;
 
-/** A list of integers of 32 bits in memory that is used again: an array that is filled anew each time leaves two more of its size as garbage. */
+/** A list of integers of 32 bits in memory that is used again: an array that is filled anew each time leaves twice its size as garbage. */
 export class NumberList {
   #items = new Uint32Array(leastRoom);
   #length = 0;
