@@ -27,9 +27,13 @@ export async function bundle(root) {
     // Packages that others would use if they were there.
     onLog: (level, log, report) => (log.code === 'UNRESOLVED_IMPORT' ? undefined : report(level, log)),
   });
-  await build.write({ dir: to, format: 'esm', cleanDir: true });
+  const { output } = await build.write({ dir: to, format: 'esm', cleanDir: true, comments: false });
   await build.close();
+  for (const { code, fileName } of output) if (code) writeFileSync(join(to, fileName), inAscii(code));
 }
+
+/** A process keeps the text of its modules, at two bytes for each character of a text that has one outside of Latin-1. */
+const inAscii = (code) => code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const ownPlaces = (to) => ({
   name: 'own places',

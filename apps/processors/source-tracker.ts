@@ -3,18 +3,20 @@ import { on, RECORD_LOG, Table, type Processor, type RecordLog, type StreamRecor
 import { afterDeletion, afterHearing, type EventBatch, type Half, type PointBatch, type Source } from '#model';
 import { events, points, sources, sourcesGroup } from '#topics';
 
+type TrackedSource = Source & { lastReceivedMs: number };
+
 /** Keeps when each source was first and last heard. Its table writes a source that begins or ends at once, and newer times of a source every five seconds. */
 @Injectable()
 export class SourceTracker implements Processor {
   readonly group = sourcesGroup;
-  readonly table: Table<Source>;
+  readonly table: Table<TrackedSource>;
   readonly inputs = [
     on(points, (records) => this.#hear(records, 'points', () => true)),
     on(events, (records) => this.#hear(records, 'events', ({ origin }) => origin === 'source')),
   ];
 
   constructor(@Inject(RECORD_LOG) log: RecordLog) {
-    this.table = new Table(log, sources);
+    this.table = new Table<TrackedSource>(log, sources, { copied: (source) => ({ ...source }) });
   }
 
   async #hear<V extends PointBatch | EventBatch>(
@@ -31,6 +33,12 @@ export class SourceTracker implements Processor {
         continue;
       }
       if (!isBySource(value)) continue;
+      if (known?.heardIn === half && value.receivedMs > known.lastReceivedMs) {
+        // So it is nearly always. New records would outlive the collections of young objects, and leave garbage among the old ones.
+        known.lastReceivedMs = value.receivedMs;
+        this.table.set(key, known);
+        continue;
+      }
       const next = afterHearing(known, half, value);
       if (next !== known) this.table.set(key, next);
     }

@@ -70,11 +70,13 @@ export class Accept {
     const accepted = await this.#parse(caller, bytes, undefined);
     release(bytes);
     if (caller.bound) checkSources(caller.bound, accepted);
-    await this.#letIn(caller, accepted);
-    const headers = { request_id: requestId, ...(traceparent && traceparentShape.test(traceparent) && { traceparent }) };
+    await this.names.check(caller.orgId, accepted);
     const { count, sourceId } = accepted;
+    this.rates.charge(caller, 'points', count);
+    const isTraced = traceparent !== undefined && traceparentShape.test(traceparent);
+    const headers = isTraced ? { request_id: requestId, traceparent } : { request_id: requestId };
     if (count > 0) await this.append(caller.orgId, accepted, headers);
-    return { success: true, count, ...(sourceId !== undefined && { source_id: sourceId }) };
+    return sourceId === undefined ? { success: true, count } : { success: true, count, source_id: sourceId };
   }
 
   /**
@@ -84,7 +86,8 @@ export class Accept {
   async read(caller: Caller, bytes: Uint8Array, sourceId: string): Promise<Accepted> {
     this.rates.charge(caller, 'requests', 1);
     const accepted = await this.#parse(caller, bytes, sourceId);
-    await this.#letIn(caller, accepted);
+    await this.names.check(caller.orgId, accepted);
+    this.rates.charge(caller, 'points', accepted.count);
     return accepted;
   }
 
@@ -92,11 +95,6 @@ export class Accept {
     this.rates.charge(caller, 'bytes', bytes.length);
     const { orgId } = caller;
     return this.slices.finish(orgId, this.#parser.parse(bytes, { orgId, receivedMs: this.clock(), sourceId }));
-  }
-
-  async #letIn(caller: Caller, accepted: Accepted): Promise<void> {
-    await this.names.check(caller.orgId, accepted);
-    this.rates.charge(caller, 'points', accepted.count);
   }
 
   /** Resolves once everything is durable, in the order in which it stands. Rejects `log_unavailable`: some of it may then be durable. */

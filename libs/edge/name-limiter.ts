@@ -11,6 +11,7 @@ import {
   nameKinds,
   type NameLimits,
   TelemetryError,
+  type TooManyNames,
 } from '#model';
 import { NAME_ROOM, type NameRoom } from '#stores';
 import { CLOCK, type Clock } from './clock.js';
@@ -68,20 +69,35 @@ export class NameLimiter {
     for (const limit of [...nameKinds, 'room'] as const) this.#refused.set(limit, 0);
   }
 
-  /** Takes note of the names of a body that is about to be stored. Rejects `too_many_series`, and takes note of no new name. */
-  async check(orgId: string, body: Accepted): Promise<void> {
+  /**
+   * Takes note of the names of a body that is about to be stored. Rejects `too_many_series`, and takes note of no new name. Undefined where there
+   * is nothing to wait for, as for nearly every body.
+   */
+  check(orgId: string, body: Accepted): Promise<void> | undefined {
+    if (this.room?.isFull(orgId)) return this.#checkKnown(orgId, body, this.room);
     const nowMs = this.clock();
-    const { room } = this;
-    if (room?.isFull(orgId) && !(await room.knows(body)))
+    const excess = this.#admit(orgId, body, nowMs);
+    return excess && this.#refuse(body, excess, nowMs);
+  }
+
+  async #checkKnown(orgId: string, body: Accepted, room: NameRoom): Promise<void> {
+    if (!(await room.knows(body)))
       throw this.#refusal(
         'room',
         'This server has no memory left for the names of new devices and series. Send those that are known already, and have its operator ' +
           'give it a larger heap, or trim its data folder.',
         roomRetryS,
       );
-    const excess = this.#of(orgId, nowMs).admit(body, () => this.#limitsOf(orgId), nowMs);
-    if (!excess || (await room?.knows(body))) return;
-    const { kind, limit, endMs } = excess;
+    this.#admit(orgId, body, this.clock());
+  }
+
+  #admit(orgId: string, body: Accepted, nowMs: number): TooManyNames | undefined {
+    return this.#of(orgId, nowMs).admit(body, () => this.#limitsOf(orgId), nowMs);
+  }
+
+  /** Names that the store has are let in. */
+  async #refuse(body: Accepted, { kind, limit, endMs }: TooManyNames, nowMs: number): Promise<void> {
+    if (await this.room?.knows(body)) return;
     const retryAfterS = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
     throw this.#refusal(
       kind,

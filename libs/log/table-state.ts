@@ -17,11 +17,13 @@ export const maxHeldBytes = 60_000;
 /** Keys of a table in all partitions together. Each partition may have its share of them. */
 export const maxKeys = 1_000_000;
 
-export interface TableOptions {
+export interface TableOptions<V> {
   /** The topics that tombstones among the outputs go to. */
   readonly outputs?: readonly AnyTopic[];
   /** Makes one output of two that one record of the table holds for one topic. They stay two where it is left out or says nothing. */
   joined?(earlier: Entry, later: Entry): Entry | undefined;
+  /** Copies a value, for a table whose owner changes values in place: the log and its readers keep the values that they are given. */
+  copied?(value: V): V;
 }
 
 /** What a table knows and holds under one lease: all of it goes with the lease. */
@@ -49,7 +51,7 @@ export class TableState<V> {
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
-    private readonly options: TableOptions,
+    private readonly options: TableOptions<V>,
     private readonly lease: Lease,
   ) {}
 
@@ -198,7 +200,11 @@ export class TableState<V> {
   #record(key: string, outputs: readonly Output[] | undefined): Entry {
     const value = this.values.get(key);
     if (value === undefined) return tombstone(this.topic, key);
-    return { ...entry(this.topic, value, outputs && { [heldHeader]: held(outputs) }), key };
+    return { ...entry(this.topic, this.#copied(value), outputs && { [heldHeader]: held(outputs) }), key };
+  }
+
+  #copied(value: V): V {
+    return this.options.copied ? this.options.copied(value) : value;
   }
 
   /** What no record holds yet, and these after it. */
@@ -258,7 +264,7 @@ export class TableState<V> {
   }
 
   #take({ key, value, headers }: StreamRecord): void {
-    this.#put(key, value as V | null);
+    this.#put(key, value === null ? null : this.#copied(value as V));
     const text = headers[heldHeader];
     // An older record of the key may be in the log still: what is held is sent in the order of the newest ones.
     this.#held.delete(key);

@@ -25,7 +25,7 @@ export class Table<V> implements ReactorState {
   constructor(
     private readonly log: RecordLog,
     private readonly topic: Topic<V>,
-    private readonly options: TableOptions = {},
+    private readonly options: TableOptions<V> = {},
   ) {}
 
   get(key: string): V | undefined {
@@ -48,7 +48,7 @@ export class Table<V> implements ReactorState {
   }
 
   /**
-   * Changes a key; `get` shows it at once. A key that begins or ends, and one with outputs, is written when the batch or the tick has ended; another change
+   * Changes a key; `get` shows it at once. With `copied` the value may be the one that the key has, changed in place. A key that begins or ends, and one with outputs, is written when the batch or the tick has ended; another change
    * five seconds later or at a checkpoint, whichever comes first, with all changes of the key until then.
    *
    * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.

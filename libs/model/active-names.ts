@@ -6,6 +6,9 @@ import { type EventBatch, noTags, type PointBatch, type Tags } from './point.js'
 /** A name is active until the end of the period after the one in which it came last. */
 export const activePeriodMs = 3_600_000;
 
+/** A list of so many metrics is remembered for the next source. */
+const maxKeptMetrics = 256;
+
 /** More names of one kind than may be active. */
 export interface TooManyNames {
   readonly kind: NameKind;
@@ -59,6 +62,9 @@ export class ActiveNames {
   readonly #lists: number[] = [];
   readonly #source: NameHash = { a: 0, b: 0 };
   readonly #hash: NameHash = { a: 0, b: 0 };
+  /** The metrics that were looked at last, and what stands for them: the sources of a fleet send the same ones. */
+  readonly #metrics: string[] = [];
+  #metricsHash = 0;
 
   /** @param secret a random number of 32 bits: who does not know it cannot choose names that are taken for known ones. */
   constructor(
@@ -119,12 +125,24 @@ export class ActiveNames {
 
   /** What stands for these series of the source in this period. */
   #listOf(series: PointBatch['series']): number {
-    let list = this.#number;
+    if (!this.#areLastMetrics(series)) this.#keepMetrics(series);
+    const { a, b } = this.#source;
+    return mixed(mixed(this.#number, a, b), this.#metricsHash, series.length) | 0;
+  }
+
+  #areLastMetrics(series: PointBatch['series']): boolean {
+    if (series.length !== this.#metrics.length) return false;
+    for (let at = 0; at < series.length; at++) if (series[at]!.metric !== this.#metrics[at]) return false;
+    return true;
+  }
+
+  #keepMetrics(series: PointBatch['series']): void {
+    this.#metrics.length = this.#metricsHash = 0;
     for (const { metric } of series) {
-      const { a, b } = addText(this.#source, metric, this.#hash);
-      list = Math.imul(list ^ a, 0x9e37_79b1) ^ b;
+      const { a, b } = addText(this.#starts.series, metric, this.#hash);
+      this.#metricsHash = mixed(this.#metricsHash, a, b);
+      if (series.length <= maxKeptMetrics) this.#metrics.push(metric);
     }
-    return list | 0;
   }
 
   #lookAtEvents({ sourceId, events }: EventBatch): void {
@@ -181,3 +199,6 @@ export class ActiveNames {
     if (this.#tags.size > 0) this.#tags.clear();
   }
 }
+
+/** What stands for all that `sum` stands for, and then for these two numbers. */
+const mixed = (sum: number, a: number, b: number): number => Math.imul(sum ^ a, 0x9e37_79b1) ^ b;

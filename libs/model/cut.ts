@@ -11,6 +11,8 @@ const pointBytes = timestampBytes + 8;
 const maxRunHeadBytes = 16 * 1024;
 /** Of an organization and a source. */
 const maxKeyBytes = 2 * (lengthBytes + 256);
+/** UTF-8 has at most so many bytes for what is one in the length of a string. */
+const bytesPerUnit = 3;
 /** Framing, receive time, origin, that nothing is deleted, the array's own lengths. */
 const batchBytes = 5 + 10 + 1 + 1 + 2 * lengthBytes;
 
@@ -21,10 +23,11 @@ export function cutPoints(batch: PointBatch): PointBatch[] {
   return packed(piecesOf(batch.series, room), runBytes, room).map((series) => (series === batch.series ? batch : { ...batch, series }));
 }
 
-/** True of a few short runs, which are certain to fit. */
+/** True of what is certain to fit, without counting the bytes of each text. */
 function isSmall({ series }: PointBatch): boolean {
   let bytes = batchBytes + maxKeyBytes;
-  for (let run = 0; run < series.length && bytes < maxRecordBytes; run++) bytes += maxRunHeadBytes + series[run]!.value.length * pointBytes;
+  for (const { metric, tags, value } of series)
+    bytes += runLengthsBytes + bytesPerUnit * (metric.length + tags.length) + value.length * pointBytes;
   return series.length > 0 && bytes < maxRecordBytes;
 }
 
@@ -72,7 +75,9 @@ function slice(run: SeriesRun, start: number, end: number): SeriesRun {
 const stringBytes = (text: string): number => lengthBytes + Buffer.byteLength(text);
 const headBytes = ({ orgId, sourceId }: { orgId: string; sourceId: string }): number =>
   batchBytes + stringBytes(orgId) + stringBytes(sourceId);
-const runHeadBytes = ({ metric, tags }: SeriesRun): number => stringBytes(metric) + tagsBytes(tags) + 4 * lengthBytes;
+/** Of a metric, two columns with the end of each, and tags. */
+const runLengthsBytes = 7 * lengthBytes;
+const runHeadBytes = ({ metric, tags }: SeriesRun): number => runLengthsBytes + Buffer.byteLength(metric) + Buffer.byteLength(tags);
 const runBytes = (run: SeriesRun): number => runHeadBytes(run) + run.value.length * pointBytes;
 
 function eventBytes({ metric, value, tags }: DeviceEvent): number {

@@ -22,8 +22,6 @@ export function afterHearing(
   half: Half,
   { orgId, sourceId, receivedMs }: Pick<Source, 'orgId' | 'sourceId'> & { readonly receivedMs: number },
 ): Source {
-  // Mostly it was heard in this half alone, and time goes on.
-  if (known?.heardIn === half && receivedMs > known.lastReceivedMs) return { ...known, lastReceivedMs: receivedMs };
   const its = known && halvesOf(known);
   const heard = its?.[half];
   if (known && heard && heard.firstReceivedMs <= receivedMs && receivedMs <= heard.lastReceivedMs) return known;

@@ -3,6 +3,8 @@ import { noTags, pairsOf, type Tags } from '#model';
 const longestVarint = 10;
 const quote = 0x22;
 const quotesOfTag = 4;
+/** So many bytes are copied one by one. */
+const longestLoop = 64;
 
 /** Avro's binary encoding into one buffer that grows and is used again and again. */
 export class AvroWriter {
@@ -139,10 +141,13 @@ export class AvroWriter {
   }
 
   #repeatLongs(): void {
-    const bytes = this.#longsEnd - this.#longsStart;
-    this.#reserve(bytes);
-    this.#bytes.copyWithin(this.#end, this.#longsStart, this.#longsEnd);
-    this.#end += bytes;
+    const count = this.#longsEnd - this.#longsStart;
+    this.#reserve(count);
+    const bytes = this.#bytes;
+    // The call of `copyWithin` costs as much as these few bytes.
+    if (count > longestLoop) bytes.copyWithin(this.#end, this.#longsStart, this.#longsEnd);
+    else for (let at = 0; at < count; at++) bytes[this.#end + at] = bytes[this.#longsStart + at]!;
+    this.#end += count;
   }
 
   /** Arrays and maps are one block of items, then one of none. */

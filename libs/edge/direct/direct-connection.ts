@@ -107,13 +107,17 @@ export class DirectConnection {
       underWay.status = problem.status;
     }
     release(bytes);
-    if (this.socket.destroyed) held.release();
-    else
-      this.socket.write(text, (error) => {
-        held.release();
-        this.#tell(!error);
-        if (!error) this.#goOn();
-      });
+    if (this.socket.destroyed) return held.release();
+    this.socket.write(text);
+    // Mostly the kernel takes all of the answer during the call, and to be called back for that would cost more than the call.
+    if (this.socket.writableLength === 0) this.#sent(held, this.socket.errored);
+    else this.socket.write('', (error) => this.#sent(held, error));
+  }
+
+  #sent(held: Held, error: Error | null | undefined): void {
+    held.release();
+    this.#tell(!error);
+    if (!error) this.#goOn();
   }
 
   /** The answer as it goes out. @param lines of the headers that not every answer has. */
