@@ -71,6 +71,19 @@ describe('a start', () => {
     ]);
   });
 
+  it.each([true, false])('brings the file of a thread beside what begins the thread; with a bundler: %s', (hasBundler) => {
+    const { build, removeBundler, run, write } = project();
+    if (!hasBundler) removeBundler();
+    write('libs/there.ts', "export const there: string = new URL('../schemas/one.json', import.meta.url).pathname + ' …';\n");
+    write('libs/deep/say.worker.ts', "import { there } from '../there.js';\nconsole.log(there);\n");
+    write('libs/deep/begin.ts', "export const thread: string = new URL('./say.worker.js', import.meta.url).pathname;\n");
+    write('apps/one/main.ts', "import { thread } from '../../libs/deep/begin.js';\nconsole.log(thread);\n");
+    expect(build()).toEqual(compiled);
+    const thread = run('one');
+    expect(thread).toMatch(hasBundler ? /dist\/bundled\/say\.worker\.js$/ : /dist\/libs\/deep\/say\.worker\.js$/);
+    expect(execFileSync(process.execPath, [thread], { encoding: 'utf8' })).toMatch(/dist\/schemas\/one\.json …\n$/);
+  });
+
   it('compiles again after an error', () => {
     const { build, write } = project();
     write('apps/tool/main.ts', 'export const a: number = "";\n');
