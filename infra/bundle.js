@@ -36,7 +36,9 @@ async function write(bundler, input, to, cleanDir) {
     // Packages that others would use if they were there.
     onLog: (level, log, report) => (log.code === 'UNRESOLVED_IMPORT' ? undefined : report(level, log)),
   });
-  const { output } = await build.write({ dir: to, format: 'esm', cleanDir, comments: false });
+  // Those of licences stay.
+  const comments = { legal: true, annotation: false, jsdoc: false };
+  const { output } = await build.write({ dir: to, format: 'esm', cleanDir, comments });
   await build.close();
   for (const { code, fileName } of output) if (code) writeFileSync(join(to, fileName), inAscii(code));
 }

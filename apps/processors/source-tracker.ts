@@ -3,6 +3,7 @@ import { on, RECORD_LOG, Table, type Processor, type RecordLog, type StreamRecor
 import { afterDeletion, afterHearing, type EventBatch, type Half, type PointBatch, type Source } from '#model';
 import { events, points, sources, sourcesGroup } from '#topics';
 
+/** Its last time changes in place. */
 type TrackedSource = Source & { lastReceivedMs: number };
 
 /** Keeps when each source was first and last heard. Its table writes a source that begins or ends at once, and newer times of a source every five seconds. */

@@ -48,8 +48,9 @@ export class Table<V> implements ReactorState {
   }
 
   /**
-   * Changes a key; `get` shows it at once. With `copied` the value may be the one that the key has, changed in place. A key that begins or ends, and one with outputs, is written when the batch or the tick has ended; another change
-   * five seconds later or at a checkpoint, whichever comes first, with all changes of the key until then.
+   * Changes a key; `get` shows it at once. With `copied` the value may be the one that the key has, changed in place. A key that begins or ends, and
+   * one with outputs, is written when the batch or the tick has ended; another change five seconds later or at a checkpoint, whichever comes first,
+   * with all changes of the key until then.
    *
    * @param value null ends the key; then there are no outputs, nor any of an earlier change that are not written yet.
    * @param outputs follow the record into the log, topic by topic: topics in the order of their first output, and outputs of one topic in this order.
