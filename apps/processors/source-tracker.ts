@@ -3,7 +3,7 @@ import { on, RECORD_LOG, Table, type Processor, type RecordLog, type StreamRecor
 import { afterDeletion, afterHearing, type EventBatch, type Half, type PointBatch, type Source } from '#model';
 import { events, points, sources, sourcesGroup } from '#topics';
 
-/** Its last time changes in place. */
+/** A source whose `lastReceivedMs` the tracker changes in place. */
 type TrackedSource = Source & { lastReceivedMs: number };
 
 /** Keeps when each source was first and last heard. Its table writes a source that begins or ends at once, and newer times of a source every five seconds. */
@@ -35,7 +35,7 @@ export class SourceTracker implements Processor {
       }
       if (!isBySource(value)) continue;
       if (known?.heardIn === half && value.receivedMs > known.lastReceivedMs) {
-        // So it is nearly always. New records would outlive the collections of young objects, and leave garbage among the old ones.
+        // Nearly every record takes this way. A new object for each would outlive the collections of young objects and leave garbage among the old ones.
         known.lastReceivedMs = value.receivedMs;
         this.table.set(key, known);
         continue;

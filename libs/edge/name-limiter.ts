@@ -70,8 +70,8 @@ export class NameLimiter {
   }
 
   /**
-   * Takes note of the names of a body that is about to be stored. Rejects `too_many_series`, and takes note of no new name. Undefined where there
-   * is nothing to wait for, as for nearly every body.
+   * Takes note of the names of a body that is about to be stored. Rejects `too_many_series`, and takes note of no new name. Answers undefined where
+   * there is nothing to wait for, as for nearly every body.
    */
   check(orgId: string, body: Accepted): Promise<void> | undefined {
     if (this.room?.isFull(orgId)) return this.#checkKnown(orgId, body, this.room);
@@ -95,7 +95,7 @@ export class NameLimiter {
     return this.#of(orgId, nowMs).admit(body, () => this.#limitsOf(orgId), nowMs);
   }
 
-  /** Names that the store has are let in. */
+  /** Rejects `too_many_series`, unless the store has all names of the body. */
   async #refuse(body: Accepted, { kind, limit, endMs }: TooManyNames, nowMs: number): Promise<void> {
     if (await this.room?.knows(body)) return;
     const retryAfterS = Math.max(1, Math.ceil((endMs - nowMs) / 1000));

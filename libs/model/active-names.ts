@@ -6,7 +6,7 @@ import { type EventBatch, noTags, type PointBatch, type Tags } from './point.js'
 /** A name is active until the end of the period after the one in which it came last. */
 export const activePeriodMs = 3_600_000;
 
-/** A list of so many metrics is remembered for the next source. */
+/** The metrics of a batch are remembered for the next batch if there are at most so many. */
 const maxKeptMetrics = 256;
 
 /** More names of one kind than may be active. */
@@ -62,7 +62,7 @@ export class ActiveNames {
   readonly #lists: number[] = [];
   readonly #source: NameHash = { a: 0, b: 0 };
   readonly #hash: NameHash = { a: 0, b: 0 };
-  /** The metrics that were looked at last, and what stands for them: the sources of a fleet send the same ones. */
+  /** The metrics of the batch before, and their hash: the sources of a fleet send the same metrics. */
   readonly #metrics: string[] = [];
   #metricsHash = 0;
 
@@ -200,5 +200,5 @@ export class ActiveNames {
   }
 }
 
-/** What stands for all that `sum` stands for, and then for these two numbers. */
-const mixed = (sum: number, a: number, b: number): number => Math.imul(sum ^ a, 0x9e37_79b1) ^ b;
+/** Hashes two more numbers into a hash. */
+const mixed = (hash: number, a: number, b: number): number => Math.imul(hash ^ a, 0x9e37_79b1) ^ b;

@@ -11,7 +11,7 @@ const pointBytes = timestampBytes + 8;
 const maxRunHeadBytes = 16 * 1024;
 /** Of an organization and a source. */
 const maxKeyBytes = 2 * (lengthBytes + 256);
-/** UTF-8 has at most so many bytes for what is one in the length of a string. */
+/** UTF-8 has at most so many bytes for each UTF-16 unit of a string. */
 const bytesPerUnit = 3;
 /** Framing, receive time, origin, that nothing is deleted, the array's own lengths. */
 const batchBytes = 5 + 10 + 1 + 1 + 2 * lengthBytes;
@@ -23,7 +23,7 @@ export function cutPoints(batch: PointBatch): PointBatch[] {
   return packed(piecesOf(batch.series, room), runBytes, room).map((series) => (series === batch.series ? batch : { ...batch, series }));
 }
 
-/** True of what is certain to fit, without counting the bytes of each text. */
+/** True of a batch that is certain to fit into one record, by the lengths of its texts alone. False says nothing. */
 function isSmall({ series }: PointBatch): boolean {
   let bytes = batchBytes + maxKeyBytes;
   for (const { metric, tags, value } of series)

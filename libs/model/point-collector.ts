@@ -108,7 +108,7 @@ export class PointCollector {
       values[to] = value[at]!;
     }
     const columns: SeriesRun[] = [];
-    // To ask an array for its buffer costs more than to make a view of it.
+    // Read once: the getter `buffer` costs more than a new view.
     const { buffer, byteOffset } = values;
     let shared: Float64Array = noTimes;
     for (let run = 0, from = 0; run < this.#runs; run++) {

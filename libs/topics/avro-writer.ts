@@ -3,7 +3,7 @@ import { noTags, pairsOf, type Tags } from '#model';
 const longestVarint = 10;
 const quote = 0x22;
 const quotesOfTag = 4;
-/** So many bytes are copied one by one. */
+/** Up to so many bytes a loop copies them as quickly as `copyWithin`. */
 const longestLoop = 64;
 
 /** Avro's binary encoding into one buffer that grows and is used again and again. */
@@ -144,7 +144,6 @@ export class AvroWriter {
     const count = this.#longsEnd - this.#longsStart;
     this.#reserve(count);
     const bytes = this.#bytes;
-    // The call of `copyWithin` costs as much as these few bytes.
     if (count > longestLoop) bytes.copyWithin(this.#end, this.#longsStart, this.#longsEnd);
     else for (let at = 0; at < count; at++) bytes[this.#end + at] = bytes[this.#longsStart + at]!;
     this.#end += count;

@@ -109,7 +109,7 @@ export class DirectConnection {
     release(bytes);
     if (this.socket.destroyed) return held.release();
     this.socket.write(text);
-    // Mostly the kernel takes all of the answer during the call, and to be called back for that would cost more than the call.
+    // Mostly the kernel takes the whole answer during `write`. A callback would cost more then than `write` itself.
     if (this.socket.writableLength === 0) this.#sent(held, this.socket.errored);
     else this.socket.write('', (error) => this.#sent(held, error));
   }
