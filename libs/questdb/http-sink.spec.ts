@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Worker } from 'node:worker_threads';
@@ -97,6 +98,37 @@ describe.each([
     const { code, bytes } = await end.promise;
     expect(code).toBe('ECONNRESET');
     expect(bytes).toBeLessThan(most);
+  });
+});
+
+describe('A lease that is lost while a body is being sent', () => {
+  const text = Buffer.concat(small.concat(small));
+  it.each<[string, readonly Buffer[]]>([
+    ['one piece', [text]],
+    ['two pieces', [...small, ...small]],
+  ])('keeps the last byte of %s back, whichever look finds it lost', async (_, body) => {
+    const bodies: string[] = [];
+    const server = createHttpServer((request, response) => {
+      const at = bodies.push('') - 1;
+      request.on('data', (some: Buffer) => (bodies[at] += some.toString())).on('error', () => undefined);
+      request.on('end', () => response.writeHead(204).end());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    let isSent = false;
+    for (let looks = 1; !isSent; looks++) {
+      let left = looks;
+      const sink = new HttpSink(url);
+      isSent = await sink.send(body, { held: () => left-- > 0 }).then(
+        () => true,
+        () => false,
+      );
+      sink.close();
+    }
+    server.close();
+    expect(bodies.at(-1)).toBe(text.toString());
+    expect(bodies.at(-2)).toBe(text.subarray(0, -1).toString());
   });
 });
 

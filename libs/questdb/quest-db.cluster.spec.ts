@@ -13,6 +13,8 @@ import {
   type SeriesStoreUnderTest,
   sharedQuestDb,
 } from '#testing';
+import { NotAccepted } from './delivery.js';
+import { HttpSink } from './http-sink.js';
 import { openQuestDb, type QuestDb } from './quest-db.js';
 import { Sql } from './sql.js';
 import type { Partitioning } from './tables.js';
@@ -20,10 +22,10 @@ import type { Partitioning } from './tables.js';
 /** Shortly after the times that the contracts write. */
 const now = 1_700_000_100_000;
 const seriesTables = ownGenerations();
-const [eventTables, nameTables, oddTables, madeTables, pointTables, deletionTables, contractTables] = [1, 2, 3, 4, 5, 6, 7].map(
-  (more) => seriesTables + more,
-) as Seven;
-type Seven = [number, number, number, number, number, number, number];
+const [eventTables, nameTables, oddTables, madeTables, pointTables, deletionTables, cutTables, contractTables] = [
+  1, 2, 3, 4, 5, 6, 7, 8,
+].map((more) => seriesTables + more) as Eight;
+type Eight = [number, number, number, number, number, number, number, number];
 const everything = { startMs: 0, endMs: 1e15 };
 
 async function open(generation: number): Promise<QuestDb> {
@@ -143,6 +145,32 @@ describeOnServers('A point without tags', () => {
     expect(rows).toEqual([...times.toReversed().map((timestampMs) => [timestampMs, null, 29]), [now, 'x', 29]]);
     await sql.close();
     await dropAndClose(db, generation);
+  });
+});
+
+describeOnServers('A body whose lease is lost while it is being sent', () => {
+  it('leaves no row, whichever look finds it lost: nor does one that lacks its last byte alone', async () => {
+    const db = await open(cutTables);
+    const sql = new Sql(sharedQuestDb().pgUrl);
+    const table = `points_g${cutTables}`;
+    const send = async (value: number, lease: Lease): Promise<void> => {
+      const sink = new HttpSink(sharedQuestDb().httpUrl);
+      const rows = ['m', 'n'].map((metric) => Buffer.from(`${table},org=o,source=s,metric=${metric} value=${value} ${now + value}\n`));
+      await sink.send(rows, lease).finally(() => sink.close());
+    };
+    // The first look is before the head, and the next ones before each piece: the first row, the second one, and its last byte.
+    for (const looks of [0, 1, 2, 3]) {
+      let left = looks;
+      await expect(send(looks, { held: () => left-- > 0 })).rejects.toBeInstanceOf(NotAccepted);
+    }
+    await send(4, forever);
+    await sql.rows(`SELECT wait_wal_table('${table}')`);
+    expect(await sql.rows(`SELECT metric, value FROM ${table} ORDER BY metric`)).toEqual([
+      ['m', 4],
+      ['n', 4],
+    ]);
+    await sql.close();
+    await dropAndClose(db, cutTables);
   });
 });
 
