@@ -53,7 +53,7 @@ const similarBodies = fc
   .map((points) => `{"source_id":"s","points":[${points.flatMap(([point, times]) => Array.from({ length: times }, () => point)).join()}]}`);
 
 /** More by hand: FUZZ_RUNS=1000000. */
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2000);
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 1000);
 
 describe('the scanner', () => {
   it('says what the simple path says of bodies that are nearly right', () => {

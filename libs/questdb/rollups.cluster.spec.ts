@@ -287,10 +287,10 @@ describeOnServers('Rollups in QuestDB', () => {
   it('are looked for by their sources, some at a time, however many rows a window has', async () => {
     const tables = tablesOf(generation + 2 * histories + 4);
     await sql.run(creating(tables, 'MONTH'));
-    const [sources, metrics, startMs] = [200_000, 3, 1_700_006_400_000];
+    const [sources, metrics, startMs] = [50_000, 3, 1_700_006_400_000];
     const rows = `SELECT ${startMs}000::timestamp, 'org', 'source ' || ((x - 1) / ${metrics}), 'm' || (x % ${metrics}), 1.0, 1.0, 1.0, 1`;
     await sql.run([`INSERT INTO ${tables.rollup1d} ${rows} FROM long_sequence(${sources * metrics})`]);
-    await eventually(() => new Visibility(sql).of([tables.rollup1d], () => undefined));
+    await eventually(() => new Visibility(sql).of([tables.rollup1d], () => undefined), 120_000);
     const path = { visibility: new Visibility(sql), outage: new Outage(), figures: new Figures(), tables: [], sink: new HttpSink(httpUrl) };
     const parts = { sql, tables, names: new SeriesNames(true), partitioning: 'MONTH' as const, kept: new Kept(sql, tables.kept) };
     const { levels: rollups } = new RollupTables(path, parts, forever);

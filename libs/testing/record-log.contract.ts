@@ -82,7 +82,7 @@ function expectInOrder(records: readonly StreamRecord[]): void {
  * Every promise of `RecordLog`; any adapter must pass.
  * @param seeds how many random courses of events there are.
  */
-export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 12): void {
+export function recordLogContract(open: () => Promise<LogUnderTest>, seeds = 6): void {
   let subject: LogUnderTest;
   let log: RecordLog;
   const use = (next: LogUnderTest): void => void ([subject, log] = [next, next.log]);

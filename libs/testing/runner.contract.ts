@@ -114,7 +114,7 @@ function outOfMemory(): Error {
  * What the runner promises, on the log of an adapter.
  * @param seeds how many random courses of events there are.
  */
-export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 10): void {
+export function runnerContract(open: () => Promise<LogUnderTest>, seeds = 5): void {
   let subject: LogUnderTest;
   let log: RecordLog;
   let reports: string[];

@@ -34,7 +34,7 @@ const aKey: ApiKey = {
  * Every promise of `Views`; any adapter must pass.
  * @param seeds how many random courses of events there are.
  */
-export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 8): void {
+export function viewsContract(open: () => Promise<LogUnderTest>, seeds = 4): void {
   let subject: LogUnderTest;
   beforeEach(async () => void (subject = await open()));
   afterEach(() => subject.close());

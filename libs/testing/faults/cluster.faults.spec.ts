@@ -4,6 +4,7 @@ import type { RoleProcess } from '../../../infra/cluster/role-process.js';
 import { openLog, readConfig, type Role } from '#runtime';
 import { points } from '#topics';
 import { eventually } from '../eventually.js';
+import type { LoadProcess } from '../load/load-process.js';
 import { deviceId } from '../load/load.js';
 import { Random } from '../random.js';
 import { describeOnOwnServers } from '../servers.js';
@@ -50,7 +51,6 @@ const stopped = (role: Role): FaultRow['fault'] =>
   };
 
 const rows: Readonly<Record<string, FaultRow>> = {
-  'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
   [`kill -9 of one of two processors, then of all with all control, under ${10 * durations.watched} monitors`]: {
     mayRefuse: ['control'],
     fault: (stage, load, live) =>
@@ -58,11 +58,6 @@ const rows: Readonly<Record<string, FaultRow>> = {
         await killed(1, 'processors')(stage, load, live);
         await killed(2, 'processors', 'control')(stage, load, live);
       }),
-  },
-  'a key that is deleted while its devices and viewers are on both gateways': {
-    mayRefuse: [],
-    live: 4,
-    fault: (stage, _, live) => deleteKey(stage, live),
   },
   'a processor that is frozen for longer than its session and then goes on': {
     mayRefuse: [],
@@ -75,33 +70,6 @@ const rows: Readonly<Record<string, FaultRow>> = {
         await stage.shows(load);
       } finally {
         process.kill(frozen!.pid!, 'SIGCONT');
-      }
-    },
-  },
-
-  'records that nobody can use': {
-    mayRefuse: [],
-    async fault(stage, { load }) {
-      const { org_id: orgId } = await stage.client.json<{ org_id: string }>('/api/auth/verify-key');
-      const poisons = poisonsBeside(orgId, deviceId(load, 0));
-      const kafka = await openLog(readConfig(stage.cluster.environment), () => undefined);
-      try {
-        for (const poison of poisons) await eventually(() => appendPoison(kafka.log, poison));
-        // The groups that read points.
-        const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources', 'monitors'].map((group) => ({ key, reason, group })));
-        await eventually(async () => {
-          const { newest: letters } = await kafka.deadLetters.newest(points, 100);
-          const found = letters.map(({ key, headers }) => ({
-            key,
-            reason: headers['reason'],
-            group: headers['group']?.replace(/\..*/, ''),
-          }));
-          // One may be parked again by who takes over its partition.
-          expect(found).toEqual(expect.arrayContaining(expected));
-          expect(expected).toEqual(expect.arrayContaining(found));
-        });
-      } finally {
-        await kafka.close();
       }
     },
   },
@@ -120,6 +88,38 @@ const rows: Readonly<Record<string, FaultRow>> = {
   },
 
   ...(isLong && {
+    'kill -9 of all ingress': { mayRefuse: ['ingress'], fault: killed(2, 'ingress') },
+    'a key that is deleted while its devices and viewers are on both gateways': {
+      mayRefuse: [],
+      live: 4,
+      fault: ((stage, _, live) => deleteKey(stage, live)) satisfies FaultRow['fault'],
+    },
+    'records that nobody can use': {
+      mayRefuse: [],
+      async fault(stage: Stage, { load }: LoadProcess) {
+        const { org_id: orgId } = await stage.client.json<{ org_id: string }>('/api/auth/verify-key');
+        const poisons = poisonsBeside(orgId, deviceId(load, 0));
+        const kafka = await openLog(readConfig(stage.cluster.environment), () => undefined);
+        try {
+          for (const poison of poisons) await eventually(() => appendPoison(kafka.log, poison));
+          // The groups that read points.
+          const expected = poisons.flatMap(({ key, reason }) => ['series', 'sources', 'monitors'].map((group) => ({ key, reason, group })));
+          await eventually(async () => {
+            const { newest: letters } = await kafka.deadLetters.newest(points, 100);
+            const found = letters.map(({ key, headers }) => ({
+              key,
+              reason: headers['reason'],
+              group: headers['group']?.replace(/\..*/, ''),
+            }));
+            // One may be parked again by who takes over its partition.
+            expect(found).toEqual(expect.arrayContaining(expected));
+            expect(expected).toEqual(expect.arrayContaining(found));
+          });
+        } finally {
+          await kafka.close();
+        }
+      },
+    },
     'kill -9 of one of two gateways': {
       mayRefuse: [],
       live: 4,
