@@ -47,7 +47,8 @@ export class SegmentWriter {
   finish(): readonly Segment[] {
     this.#spill();
     this.#write();
-    spare.push(this.#stretch, this.#held);
+    // In this order, so that the next writer holds rows where there is room for many.
+    spare.push(this.#held, this.#stretch);
     return this.segments;
   }
 
