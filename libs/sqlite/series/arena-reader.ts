@@ -19,10 +19,11 @@ export class LentArenas {
 
   /** To be called for every request, in the order in which they were made. */
   open(lent: readonly LentArena[]): OpenArena[] {
-    const arenas = lent.map(({ number, buffer, size, heads, newTagSets }) => {
+    const arenas = lent.map(({ number, pieces, newChunks, size, heads, newTagSets }) => {
       const known = this.#last.get(number);
-      const columns = buffer ? new ArenaColumns(buffer, size) : known!.columns;
-      const tagSets = buffer ? [] : known!.tagSets;
+      const columns = pieces ? new ArenaColumns(pieces, size) : known!.columns;
+      for (const chunk of newChunks) columns.add(chunk);
+      const tagSets = pieces ? [] : known!.tagSets;
       for (const text of newTagSets) tagSets.push(text);
       return { number, columns, heads, tagSets };
     });

@@ -5,9 +5,9 @@ import { Arena, ArenaColumns, type ArenaSize, type LentArena, type OpenedStore, 
 import type { Directory } from './directory.js';
 import type { EndedSeries } from './ended.js';
 
-const ordinarySize: ArenaSize = { points: 2 * 1024 * 1024, pieces: 512 * 1024 };
+const ordinarySize: ArenaSize = { chunks: 8, chunkPoints: 256 * 1024, pieces: 512 * 1024 };
 const retryMs = 1000;
-/** Memory of written arenas that is kept for the next ones. */
+/** Written arenas whose memory is kept for the next ones. */
 const maxSpare = 2;
 
 interface Sealed {
@@ -21,12 +21,14 @@ interface Sealed {
 export class ArenaStack {
   #active: Arena;
   #sealed: Sealed | undefined;
-  #spare: ArenaColumns[] = [];
+  /** Memory of written arenas. An arena gets chunks as it fills, so that those of one that is being written are mostly back before they are needed. */
+  readonly #sparePieces: SharedArrayBuffer[] = [];
+  readonly #spareChunks: SharedArrayBuffer[] = [];
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #isOver = false;
-  /** Numbers of the arenas that were lent last, and how many of their tag sets the reader has. */
-  #lent = new Map<number, number>();
+  /** By the numbers of the arenas that were lent last, how much of each the reader has. */
+  #lent = new Map<number, { readonly chunks: number; readonly tagSets: number }>();
   /** The highest offset that was taken, by partition. */
   readonly #offsets: Map<number, number>;
   /** The offset after the newest record that was begun. */
@@ -42,7 +44,7 @@ export class ArenaStack {
   ) {
     this.#lastFlushed = lastArena;
     this.#offsets = new Map(Object.entries(offsets).map(([partition, offset]) => [Number(partition), offset]));
-    this.#active = new Arena(lastArena + 1, ArenaColumns.allocate(size));
+    this.#active = this.#newArena(lastArena + 1);
   }
 
   get active(): Arena {
@@ -82,15 +84,15 @@ export class ArenaStack {
   async seal(wanted?: SealedArena['wanted']): Promise<void> {
     if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
-    const { number, columns, points, pieces, tagSets } = arena;
-    const { buffer, size } = columns;
+    const { number, columns, pieces, tagSets } = arena;
+    const { buffers, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
     const directory = this.directory.takeNew();
     const ended = this.#ended;
     this.#ended = [];
-    const request = { number, buffer, size, points, pieces, tagSets, offsets, next: this.#next, directory, ended, wanted };
+    const request = { number, buffers, size, pieces, tagSets, offsets, next: this.#next, directory, ended, wanted };
     this.#sealed = { arena, request, attempt: anAttempt() };
-    this.#active = new Arena(number + 1, this.#spare.pop() ?? ArenaColumns.allocate(this.size));
+    this.#active = this.#newArena(number + 1);
     void this.#flush(this.#sealed);
   }
 
@@ -109,16 +111,24 @@ export class ArenaStack {
   lend(series: ArrayLike<number>): { arenas: LentArena[]; giveBack: () => void } {
     const arenas = this.#sealed ? [this.#sealed.arena, this.#active] : [this.#active];
     const before = this.#lent;
-    this.#lent = new Map(arenas.map(({ number, tagSets }) => [number, tagSets.length]));
+    const buffers = arenas.map(({ columns }) => columns.buffers);
+    this.#lent = new Map(
+      arenas.map(({ number, tagSets }, at) => [number, { chunks: buffers[at]!.chunks.length, tagSets: tagSets.length }]),
+    );
     for (const arena of arenas) arena.readers++;
     return {
-      arenas: arenas.map((arena) => ({
-        number: arena.number,
-        buffer: before.has(arena.number) ? undefined : arena.columns.buffer,
-        size: arena.columns.size,
-        heads: arena.heads(series),
-        newTagSets: arena.tagSets.slice(before.get(arena.number) ?? 0),
-      })),
+      arenas: arenas.map(({ number, columns, tagSets }, at) => {
+        const had = before.get(number);
+        const { pieces, chunks } = buffers[at]!;
+        return {
+          number,
+          pieces: had ? undefined : pieces,
+          newChunks: chunks.slice(had?.chunks ?? 0),
+          size: columns.size,
+          heads: arenas[at]!.heads(series),
+          newTagSets: tagSets.slice(had?.tagSets ?? 0),
+        };
+      }),
       giveBack: () => {
         for (const arena of arenas) {
           arena.readers--;
@@ -169,9 +179,17 @@ export class ArenaStack {
     }
   }
 
+  #newArena(number: number): Arena {
+    const { size } = this;
+    const pieces = this.#sparePieces.pop() ?? ArenaColumns.memoryForPieces(size);
+    return new Arena(number, new ArenaColumns(pieces, size), () => this.#spareChunks.pop() ?? ArenaColumns.memoryForChunk(size));
+  }
+
   #reuse(arena: Arena): void {
-    const flushed = arena.number <= this.#lastFlushed;
-    if (flushed && arena.readers === 0 && this.#spare.length < maxSpare) this.#spare.push(arena.columns);
+    if (arena.number > this.#lastFlushed || arena.readers > 0) return;
+    const { pieces, chunks } = arena.columns.buffers;
+    if (this.#sparePieces.length < maxSpare) this.#sparePieces.push(pieces);
+    this.#spareChunks.push(...chunks.slice(0, maxSpare * this.size.chunks - this.#spareChunks.length));
   }
 }
 

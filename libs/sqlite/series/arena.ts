@@ -6,9 +6,13 @@ import type { Boundaries, Kept } from './kept.js';
 import type { Points } from './points.js';
 import { TagSets } from './tag-sets.js';
 
-/** How many points and pieces an arena has room for. A piece is what one batch brought of one series with one set of tags. */
+/**
+ * What an arena has room for. A piece is what one batch brought of one series with one set of tags; a chunk is memory for points, which an arena gets
+ * as they come.
+ */
 export interface ArenaSize {
-  readonly points: number;
+  readonly chunks: number;
+  readonly chunkPoints: number;
   readonly pieces: number;
 }
 
@@ -23,12 +27,17 @@ export interface OpenedStore {
   readonly ahead: readonly Omit<EndedSeries, 'series'>[];
 }
 
+/** The memory of an arena. */
+export interface ArenaBuffers {
+  readonly pieces: SharedArrayBuffer;
+  readonly chunks: readonly SharedArrayBuffer[];
+}
+
 /** An arena that takes no more points, and the names that became known while it was filled. */
 export interface SealedArena {
   readonly number: number;
-  readonly buffer: SharedArrayBuffer;
+  readonly buffers: ArenaBuffers;
   readonly size: ArenaSize;
-  readonly points: number;
   readonly pieces: number;
   /** As its columns number them, the empty one first. */
   readonly tagSets: readonly string[];
@@ -45,47 +54,76 @@ export interface SealedArena {
 /** An arena as it is lent to a read: the newest piece of each series that the read asks for, in the order of the request. */
 export interface LentArena {
   readonly number: number;
-  /** Undefined when the read before this one was lent the same arena: sending the buffer again would cost as much as a small read. */
-  readonly buffer: SharedArrayBuffer | undefined;
+  /** Undefined when the read before this one was lent the same arena: sending a buffer again would cost as much as a small read. */
+  readonly pieces: SharedArrayBuffer | undefined;
+  /** Chunks that the reader does not have from the read before this one. */
+  readonly newChunks: readonly SharedArrayBuffer[];
   readonly size: ArenaSize;
   readonly heads: Int32Array;
   /** Tag sets that the reader does not have from the read before this one. */
   readonly newTagSets: readonly string[];
 }
 
-/** The columns of an arena, in memory that all threads see. Pieces stand in the order in which they came. */
-export class ArenaColumns {
+/** Memory for points, that all threads see. */
+class Chunk {
   readonly timeMs: Float64Array;
   readonly value: Float64Array;
+
+  constructor(
+    readonly buffer: SharedArrayBuffer,
+    points: number,
+  ) {
+    this.timeMs = new Float64Array(buffer, 0, points);
+    this.value = new Float64Array(buffer, 8 * points, points);
+  }
+}
+
+/** The columns of an arena, in memory that all threads see. Pieces stand in the order in which they came, and each has all of its points in one chunk. */
+export class ArenaColumns {
   readonly series: Uint32Array;
-  /** Where a piece's points begin; they end where the next one's begin. */
+  /** Where a piece's points begin, counted through all chunks; they end where the next one's begin. */
   readonly begin: Uint32Array;
   readonly tag: Uint32Array;
   /** The piece of the same series before this one, -1 when there is none. */
   readonly before: Int32Array;
+  readonly #chunks: Chunk[] = [];
 
   constructor(
-    readonly buffer: SharedArrayBuffer,
+    private readonly pieces: SharedArrayBuffer,
     readonly size: ArenaSize,
+    chunks: readonly SharedArrayBuffer[] = [],
   ) {
-    const { points, pieces } = size;
-    this.timeMs = new Float64Array(buffer, 0, points);
-    this.value = new Float64Array(buffer, 8 * points, points);
-    this.series = new Uint32Array(buffer, 16 * points, pieces);
-    this.begin = new Uint32Array(buffer, 16 * points + 4 * pieces, pieces + 1);
-    this.tag = new Uint32Array(buffer, 16 * points + 8 * pieces + 4, pieces);
-    this.before = new Int32Array(buffer, 16 * points + 12 * pieces + 4, pieces);
+    const count = size.pieces;
+    this.series = new Uint32Array(pieces, 0, count);
+    this.begin = new Uint32Array(pieces, 4 * count, count + 1);
+    this.tag = new Uint32Array(pieces, 8 * count + 4, count);
+    this.before = new Int32Array(pieces, 12 * count + 4, count);
+    for (const chunk of chunks) this.add(chunk);
   }
 
-  static allocate(size: ArenaSize): ArenaColumns {
-    return new ArenaColumns(new SharedArrayBuffer(16 * size.points + 16 * size.pieces + 4), size);
+  static memoryForPieces = ({ pieces }: ArenaSize): SharedArrayBuffer => new SharedArrayBuffer(16 * pieces + 4);
+  static memoryForChunk = ({ chunkPoints }: ArenaSize): SharedArrayBuffer => new SharedArrayBuffer(16 * chunkPoints);
+
+  get buffers(): ArenaBuffers {
+    return { pieces: this.pieces, chunks: this.#chunks.map(({ buffer }) => buffer) };
+  }
+
+  /** Adds a chunk, which takes the next points. */
+  add(buffer: SharedArrayBuffer): Chunk {
+    const chunk = new Chunk(buffer, this.size.chunkPoints);
+    this.#chunks.push(chunk);
+    return chunk;
   }
 
   /** Appends a piece's points with times in [fromMs, toMs) to `into`. */
   copyPiece(piece: number, tag: number, fromMs: number, toMs: number, into: Points): void {
-    const { timeMs, value } = this;
+    const { chunkPoints } = this.size;
+    const begin = this.begin[piece]!;
+    const chunk = Math.floor(begin / chunkPoints);
+    const { timeMs, value } = this.#chunks[chunk]!;
+    const end = this.begin[piece + 1]! - chunk * chunkPoints;
     let to = into.length;
-    for (let at = this.begin[piece]!; at < this.begin[piece + 1]!; at++) {
+    for (let at = begin - chunk * chunkPoints; at < end; at++) {
       const time = timeMs[at]!;
       if (time < fromMs || time >= toMs) continue;
       into.timeMs[to] = time;
@@ -107,17 +145,22 @@ export class Arena {
   #heads = new Int32Array(0);
   readonly #tagSets = new TagSets();
   #tagBytes = 0;
+  #chunk: Chunk | undefined;
+  /** Where the chunk begins, counted through all of them. */
+  #chunkBegin = 0;
 
+  /** @param memory gives that of one chunk. */
   constructor(
     readonly number: number,
     readonly columns: ArenaColumns,
+    private readonly memory: () => SharedArrayBuffer,
   ) {
     columns.begin[0] = 0;
   }
 
   get full(): boolean {
-    const { points, pieces } = this.columns.size;
-    return this.points === points || this.pieces === pieces || this.#tagBytes > 16 * 1024 * 1024;
+    const { chunks, chunkPoints, pieces } = this.columns.size;
+    return this.points === chunks * chunkPoints || this.pieces === pieces || this.#tagBytes > 16 * 1024 * 1024;
   }
 
   /** Tag sets of its points, as its columns number them. */
@@ -132,23 +175,32 @@ export class Arena {
     return heads;
   }
 
-  /** Takes points of a series from position `from` on, as many as it has room for, and returns where it stopped. */
+  /** Takes points of a series from position `from` on, as many as there is room for in one chunk, and returns where it stopped. It must not be full. */
   take(series: number, { tags, timestampMs, value }: SeriesRun, from: number): number {
     const { columns } = this;
-    const to = Math.min(timestampMs.length, from + columns.size.points - this.points);
-    let end = this.points;
+    const chunk = this.#chunkWithRoom();
+    let end = this.points - this.#chunkBegin;
+    const to = Math.min(timestampMs.length, from + columns.size.chunkPoints - end);
     for (let at = from; at < to; at++, end++) {
-      columns.timeMs[end] = timestampMs[at]!;
+      chunk.timeMs[end] = timestampMs[at]!;
       // -0 becomes 0, which it equals
-      columns.value[end] = value[at]! + 0;
+      chunk.value[end] = value[at]! + 0;
     }
     const piece = this.pieces++;
-    this.points = end;
+    this.points = this.#chunkBegin + end;
     columns.series[piece] = series;
     columns.tag[piece] = tags === '' ? 0 : this.#tagSet(tags);
-    columns.begin[piece + 1] = end;
+    columns.begin[piece + 1] = this.points;
     columns.before[piece] = this.#move(series, piece);
     return to;
+  }
+
+  #chunkWithRoom(): Chunk {
+    if (!this.#chunk || this.points - this.#chunkBegin === this.columns.size.chunkPoints) {
+      this.#chunkBegin = this.points;
+      this.#chunk = this.columns.add(this.memory());
+    }
+    return this.#chunk;
   }
 
   /** Notes the newest piece of a series and returns the one before it. */

@@ -74,7 +74,7 @@ class Life {
 
   async open(): Promise<void> {
     this.#threads = await startStoreThreads(this.file, []);
-    const size = { points: this.points, pieces: this.points };
+    const size = { chunks: Math.ceil(this.points / 3), chunkPoints: 3, pieces: this.points };
     this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep, this.#less, this.activeBytes);
   }
 

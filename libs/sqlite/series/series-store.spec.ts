@@ -151,9 +151,9 @@ describe('SqliteSeriesStore with very many series', () => {
 });
 
 describe('SqliteSeriesStore with arenas that are soon full', () => {
-  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }));
+  seriesStoreContract(async () => openIn(await newFolder(), { chunks: 3, chunkPoints: 32, pieces: 13 }));
 });
 
 describe('SqliteSeriesStore with memory for eight series', () => {
-  seriesStoreContract(async () => openIn(await newFolder(), { points: 97, pieces: 13 }, 8 * 32 + 500));
+  seriesStoreContract(async () => openIn(await newFolder(), { chunks: 3, chunkPoints: 32, pieces: 13 }, 8 * 32 + 500));
 });

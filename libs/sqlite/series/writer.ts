@@ -287,7 +287,7 @@ const highestSeries = (runs: readonly Run[], archives: readonly Archive[]): numb
 /** Hands over the points of an arena in the order of series, time and tags. */
 function writePoints(arena: SealedArena, writer: RunWriter): void {
   const { tagSets, places } = inOrder(arena.tagSets);
-  const columns = new ArenaColumns(arena.buffer, arena.size);
+  const columns = new ArenaColumns(arena.buffers.pieces, arena.size, arena.buffers.chunks);
   // The pieces of each series stay in the order in which they came.
   const order = positionsBySmallValue(columns.series.subarray(0, arena.pieces));
   const taken = new Points(longestSeries(columns, order));
