@@ -69,6 +69,26 @@ it('All keys that are in the log are kept, however many', async () => {
   expect(table.get(d)).toBe('changed');
 });
 
+it('A value that is changed in place changes neither for the log that gave it nor for the one that takes it', async () => {
+  type Counted = { count: number };
+  const ofCounts = { name: 't.v1', cleanup: 'compact', partitions: 1, key: () => a } as unknown as Topic<Counted>;
+  const given: Counted = { count: 1 };
+  stored = [{ topic: ofCounts, partition: 0, offset: 0, key: a, value: given, headers: {} } as unknown as StreamRecord];
+  const taken: Entry[] = [];
+  const taking = { ...log, append: async (entries: readonly Entry[]) => void taken.push(...entries) } as RecordLog;
+  const counts = new Table<Counted>(taking, ofCounts, { copied: (value) => ({ ...value }) });
+  await counts.begin(forever, [0]);
+  const increment = (): void => {
+    const its = counts.get(a)!;
+    its.count++;
+    counts.set(a, its);
+  };
+  increment();
+  await counts.write();
+  increment();
+  expect([given, taken.map(({ value }) => value), counts.get(a)]).toEqual([{ count: 1 }, [{ count: 2 }], { count: 3 }]);
+});
+
 describe('However many keys change all the time', () => {
   const wide = { name: 't.v1', cleanup: 'compact', partitions: 24, key: (key) => key } as Topic<string>;
   const names = (prefix: string, length: number): string[] => Array.from({ length }, (_, at) => `${prefix}${at}`);
