@@ -197,8 +197,9 @@ export class Arena {
 
   #chunkWithRoom(): Chunk {
     if (!this.#chunk || this.points - this.#chunkBegin === this.columns.size.chunkPoints) {
-      this.#chunkBegin = this.points;
+      // First of all, as there may be no memory.
       this.#chunk = this.columns.add(this.memory());
+      this.#chunkBegin = this.points;
     }
     return this.#chunk;
   }
