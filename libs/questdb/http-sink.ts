@@ -123,8 +123,8 @@ class Connection {
 }
 
 /**
- * The pieces of a body, the last of which is one byte: QuestDB stores nothing before it has that one, and a process can hardly be stopped between
- * the look at its lease and a write of one byte. The head of a request and a large piece take much longer to make and to hand over.
+ * The pieces of a body, the last of which is one byte. QuestDB stores nothing of a body without its last byte. A process that is stopped between the
+ * last look at its lease and the write that follows would send old rows when it goes on: to write one byte takes a fifth of the time of a whole body.
  */
 function lastByteApart(body: readonly Uint8Array[]): readonly Uint8Array[] {
   const last = body.at(-1)!;

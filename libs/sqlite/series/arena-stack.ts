@@ -7,7 +7,7 @@ import type { EndedSeries } from './ended.js';
 
 const ordinarySize: ArenaSize = { chunks: 8, chunkPoints: 256 * 1024, pieces: 512 * 1024 };
 const retryMs = 1000;
-/** Written arenas whose memory is kept for the next ones. */
+/** How many written arenas may leave their memory for the next ones. */
 const maxSpare = 2;
 
 interface Sealed {
@@ -27,7 +27,7 @@ export class ArenaStack {
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #isOver = false;
-  /** By the numbers of the arenas that were lent last, how much of each the reader has. */
+  /** How many chunks and tag sets the reader has of each arena that the last read was lent, by the number of the arena. */
   #lent = new Map<number, { readonly chunks: number; readonly tagSets: number }>();
   /** The highest offset that was taken, by partition. */
   readonly #offsets: Map<number, number>;
@@ -117,7 +117,8 @@ export class ArenaStack {
     );
     for (const arena of arenas) arena.readers++;
     return {
-      arenas: arenas.map(({ number, columns, tagSets }, at) => {
+      arenas: arenas.map((arena, at) => {
+        const { number, columns, tagSets } = arena;
         const had = before.get(number);
         const { pieces, chunks } = buffers[at]!;
         return {
@@ -125,7 +126,7 @@ export class ArenaStack {
           pieces: had ? undefined : pieces,
           newChunks: chunks.slice(had?.chunks ?? 0),
           size: columns.size,
-          heads: arenas[at]!.heads(series),
+          heads: arena.heads(series),
           newTagSets: tagSets.slice(had?.tagSets ?? 0),
         };
       }),
