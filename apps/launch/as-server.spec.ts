@@ -24,7 +24,7 @@ writeFileSync(
     const { pid, execArgv, env, argv } = process;
     console.log(JSON.stringify({ pid, flags: execArgv, arenas: env.MALLOC_ARENA_MAX, words: argv.slice(2) }));
     process.exitCode = 7;
-  });`,
+  }, ['--heap-growing-percent=200']);`,
 );
 writeFileSync(without, 'process.execve = undefined;');
 const threads = join(folder, 'threads.mjs');
@@ -45,14 +45,14 @@ async function start(flags: readonly string[], arenas: string | undefined) {
   return { code, stderr, isSameProcess: pid === child.pid, ...told };
 }
 
-const set = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
+const set = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring', '--heap-growing-percent=200'];
 const own = '--max-semi-space-size=32';
 const unable = ['--import', without];
 const forbidden = ['--permission', '--allow-fs-read=*'];
 
 describe('a server', () => {
   it.each([
-    ['has its memory set', [], undefined, set, '2'],
+    ['has its memory set, and what it asks for itself', [], undefined, set, '2'],
     ['keeps its other flags', ['--no-warnings'], undefined, [...set, '--no-warnings'], '2'],
     ['that was told the size of its young generation keeps that', [own], undefined, [own], undefined],
     ['that was told how many pools to keep keeps that', [], '4', set, '4'],

@@ -10,16 +10,23 @@ const semiSpace = '--max-semi-space-size';
  */
 const youngFirst = '--no-allocation-site-pretenuring';
 const flags = [`${semiSpace}=8`, youngFirst];
+/**
+ * For a server whose heap is small and whose buffers are many. V8 collects the whole heap when heap and buffers have grown by 16 MB since the last time; with
+ * this flag they may triple first.
+ */
+export const manyBuffers: readonly string[] = ['--heap-growing-percent=200'];
 /** More pools than this only keep what other threads have freed. For glibc; others do not look at it. */
 const environment = { MALLOC_ARENA_MAX: '2' };
 
 /**
  * As `onOwnNode`, with the memory of the process set for a server. That counts only from the start of a process, so it becomes a new one
  * under its old id, unless it was started with the setting; where a process cannot or may not do that, it starts as it is.
+ *
+ * @param more flags of V8 that this server has besides those of all.
  */
-export async function asServer(start: () => Promise<unknown>): Promise<void> {
+export async function asServer(start: () => Promise<unknown>, more: readonly string[] = []): Promise<void> {
   await onOwnNode(async () => {
-    if (!process.execArgv.some((flag) => flag.startsWith(semiSpace)) && mayBecomeAnother()) becomeServer();
+    if (!process.execArgv.some((flag) => flag.startsWith(semiSpace)) && mayBecomeAnother()) becomeServer(more);
     // Each storage thread sets a limit of its own, which V8 would ignore while this flag is set.
     setFlagsFromString(`${semiSpace}=0`);
     await start();
@@ -28,7 +35,7 @@ export async function asServer(start: () => Promise<unknown>): Promise<void> {
 
 const mayBecomeAnother = (): boolean => (process.permission as typeof process.permission | undefined)?.has('child') !== false;
 
-function becomeServer(): void {
-  const words = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
+function becomeServer(more: readonly string[]): void {
+  const words = [process.execPath, ...flags, ...more, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.(process.execPath, words, { ...environment, ...process.env });
 }
