@@ -52,7 +52,7 @@ export class Session {
     private readonly options: SessionOptions,
     private readonly events: SessionEvents,
   ) {
-    const { address, group, sessionMs, fetchMs = fetching.waitMs } = options;
+    const { address, group, sessionMs, fetchMs = fetching.groupWaitMs } = options;
     this.#client = newClient(address);
     this.#consumer = this.#client.kafka.consumer({
       groupId: group,
