@@ -258,7 +258,8 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     ['a block that is gone', 'DELETE FROM block WHERE rowid = (SELECT min(rowid) FROM block WHERE kind = 0)', 'damage'],
     [
       'a block with another byte',
-      `UPDATE block SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE rowid = (SELECT min(rowid) FROM block)`,
+      `UPDATE block SET body = CAST(iif(substr(body, 1, 1) = x'ff', x'fe', x'ff') || substr(body, 2) AS BLOB)
+       WHERE rowid = (SELECT min(rowid) FROM block)`,
       'damage',
     ],
     ['the newest run gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)', 'damage'],
