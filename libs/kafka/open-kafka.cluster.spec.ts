@@ -388,7 +388,8 @@ describeOnKafka('a log in Kafka', () => {
 
   it('says that a group cannot be read when each of its sessions crashes, and no more once it is', async () => {
     const { CompressionCodecs, CompressionTypes } = kafkajs;
-    const kafka = await open({ sessionMs: 6_000 });
+    // A member fetches for the first time after `fetchMs`, and sends a heartbeat before: more than a tenth of its session after it has joined.
+    const kafka = await open({ sessionMs: 6_000, fetchMs: 1_000 });
     const consumer = await LogConsumer.join(kafka.log, { group: 'g', topics: [sources] });
     const zstd = CompressionCodecs[CompressionTypes.ZSTD];
     CompressionCodecs[CompressionTypes.ZSTD] = () => ({

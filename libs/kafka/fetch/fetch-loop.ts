@@ -34,7 +34,7 @@ export interface Wanted extends TopicPartition {
 export const fetching = {
   /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop, or a partition that is added. */
   waitMs: 500,
-  /** The same for a group, of which each has its fetches: longer delays the end of a member, and a partition that was paused. */
+  /** The most for a fetch of a group. Every group has fetches of its own. Longer delays what a new member is given first, its end, and a partition that was paused. */
   groupWaitMs: 1_000,
   /** A group's pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
   restMs: 100,

@@ -158,7 +158,7 @@ export class Member {
     // kafkajs joins again before it sends a heartbeat, but for a coordinator that is still loading: then it goes on as if nothing were lost.
     if (assignment.ended.aborted && session.sentMs > this.#lostMs) return this.#begin();
     assignment.lease.heard(session.sentMs);
-    // A batch that cannot be read crashes each session once it has been fetched, which takes a busy broker a while: joining alone is no sign of health.
+    // A batch that cannot be read crashes each session at its first fetch, which begins after a pause and may take a while: joining alone is no sign of health.
     if (assignment.isOpen && performance.now() - this.#openedMs > this.options.sessionMs / 2) this.#failure = undefined;
   }
 

@@ -15,7 +15,7 @@ export interface SessionOptions {
   readonly topics: readonly string[];
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
-  /** How long a broker holds a fetch that finds nothing: leaving the group takes up to that long. */
+  /** How long a broker holds a fetch that finds nothing: joining and leaving the group take up to that long. `fetchMsOf` where it is left out. */
   readonly fetchMs?: number | undefined;
 }
 
@@ -37,6 +37,12 @@ export interface SessionEvents {
 
 const leaveMs = 5_000;
 
+/** How long a group goes without a heartbeat at most. */
+const heartbeatMsOf = (sessionMs: number): number => sessionMs / 10;
+
+/** How long a broker may hold a fetch of a group: kafkajs sends heartbeats only between fetches. */
+export const fetchMsOf = (sessionMs: number): number => Math.min(fetching.groupWaitMs, heartbeatMsOf(sessionMs));
+
 /** How long members have to join again: as long as a session, and at least as long as a busy machine needs. */
 export const rebalanceMsOf = (sessionMs: number): number => Math.max(sessionMs, 5_000);
 
@@ -52,13 +58,13 @@ export class Session {
     private readonly options: SessionOptions,
     private readonly events: SessionEvents,
   ) {
-    const { address, group, sessionMs, fetchMs = fetching.groupWaitMs } = options;
+    const { address, group, sessionMs, fetchMs = fetchMsOf(sessionMs) } = options;
     this.#client = newClient(address);
     this.#consumer = this.#client.kafka.consumer({
       groupId: group,
       sessionTimeout: sessionMs,
       rebalanceTimeout: rebalanceMsOf(sessionMs),
-      heartbeatInterval: sessionMs / 10,
+      heartbeatInterval: heartbeatMsOf(sessionMs),
       partitionAssigners: [assigner(() => events.joining())],
       maxWaitTimeInMs: fetchMs,
       maxBytesPerPartition: fetching.partitionBytes,
