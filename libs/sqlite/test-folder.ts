@@ -51,6 +51,10 @@ export async function lastOf({ log }: TestLog): Promise<number> {
   return last;
 }
 
+/** SQL that gives the block of some row another first byte. @param rowid SQL too. */
+export const damageBlock = (rowid: string): string =>
+  `UPDATE block SET body = CAST(iif(substr(body, 1, 1) = x'ff', x'fe', x'ff') || substr(body, 2) AS BLOB) WHERE rowid = (${rowid})`;
+
 export const filesOf = (dir: string, kind: FileKind): readonly string[] =>
   filesIn(join(dir, 'log')).flatMap((file) => (file.kind === kind ? [file.path] : []));
 

@@ -12,6 +12,7 @@ import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { backup } from '../backup/backup.js';
 import { restore } from '../backup/restore.js';
 import { openStorage, type OpenedStorage } from '../storage.js';
+import { damageBlock } from '../test-folder.js';
 import { rebuild } from './rebuild.js';
 import { trim } from './trim.js';
 import { verify } from './verify.js';
@@ -160,10 +161,7 @@ describe(`a data folder whose log has dropped records (SEED=${seed})`, () => {
     ['nothing is wrong', 'SELECT 1'],
     ['an event is gone that the log has', 'DELETE FROM event WHERE id = (SELECT max(id) FROM event)'],
     ['the newest points are gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)'],
-    [
-      'the newest points are damaged',
-      `UPDATE block SET body = CAST(iif(substr(body, 1, 1) = x'ff', x'fe', x'ff') || substr(body, 2) AS BLOB) WHERE rowid = (${newestBlock})`,
-    ],
+    ['the newest points are damaged', damageBlock(newestBlock)],
   ])('has all of its store again after a rebuild when %s', async (_, statement) => {
     const dir = await copy();
     alter(dir, statement);
@@ -174,10 +172,7 @@ describe(`a data folder whose log has dropped records (SEED=${seed})`, () => {
 
   it.each([
     ['an event', `UPDATE event SET value = value || '!' WHERE id = 1`],
-    [
-      'a point',
-      `UPDATE block SET body = CAST(iif(substr(body, 1, 1) = x'ff', x'fe', x'ff') || substr(body, 2) AS BLOB) WHERE rowid = (SELECT min(rowid) FROM block)`,
-    ],
+    ['a point', damageBlock('SELECT min(rowid) FROM block')],
     ['the oldest run', 'DELETE FROM run WHERE id = (SELECT min(id) FROM run)'],
     ['a name', `UPDATE source SET name = 'renamed' WHERE id = (SELECT min(id) FROM source)`],
   ])('is not rebuilt when %s is damaged that only its store has, which stays as it is', async (_, statement) => {

@@ -15,6 +15,7 @@ import { aSeriesHistory, anEventHistory, processorsOf, Random } from '#testing';
 import { events, points, seriesGroup, sources } from '#topics';
 import { projectorsOf } from '../../../apps/processors/projectors-of.js';
 import { openStorage } from '../storage.js';
+import { damageBlock } from '../test-folder.js';
 import { catchUp } from './catch-up.js';
 import { rebuild } from './rebuild.js';
 import { verify, type Verification } from './verify.js';
@@ -256,12 +257,7 @@ describe(`a stopped server's data folder (SEED=${seed})`, () => {
     ['an event that is gone', 'DELETE FROM event WHERE id = (SELECT min(id) FROM event)', 'events'],
     ['an event of a source that the log does not know', `INSERT INTO event_source(org, source) VALUES ('o', 'nobody')`, 'source'],
     ['a block that is gone', 'DELETE FROM block WHERE rowid = (SELECT min(rowid) FROM block WHERE kind = 0)', 'damage'],
-    [
-      'a block with another byte',
-      `UPDATE block SET body = CAST(iif(substr(body, 1, 1) = x'ff', x'fe', x'ff') || substr(body, 2) AS BLOB)
-       WHERE rowid = (SELECT min(rowid) FROM block)`,
-      'damage',
-    ],
+    ['a block with another byte', damageBlock('SELECT min(rowid) FROM block'), 'damage'],
     ['the newest run gone', 'DELETE FROM run WHERE id = (SELECT max(id) FROM run)', 'damage'],
     ['a source with another name', `UPDATE source SET name = 'renamed' WHERE id = (SELECT min(id) FROM source)`, 'damage'],
   ];
