@@ -11,8 +11,8 @@ const semiSpace = '--max-semi-space-size';
 const youngFirst = '--no-allocation-site-pretenuring';
 const flags = [`${semiSpace}=8`, youngFirst];
 /**
- * For a server whose heap is small and whose buffers are many. V8 collects the whole heap when heap and buffers have grown by 16 MB since the last time; with
- * this flag they may triple first.
+ * For a server with a small heap and many buffers. V8 collects the whole of a small heap each time that heap and buffers together have grown by 16 MB. With
+ * this flag it waits until they are three times as large as after the last collection.
  */
 export const manyBuffers: readonly string[] = ['--heap-growing-percent=200'];
 /** More pools than this only keep what other threads have freed. For glibc; others do not look at it. */
@@ -22,7 +22,7 @@ const environment = { MALLOC_ARENA_MAX: '2' };
  * As `onOwnNode`, with the memory of the process set for a server. That counts only from the start of a process, so it becomes a new one
  * under its old id, unless it was started with the setting; where a process cannot or may not do that, it starts as it is.
  *
- * @param more flags of V8 that this server has besides those of all.
+ * @param more flags of V8 for this server, besides those that every server has.
  */
 export async function asServer(start: () => Promise<unknown>, more: readonly string[] = []): Promise<void> {
   await onOwnNode(async () => {

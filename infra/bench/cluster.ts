@@ -10,7 +10,7 @@ import { ownFolder, removeFolder, until } from './server-process.js';
 /** Seconds between checkpoints, at which the rows of open windows are written. */
 export const checkpointS = 10;
 const settledMs = 180_000;
-/** Each look costs the processors and Kafka 30 ms of CPU, which are measured too. Who collects metrics looks less often than this. */
+/** Each look costs the processors and Kafka 30 ms of CPU, which are measured too. Metrics are usually collected less often than this. */
 const lookMs = 2_000;
 
 interface ClusterOptions {

@@ -474,7 +474,7 @@ describe('a gateway', () => {
       sent += its.length;
       return gauge('headwater_streams_held_bytes') > 16 * 1024 * 1024;
     });
-    // Had it taken everything, it would be cut 2 to 4 s after the close. As it has not, nothing may move for 10 s.
+    // A client that has taken everything is cut 2 to 4 s after the close. This one has not, so the server waits up to 10 s for it to take more.
     setTimeout(() => socket.resume(), 5_000);
     expect([await client.closedWith(), client.closed!.reason]).toEqual([1013, expect.stringContaining('too slow')]);
     expect(client.events.length).toBeLessThan(sent);

@@ -7,7 +7,7 @@ import type { EndedSeries } from './ended.js';
 
 const ordinarySize: ArenaSize = { chunks: 8, chunkPoints: 256 * 1024, pieces: 512 * 1024 };
 const retryMs = 1000;
-/** How many written arenas may leave their memory for the next ones. */
+/** The memory of so many written arenas is kept for the next arenas. */
 const maxSpare = 2;
 
 interface Sealed {
@@ -27,7 +27,7 @@ export class ArenaStack {
   #tidying: Promise<void> | undefined;
   #lastFlushed: number;
   #isOver = false;
-  /** How many chunks and tag sets the reader has of each arena that the last read was lent, by the number of the arena. */
+  /** For each arena that the last read was given, by the number of the arena: how many of its chunks and tag sets the reader has. */
   #lent = new Map<number, { readonly chunks: number; readonly tagSets: number }>();
   /** The highest offset that was taken, by partition. */
   readonly #offsets: Map<number, number>;
