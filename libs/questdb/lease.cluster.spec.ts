@@ -48,7 +48,7 @@ describeOnKafka('a member of a group that sends a body', () => {
       const joined = LogConsumer.join(two.log, { group: 'g', topics: [sources] }).then(() => order.push('joined'));
       await until('the group wants the partitions back', () => !leases[0]!.held());
       const lostMs = performance.now();
-      await until('a lost lease would have ended it', () => performance.now() - lostMs > 800);
+      await until('a lost lease would have ended it', () => performance.now() - lostMs > 300);
       order.push('answered');
       answer.resolve();
       await sent[0];

@@ -167,7 +167,7 @@ describe('a WebSocket', () => {
         [[first, second], 503],
         [[], 503],
       ] as const) {
-        const one = await before(() => targets, { upgradeMs: 50 });
+        const one = await before(() => targets, { upgradeMs: 1_000 });
         const { socket, status, head } = await upgrade(one.url, '/ws/device');
         expect([status, /^retry-after: 1\r$/im.test(head)]).toEqual([expected, expected === 503]);
         socket.destroy();
