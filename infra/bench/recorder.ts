@@ -19,7 +19,8 @@ export class Recorder {
   #beganMs = 0;
 
   private constructor(private readonly target: string) {
-    this.#server = createServer((incoming, answer) => {
+    // QuestDB keeps idle connections too: one that ends as a request comes would be sent twice.
+    this.#server = createServer({ keepAliveTimeout: 0 }, (incoming, answer) => {
       this.#pass(incoming, answer).catch((error: Error) => answer.writeHead(502).end(error.message));
     });
   }
