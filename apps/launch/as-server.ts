@@ -16,8 +16,8 @@ const flags = [`${semiSpace}=8`, youngFirst];
  */
 export const manyBuffers: readonly string[] = ['--heap-growing-percent=200'];
 /**
- * For a server that keeps many small objects for a second or two, such as rows until they are sent. A collection of young objects copies those that are still in
- * use: the larger their space, the fewer collections, and the fewer objects that one finds in use.
+ * For a server that keeps many small objects for a second or two, such as rows until they are sent. V8 collects young objects each time that their space is full,
+ * and copies those that are still in use. With a larger space it collects less often, and by then fewer objects are still in use.
  */
 export const manyRows: readonly string[] = [`${semiSpace}=32`];
 /** More pools than this only keep what other threads have freed. For glibc; others do not look at it. */
@@ -27,7 +27,7 @@ const environment = { MALLOC_ARENA_MAX: '2' };
  * As `onOwnNode`, with the memory of the process set for a server. That counts only from the start of a process, so it becomes a new one
  * under its old id, unless it was started with the setting; where a process cannot or may not do that, it starts as it is.
  *
- * @param more flags of V8 for this server, besides those that every server has or instead of them.
+ * @param more flags of V8 for this server; each overrides a flag of the same name that every server has.
  */
 export async function asServer(start: () => Promise<unknown>, more: readonly string[] = []): Promise<void> {
   await onOwnNode(async () => {

@@ -19,7 +19,7 @@ export class Recorder {
   #beganMs = 0;
 
   private constructor(private readonly target: string) {
-    // QuestDB keeps idle connections too: one that ends as a request comes would be sent twice.
+    // A connection that is closed as a body arrives fails the body, which the processors then send again. QuestDB keeps idle connections longer than Node does.
     this.#server = createServer({ keepAliveTimeout: 0 }, (incoming, answer) => {
       this.#pass(incoming, answer).catch((error: Error) => answer.writeHead(502).end(error.message));
     });
