@@ -13,7 +13,7 @@ const magic = 0;
 interface Coding {
   readonly schemaId: number;
   /** The newest version of the schema, which is what we write. */
-  readonly type: Type;
+  readonly type: () => Type;
   readonly coder: BodyCoder<unknown>;
   /** How to read what older, newer and other writers wrote, by schema id. */
   readonly readers: Map<number, (body: Buffer) => unknown>;
@@ -43,11 +43,12 @@ export class AvroCodec {
       const texts = schemaVersions(topic.schema);
       const ids: number[] = [];
       for (const text of texts) ids.push(await registry.register(`${topic.name}-value`, text));
-      const type = ownType(texts.at(-1)!);
+      const type = onDemand(() => ownType(texts.at(-1)!));
       const coder = batchCoders[`${topic.schema}.v${texts.length}`] ?? generalCoder(type);
       const coding: Coding = { schemaId: ids.at(-1)!, type, coder, readers: new Map() };
       for (const [at, id] of ids.entries()) {
-        coding.readers.set(id, olderReaders[`${topic.schema}.v${at + 1}`] ?? reader(coding, ownType(texts[at]!)));
+        const own = onDemand(() => reader(coding, ownType(texts[at]!)));
+        coding.readers.set(id, olderReaders[`${topic.schema}.v${at + 1}`] ?? ((body) => own()(body)));
       }
       codec.#codings.set(topic.name, coding);
     }
@@ -117,9 +118,15 @@ export class AvroCodec {
   }
 }
 
+/** Makes a value when it is first asked for: of all types and readers, a tenth of a second's work, a start needs few. */
+function onDemand<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
 const ownTypes = new Map<string, Type>();
 
-/** The type of one of our own schemas, made once: it takes a millisecond, and each codec needs all of them. */
+/** The type of one of our own schemas, made once, however many codecs there are: it takes a millisecond. */
 function ownType(text: string): Type {
   let type = ownTypes.get(text);
   if (!type) ownTypes.set(text, (type = avroType(text)));
@@ -127,7 +134,8 @@ function ownType(text: string): Type {
 }
 
 function reader({ type, coder }: Coding, writer: Type): (body: Buffer) => unknown {
-  if (writer.fingerprint().equals(type.fingerprint())) return (body) => coder.read(body);
-  const resolver = type.createResolver(writer);
-  return (body) => type.fromBuffer(body, resolver);
+  const own = type();
+  if (writer.fingerprint().equals(own.fingerprint())) return (body) => coder.read(body);
+  const resolver = own.createResolver(writer);
+  return (body) => own.fromBuffer(body, resolver);
 }
