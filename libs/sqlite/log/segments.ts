@@ -210,11 +210,11 @@ export class Segments {
     const frames: StoredFrame[] = [];
     if (wanted.topics.size === 0) return { frames, next: wanted.to };
     let [read, scanned] = [0, 0];
-    for (const piece of this.#pieces(wanted)) {
+    for (const piece of this.#pieces({ ...wanted, isPassing: true })) {
       for (const batch of piece) {
         for (const { offset, topic, frame } of framesIn(batch)) {
           if (offset < wanted.from || !wanted.topics.has(topic)) continue;
-          frames.push({ offset, ms: batch.ms, frame });
+          frames.push({ offset, ms: batch.ms, frame: Buffer.from(frame) });
           read += frame.length;
         }
         scanned += batch.frames.length;
