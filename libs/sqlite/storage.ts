@@ -20,6 +20,7 @@ import type { Keep } from './series/keeper.js';
 import { SchemaFile, schemaFileName } from './schema-file.js';
 import { removeStore, storeCopyName, storeFileName } from './store-file.js';
 import { checkNoneMissed, fitStore } from './store-origin.js';
+import { StoreThreads } from './store-threads.js';
 import { openStores, type Stores } from './stores.js';
 
 /** Everything that is kept, in one data folder. */
@@ -78,6 +79,8 @@ export async function openStorage(
   opened.defer(() => folder.release());
   try {
     removeStore(join(folder.path, storeCopyName));
+    const threads = new StoreThreads();
+    opened.defer(() => threads.end());
     const log = await openLog(folder, { clock, retention: keepMs === Infinity ? undefined : { keepMs, groups } });
     opened.defer(() => log.close());
     const building = fitStore(folder.path, log);
@@ -89,7 +92,8 @@ export async function openStorage(
     const less = keepsForOrganizations ? organizationsWithLess(views, folder) : undefined;
     const keepEvents = { ms: keepEventsMs, ...(less && { less: () => less(['keep_events_hours']) }) };
     const lessPoints = less && (() => less(keepNames.filter((name) => name !== 'keep_events_hours')));
-    const stores = await openStores(join(folder.path, storeFileName), log.epochs, keep, keepEvents, lessPoints);
+    const file = { file: join(folder.path, storeFileName), epochs: log.epochs };
+    const stores = await openStores(threads, file, keep, keepEvents, lessPoints);
     opened.defer(() => stores.close());
     keepPositions(log, stores);
     await checkNoneMissed(folder.path, log, projectors);

@@ -11,8 +11,9 @@ describe('a failure of the store', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   const failing = (work: () => unknown): (() => unknown) => {
-    const { run } = withStoreFailures(() => ({ run: work }));
-    return () => run!(undefined as never);
+    const handlers = withStoreFailures(() => ({ run: work }));
+    handlers['open']!(undefined as never);
+    return () => handlers['run']!(undefined as never);
   };
 
   it('is damage when the file is not a database', async () => {
@@ -23,8 +24,8 @@ describe('a failure of the store', () => {
   });
 
   it('is told to the first caller when the file cannot be opened', () => {
-    const { ready } = withStoreFailures(() => ({ read: new DatabaseSync(join(folder, 'none', 'store.db')) }) as never);
-    expect(() => ready!(undefined as never)).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
+    const { open } = withStoreFailures(() => ({ read: new DatabaseSync(join(folder, 'none', 'store.db')) }) as never);
+    expect(() => open!(undefined as never)).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
   it('passes when the disk is full', () => {

@@ -8,18 +8,16 @@ const full = 13;
 const trouble = new Set([5, 6, 7, 8, 10, 13, 14, 15]);
 
 /**
- * The handlers that `open` makes. When SQLite fails in one of them, the error says whether the store is damaged or only unavailable now. When
- * `open` itself fails, the call `ready` rejects with the reason.
+ * The call `open`, and from then on the handlers that `open` makes. When SQLite fails in one of them, the error says whether the store is damaged or only
+ * unavailable now.
  */
-export function withStoreFailures(open: () => Handlers): Handlers {
-  try {
-    return Object.fromEntries(Object.entries(open()).map(([name, handler]) => [name, translating(handler)]));
-  } catch (cause) {
-    const ready = (): never => {
-      throw storeFailure(cause);
-    };
-    return { ready };
-  }
+export function withStoreFailures(open: (argument: never) => Handlers): Handlers {
+  const handlers: Record<string, (argument: never) => unknown> = {
+    open: translating((argument: never) => {
+      for (const [name, handler] of Object.entries(open(argument))) handlers[name] = translating(handler);
+    }),
+  };
+  return handlers;
 }
 
 function translating(handler: (argument: never) => unknown): (argument: never) => unknown {

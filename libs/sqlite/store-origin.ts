@@ -10,13 +10,6 @@ import { nextOffset } from './log/positions.js';
 import { storeFailure } from './store-failure.js';
 import { formatOf, openStoreForWriting, removeStore, storeFileName, storeFormat } from './store-file.js';
 
-/** What the writing thread is told of the file. */
-export interface StoreFile {
-  readonly file: string;
-  /** Of the log that the store is made from, oldest first; none for a store without a log. */
-  readonly epochs: readonly Epoch[];
-}
-
 /** The log that a store was made from, and how much of that log is in it. */
 interface Origin {
   /** Id of the log's oldest epoch. */

@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads';
 import { eventReader } from './events/event-reader.js';
 import { seriesReader } from './series/reader.js';
 import { openStoreForReading } from './store-file.js';
@@ -7,8 +6,8 @@ import { serve } from './worker.js';
 
 /** Reads the store's file with its own connection, so that a long read delays no write. */
 serve(
-  withStoreFailures(() => {
-    const db = openStoreForReading(workerData as string);
-    return { ...seriesReader(db), ...eventReader(db), ready: () => undefined, close: () => db.close() };
+  withStoreFailures((file: string) => {
+    const db = openStoreForReading(file);
+    return { ...seriesReader(db), ...eventReader(db), close: () => db.close() };
   }),
 );

@@ -1,18 +1,17 @@
-import { workerData } from 'node:worker_threads';
 import { TelemetryError } from '#model';
 import { eventWriter } from './events/event-writer.js';
 import { Positions, type GroupPosition } from './log/positions.js';
 import { seriesWriter } from './series/writer.js';
 import { openStoreForWriting, writeFormat } from './store-file.js';
 import { withStoreFailures } from './store-failure.js';
-import { StoreOrigin, type StoreFile } from './store-origin.js';
+import { StoreOrigin } from './store-origin.js';
+import type { StoreFile } from './store-threads.js';
 import { makeDurable, unsynced } from './transaction.js';
 import { serve } from './worker.js';
 
 /** The only thread that writes the store's file. */
 serve(
-  withStoreFailures(() => {
-    const { file, epochs } = workerData as StoreFile;
+  withStoreFailures(({ file, epochs }: StoreFile) => {
     const db = openStoreForWriting(file);
     const origin = new StoreOrigin(db, epochs);
     const took = (next: number): void => origin.took(next);
@@ -27,7 +26,6 @@ serve(
           positions.move(moved);
         }),
       'positions.settle': () => makeDurable(db),
-      ready: () => undefined,
       close: () => db.close(),
     };
     writeFormat(db);

@@ -1,13 +1,11 @@
 import type { EventStore, SeriesStore } from '#stores';
 import type { KeptFor } from './boundaries.js';
 import { SqliteEventStore } from './events/event-store.js';
-import type { Epoch } from './log/epochs.js';
 import type { Keeper } from './log/positions.js';
 import type { Directory } from './series/directory.js';
 import { type Keep, keepAll } from './series/keeper.js';
 import { SqliteSeriesStore } from './series/series-store.js';
-import type { StoreFile } from './store-origin.js';
-import { WorkerThread } from './worker.js';
+import type { StoreFile, StoreThreads } from './store-threads.js';
 
 /** The projections in one file. */
 export interface Stores {
@@ -31,18 +29,18 @@ export interface Stores {
 }
 
 /**
- * Opens the file, made if need be, as a store of the log with these epochs. It keeps whatever it has where it is not told otherwise. Rejects `store_corrupt` when it is damaged and `store_unavailable` when it
- * cannot be opened.
+ * Opens the file, made if need be, as a store of the log with these epochs. It keeps whatever it has where it is not told otherwise. Rejects `store_corrupt`
+ * when it is damaged and `store_unavailable` when it cannot be opened.
  */
 export async function openStores(
-  file: string,
-  epochs: readonly Epoch[],
+  threads: StoreThreads,
+  file: StoreFile,
   keep: Keep = keepAll,
   keepEvents?: KeptFor,
   lessPoints?: KeptFor['less'],
 ): Promise<Stores> {
-  const threads = await startStoreThreads(file, epochs);
   try {
+    await threads.open(file);
     const series = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep, lessPoints);
     const events = await SqliteEventStore.open(threads.writer, threads.reader, keepEvents);
     return {
@@ -57,58 +55,21 @@ export async function openStores(
         move: (positions) => threads.writer.call('positions.move', positions),
         settle: () => threads.writer.call('positions.settle'),
       },
-      ended: () => threads.writer.ended ?? threads.reader.ended,
+      ended: () => threads.ended,
       close: async () => {
         try {
           await series.close();
         } finally {
-          await closeStoreThreads(threads);
+          await threads.close();
         }
       },
       crash: () => {
         series.end();
-        return endStoreThreads(threads);
+        return threads.end();
       },
     };
   } catch (cause) {
-    await endStoreThreads(threads);
+    await threads.end();
     throw cause;
   }
-}
-
-/** The two threads of the file that the stores share. */
-interface StoreThreads {
-  readonly writer: WorkerThread;
-  readonly reader: WorkerThread;
-}
-
-/**
- * Starts the writer first, as it makes the file and its tables. Rejects `store_corrupt` when the file is damaged and `store_unavailable` when it
- * cannot be opened.
- */
-export async function startStoreThreads(file: string, epochs: readonly Epoch[]): Promise<StoreThreads> {
-  const start = async (name: string, data: unknown): Promise<WorkerThread> =>
-    (await WorkerThread.start(new URL(name, import.meta.url), data, 'store_unavailable', 'ready'))[0];
-  const writer = await start('./store-writer.worker.js', { file, epochs } satisfies StoreFile);
-  try {
-    return { writer, reader: await start('./store-reader.worker.js', file) };
-  } catch (cause) {
-    await writer.terminate();
-    throw cause;
-  }
-}
-
-/** Waits for the calls that were made before, then closes the file so that its write-ahead file is empty. */
-export async function closeStoreThreads({ writer, reader }: StoreThreads): Promise<void> {
-  try {
-    await reader.call('close');
-    await writer.call('close');
-  } finally {
-    await endStoreThreads({ writer, reader });
-  }
-}
-
-/** Ends both threads where they stand, as a crash would. */
-export async function endStoreThreads({ writer, reader }: StoreThreads): Promise<void> {
-  await Promise.all([writer.terminate(), reader.terminate()]);
 }

@@ -34,25 +34,27 @@ export class WorkerThread {
   /** Not 0 once the thread is to answer no more calls. */
   readonly #halt = new Int32Array(new SharedArrayBuffer(4));
 
-  /** @param lost the error code for calls that the thread can no longer answer. */
-  private constructor(file: URL, workerData: unknown, lost: ErrorCode) {
+  /**
+   * Begins a thread, which loads its file for a while.
+   * @param lost the error code for calls that the thread can no longer answer.
+   */
+  constructor(file: URL, lost: ErrorCode) {
     this.#lost = lost;
     // Operators see the name in `top -H`.
     const name = basename(file.pathname, '.worker.js');
-    this.#worker = new Worker(file, { name, workerData, resourceLimits: { maxYoungGenerationSizeMb } });
+    this.#worker = new Worker(file, { name, resourceLimits: { maxYoungGenerationSizeMb } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#end(error));
     this.#worker.on('exit', () => this.#end(new Error('the thread has ended')));
     this.#worker.postMessage(this.#halt, []);
   }
 
-  /** Starts a thread and makes its first call, which says whether it can be used; resolves with the thread and the answer. */
-  static async start<T>(file: URL, workerData: unknown, lost: ErrorCode, first: string): Promise<readonly [WorkerThread, T]> {
-    const thread = new WorkerThread(file, workerData, lost);
+  /** Its first call, which says whether the thread can be used: it ends when it cannot. */
+  async open<T>(argument: unknown): Promise<T> {
     try {
-      return [thread, await thread.call<T>(first)];
+      return await this.call<T>('open', argument);
     } catch (cause) {
-      await thread.terminate();
+      await this.terminate();
       throw cause;
     }
   }

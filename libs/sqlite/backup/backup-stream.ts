@@ -31,8 +31,9 @@ async function startThread(dataFolder: string, signal: AbortSignal): Promise<Wor
     const madeMs = Date.now();
     const store = await copyStore(dataFolder, copy);
     signal.throwIfAborted();
-    const task = { dataFolder, store, madeMs } satisfies BackupTask;
-    return (await WorkerThread.start(new URL('./backup.worker.js', import.meta.url), task, 'log_unavailable', 'open'))[0];
+    const thread = new WorkerThread(new URL('./backup.worker.js', import.meta.url), 'log_unavailable');
+    await thread.open({ dataFolder, store, madeMs } satisfies BackupTask);
+    return thread;
   } finally {
     removeStore(copy);
   }

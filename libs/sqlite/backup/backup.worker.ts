@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads';
 import { serve, Transferred } from '../worker.js';
 import { Snapshot, type StoreCopy } from './snapshot.js';
 import { tarOf } from './tar-backup.js';
@@ -14,8 +13,7 @@ let pieces: Generator<Buffer>;
 
 /** Reads and hashes what a server sends of its folder. The files that it has open are closed when it ends. */
 serve({
-  open: () => {
-    const { dataFolder, store, madeMs } = workerData as BackupTask;
+  open: ({ dataFolder, store, madeMs }: BackupTask) => {
     pieces = tarOf(Snapshot.open(dataFolder, store), madeMs);
   },
   next: () => {

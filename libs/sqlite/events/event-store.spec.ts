@@ -5,21 +5,21 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { forever, tagsKey } from '#model';
 import { eventStoreContract, type EventStoreUnderTest } from '#testing';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
+import { StoreThreads } from '../store-threads.js';
 import type { WorkerThread } from '../worker.js';
 import type { EventPart } from './event-reader.js';
 import { SqliteEventStore } from './event-store.js';
 
 async function openIn(folder: string): Promise<EventStoreUnderTest> {
-  const threads = await startStoreThreads(join(folder, 'store.db'), []);
+  const threads = await new StoreThreads().open({ file: join(folder, 'store.db'), epochs: [] });
   return {
     store: new SqliteEventStore(threads.writer, threads.reader),
     crash: async () => {
-      await endStoreThreads(threads);
+      await threads.end();
       return openIn(folder);
     },
     close: async () => {
-      await closeStoreThreads(threads);
+      await threads.close();
       await rm(folder, { recursive: true });
     },
   };
@@ -55,7 +55,7 @@ describe('SqliteEventStore', () => {
 
   it('hands a long answer over in parts of about 1 MiB', async () => {
     const folder = await newFolder();
-    const threads = await startStoreThreads(join(folder, 'store.db'), []);
+    const threads = await new StoreThreads().open({ file: join(folder, 'store.db'), epochs: [] });
     const chars: number[] = [];
     const call = async (name: string, argument: unknown): Promise<EventPart> => {
       const part = await threads.reader.call<EventPart>(name, argument);
@@ -83,7 +83,7 @@ describe('SqliteEventStore', () => {
     expect(entries[999]!.tags).toEqual({ a: '999' });
     expect(chars).toHaveLength(4);
     expect(Math.max(...chars)).toBeLessThan(1.1 * 1024 * 1024);
-    await closeStoreThreads(threads);
+    await threads.close();
     await rm(folder, { recursive: true });
   });
 

@@ -7,7 +7,7 @@ import type { DeviceEvent, EventBatch } from '#model';
 import type { Placed } from '#stores';
 import { anEventHistory, EventModel, Random } from '#testing';
 import { BoundaryKeeper, keptSince, readBoundaries } from '../boundaries.js';
-import { endStoreThreads, startStoreThreads } from '../stores.js';
+import { StoreThreads } from '../store-threads.js';
 import { SqliteEventStore } from './event-store.js';
 
 const hourMs = 3_600_000;
@@ -62,7 +62,7 @@ it.each<[string, Readonly<Record<string, number>>, readonly number[], readonly n
 describe('a store that keeps events for two days', () => {
   let folder: string;
   let file: string;
-  let threads: Awaited<ReturnType<typeof startStoreThreads>>;
+  let threads: StoreThreads;
   let store: SqliteEventStore;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headwater-keep-events-'));
@@ -70,17 +70,17 @@ describe('a store that keeps events for two days', () => {
     await open();
   });
   afterEach(async () => {
-    await endStoreThreads(threads);
+    await threads.end();
     await rm(folder, { recursive: true });
   });
 
   const open = async (): Promise<void> => {
-    threads = await startStoreThreads(file, []);
+    threads = await new StoreThreads().open({ file, epochs: [] });
     const less = (): readonly (readonly [string, number])[] => [['short', dayMs]];
     store = await SqliteEventStore.open(threads.writer, threads.reader, { ms: 2 * dayMs, less });
   };
   const crash = async (): Promise<void> => {
-    await endStoreThreads(threads);
+    await threads.end();
     await open();
   };
   const ask = (sql: string): number => {
@@ -150,7 +150,7 @@ describe('a store that keeps events for two days', () => {
       db.exec('UPDATE kept_since SET from_ms = from_ms - 1');
     }
     await expect(times()).rejects.toMatchObject({ code: 'store_corrupt' });
-    await endStoreThreads(threads);
+    await threads.end();
     await expect(open()).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 

@@ -104,7 +104,8 @@ export class FileLog implements RecordLog, Followed {
     const witness = new Witness(join(folder, witnessFileName));
     const least = witness.head();
     const file = new URL('./log.worker.js', import.meta.url);
-    const [thread, found] = await WorkerThread.start<Found>(file, { folder, least } satisfies LogFolder, 'log_unavailable', 'recover');
+    const thread = new WorkerThread(file, 'log_unavailable');
+    const found = await thread.open<Found>({ folder, least } satisfies LogFolder);
     const { maxBytes = journalBytes, retention } = options;
     const journal = await Journal.open({ folder, witness, maxBytes, maxAgeMs: retention && journalAgeMs(retention) }, found);
     const isUnsure = least === undefined && found.head > 0;

@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads';
 import { Transferred, serve } from '../worker.js';
 import { inLog } from './fault.js';
 import { chunkOf, type ChunkRequest } from './frame.js';
@@ -15,8 +14,7 @@ let segments: Segments;
 
 /** Reads the log and tidies its files; its one writer is elsewhere. */
 serve({
-  recover: () => {
-    const { folder, least } = workerData as LogFolder;
+  open: ({ folder, least }: LogFolder) => {
     segments = inLog('opening', () => new Segments(folder));
     return segments.recover(least);
   },

@@ -13,6 +13,7 @@ import { keepPositions, openLog } from '../storage.js';
 import { storeFailure } from '../store-failure.js';
 import { openStoreForWriting, removeStore, settleStore, storeFileName } from '../store-file.js';
 import { checkNoneMissed, fitStore, onlyInStore } from '../store-origin.js';
+import { StoreThreads } from '../store-threads.js';
 import { openStores } from '../stores.js';
 import { carryArchives } from '../series/carry.js';
 import { carryBoundaries, keepOld } from './keep-old.js';
@@ -113,7 +114,7 @@ async function fill(
   onProgress: (progress: PassProgress) => void,
   check: (projectors: readonly Group[]) => Promise<void>,
 ): Promise<Rebuilt> {
-  const stores = await openStores(file, log.epochs);
+  const stores = await openStores(new StoreThreads(), { file, epochs: log.epochs });
   keepPositions(log, stores);
   try {
     await stores.checked;

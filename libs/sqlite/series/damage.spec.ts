@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { intervalMs, type PointBatch } from '#model';
 import { Random } from '#testing';
-import { closeStoreThreads, startStoreThreads } from '../stores.js';
+import { StoreThreads } from '../store-threads.js';
 import { carryArchives } from './carry.js';
 import type { Keep } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
@@ -37,7 +37,7 @@ describe('a store that was damaged', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   async function withStore(use: (store: SqliteSeriesStore) => Promise<unknown>, keep?: Keep): Promise<void> {
-    const threads = await startStoreThreads(join(folder, 'store.db'), []);
+    const threads = await new StoreThreads().open({ file: join(folder, 'store.db'), epochs: [] });
     try {
       const store = await SqliteSeriesStore.open(threads.writer, threads.reader, undefined, keep);
       try {
@@ -46,7 +46,7 @@ describe('a store that was damaged', () => {
         await store.close();
       }
     } finally {
-      await closeStoreThreads(threads);
+      await threads.close();
     }
   }
 

@@ -7,7 +7,7 @@ import { batchFrom, intervalMs, type PointBatch } from '#model';
 import type { FleetQuery, Placed, SeriesQuery } from '#stores';
 import { aSeriesHistory, compareSeries, Random, SeriesModel, type SeriesHistory } from '#testing';
 import { BoundaryKeeper, type KeptSince, keptSince, readBoundaries } from '../boundaries.js';
-import { endStoreThreads, startStoreThreads } from '../stores.js';
+import { StoreThreads } from '../store-threads.js';
 import { archiveLevelOf } from './archive.js';
 import { type Keep, Keeper } from './keeper.js';
 import { type Boundaries, fromTheBeginning, type Kept } from './kept.js';
@@ -53,7 +53,7 @@ class Life {
   #organizations: BoundaryKeeper;
   #taken: PointBatch[] = [];
   #store!: SqliteSeriesStore;
-  #threads!: Awaited<ReturnType<typeof startStoreThreads>>;
+  #threads!: StoreThreads;
 
   constructor(
     private readonly file: string,
@@ -73,7 +73,7 @@ class Life {
   }
 
   async open(): Promise<void> {
-    this.#threads = await startStoreThreads(this.file, []);
+    this.#threads = await new StoreThreads().open({ file: this.file, epochs: [] });
     const size = { chunks: Math.ceil(this.points / 3), chunkPoints: 3, pieces: this.points };
     this.#store = await SqliteSeriesStore.open(this.#threads.writer, this.#threads.reader, size, this.keep, this.#less, this.activeBytes);
   }
@@ -105,7 +105,7 @@ class Life {
 
   async end(): Promise<void> {
     this.#store.end();
-    await endStoreThreads(this.#threads);
+    await this.#threads.end();
   }
 
   /** Compares with the model at the boundaries that hold while it asks. */

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { forever, type PointBatch, type SeriesRun } from '#model';
 import type { Placed } from '#stores';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
-import { closeStoreThreads, endStoreThreads, startStoreThreads } from '../stores.js';
+import { StoreThreads } from '../store-threads.js';
 import type { WorkerThread } from '../worker.js';
 import type { ArenaSize } from './arena.js';
 import { keepAll } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
 
 async function openIn(folder: string, size?: ArenaSize, activeBytes?: number): Promise<SeriesStoreUnderTest> {
-  const threads = await startStoreThreads(join(folder, 'store.db'), []);
+  const threads = await new StoreThreads().open({ file: join(folder, 'store.db'), epochs: [] });
   const store = await SqliteSeriesStore.open(threads.writer, threads.reader, size, keepAll, undefined, activeBytes);
   return {
     store,
@@ -22,12 +22,12 @@ async function openIn(folder: string, size?: ArenaSize, activeBytes?: number): P
     },
     crash: async () => {
       store.end();
-      await endStoreThreads(threads);
+      await threads.end();
       return openIn(folder, size, activeBytes);
     },
     close: async () => {
       store.end();
-      await closeStoreThreads(threads);
+      await threads.close();
       await rm(folder, { recursive: true });
     },
   };
@@ -88,7 +88,7 @@ describe('SqliteSeriesStore with very many series', () => {
 
   beforeAll(async () => {
     const folder = await newFolder();
-    const threads = await startStoreThreads(join(folder, 'store.db'), []);
+    const threads = await new StoreThreads().open({ file: join(folder, 'store.db'), epochs: [] });
     // Answers at once, so that all turns of the event loop are those of the store.
     const reader = {
       call: (name: string, argument: unknown) => {
@@ -109,7 +109,7 @@ describe('SqliteSeriesStore with very many series', () => {
     await subject.write([batch('wide', runs, 0), ...fleet]);
     end = async () => {
       subject.end();
-      await endStoreThreads(threads);
+      await threads.end();
       await rm(folder, { recursive: true });
     };
   });

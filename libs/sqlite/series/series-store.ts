@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   type BoundSources,
   type Deletion,
@@ -81,9 +82,11 @@ export class SqliteSeriesStore implements SeriesStore {
     activeBytes?: number,
   ): Promise<SqliteSeriesStore> {
     const opened = await writer.call<OpenedStore>('series.open');
-    const directory = new Directory(opened.names, storedNames(writer, reader), activeBytes);
+    const names = storedNames(writer, reader);
+    const directory = new Directory(opened.names, names, activeBytes);
     const arenas = new ArenaStack(writer, directory, opened, size);
-    void arenas.tidied();
+    const tidy = (): void => void arenas.tidied();
+    names.checked.then(tidy, tidy);
     const organizations = new BoundaryKeeper({ ms: Infinity, ...(less && { less }) }, opened.since);
     const later = opened.ahead.length > 0 ? new LaterSeries(opened.ahead, directory.lastSeries) : undefined;
     return new SqliteSeriesStore(writer, reader, directory, arenas, new Keeper(keep, opened.wanted), organizations, later);
@@ -292,10 +295,13 @@ export class SqliteSeriesStore implements SeriesStore {
   }
 }
 
+/** The pause after each 20 ms of looking at names: the rest of the start needs the processors too. */
+const restMs = 20;
+
 /** The writer looks at all names once, while the reader finds some. */
 function storedNames(writer: WorkerThread, reader: WorkerThread): StoredNames {
   const check = async (): Promise<void> => {
-    while (await writer.call<boolean>('series.checkNames'));
+    while (await writer.call<boolean>('series.checkNames')) await setTimeout(restMs);
   };
   const checked = check();
   checked.catch(() => undefined);
