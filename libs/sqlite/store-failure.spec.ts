@@ -28,6 +28,12 @@ describe('a failure of the store', () => {
     expect(() => open!(undefined as never)).toThrow(expect.objectContaining({ code: 'store_unavailable' }));
   });
 
+  it('is damage when a statement does not fit the tables, while it is opened', () => {
+    using db = new DatabaseSync(':memory:');
+    const { open } = withStoreFailures(() => ({ read: db.prepare('SELECT nothing') }) as never);
+    expect(() => open!(undefined as never)).toThrow(expect.objectContaining({ code: 'store_corrupt' }));
+  });
+
   it('passes when the disk is full', () => {
     using db = new DatabaseSync(':memory:');
     db.exec('CREATE TABLE t(a); PRAGMA max_page_count = 3');

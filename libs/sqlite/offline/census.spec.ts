@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { slicesOf, SourceCensus, type Census } from './census.js';
+import type { StreamRecord } from '#log';
+import { points } from '#topics';
+import { countRecords, slicesOf, SourceCensus, type Census } from './census.js';
 
 /** Sources of as many series each, all of one size. */
-function censusOf(sources: number, series: number, points: number): Census {
+function censusOf(sources: number, series: number, size: number): Census {
   const census = new Map<string, SourceCensus>();
   for (let at = 0; at < sources; at++) {
     const source = new SourceCensus('o', `s${at}`);
-    for (let metric = 0; metric < series; metric++) source.points.set(`m${metric}`, points);
+    for (let metric = 0; metric < series; metric++) source.points.set(`m${metric}`, size);
     census.set(`o/s${at}`, source);
   }
   return census;
@@ -23,4 +25,17 @@ describe('a slice', () => {
   ])('takes %s', (_, census, maxPoints, expected) => {
     expect(seriesIn(census, maxPoints)).toEqual(expected);
   });
+});
+
+it('counts no metric without points, which the store does not name either', () => {
+  const run = (metric: string, ...values: number[]) => ({
+    metric,
+    tags: '',
+    timestampMs: Float64Array.from(values),
+    value: Float64Array.from(values),
+  });
+  const value = { orgId: 'o', sourceId: 's', receivedMs: 1, series: [run('none'), run('two', 1, 2), run('none')] };
+  const census = new Map<string, SourceCensus>();
+  countRecords([{ topic: points, partition: 0, offset: 0, key: 'o/s', value } as unknown as StreamRecord], () => true, census);
+  expect([...census.get('o/s')!.points]).toEqual([['two', 2]]);
 });

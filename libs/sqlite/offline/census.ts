@@ -96,9 +96,11 @@ export function countRecords(
       source.delete(half, deleted.metric, record.offset, isTracked(record));
       continue;
     }
-    if (isPoints(record))
-      for (const { metric, value } of record.value!.series) source.points.set(metric, (source.points.get(metric) ?? 0) + value.length);
-    else if (isEvents(record)) source.events += record.value!.events.length;
+    if (isPoints(record)) {
+      for (const { metric, value } of record.value!.series) {
+        if (value.length > 0) source.points.set(metric, (source.points.get(metric) ?? 0) + value.length);
+      }
+    } else if (isEvents(record)) source.events += record.value!.events.length;
     if (isEvents(record) && record.value!.origin === 'service') continue;
     source.heard[half].add(receivedMs);
     if (isTracked(record)) source.tracked[half].add(receivedMs);
