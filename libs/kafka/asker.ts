@@ -29,6 +29,14 @@ const refusedMs = 2_000;
 const defaultAnswerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, max: 1_000 };
+/** How long a question for extents waits for others: each group asks for its own topics, and a look at the figures asks for all of them. */
+const gatherMs = 10;
+
+/** A question for extents that is not asked yet, and its answer; undefined when it has failed. */
+interface Gathering {
+  readonly topics: Set<string>;
+  readonly answer: Promise<Extents | undefined>;
+}
 
 /** Asks the brokers, over one client that is replaced after each failure: what it knows of the brokers may be wrong by then. */
 export class Asker {
@@ -36,6 +44,7 @@ export class Asker {
   #closed = false;
   /** Brokers that may have frozen. */
   #suspects: readonly string[] = [];
+  #gathering: Gathering | undefined;
 
   constructor(private readonly address: KafkaAddress) {}
 
@@ -57,16 +66,17 @@ export class Asker {
     }
   }
 
-  /** Of all topics or of none: rejects as `ask` does when one of them has no leader. @param topics as Kafka calls them. */
+  /**
+   * Of all topics or of none: rejects as `ask` does when one of them has no leader. Whoever asks in the same moment shares one question,
+   * which is asked afterwards.
+   * @param topics as Kafka calls them.
+   */
   async extentsOf(topics: readonly string[]): Promise<Extents> {
-    const [lows, highs] = await this.ask(async (_, __, cluster) => {
-      await cluster.addMultipleTargetTopics(topics);
-      await cluster.refreshMetadataIfNecessary();
-      return [await offsetsIn(cluster, topics, true), await offsetsIn(cluster, topics, false)] as const;
-    });
-    return new Map(
-      topics.map((topic) => [topic, highs.get(topic)!.map((high, partition) => ({ low: lows.get(topic)![partition]!, high }))]),
-    );
+    const gathering = (this.#gathering ??= this.#gather());
+    for (const topic of topics) gathering.topics.add(topic);
+    // One topic without a leader fails the question for all of them, so that everybody then asks for his own.
+    const all = (await gathering.answer) ?? (await this.ask((_, __, cluster) => extentsIn(cluster, topics)));
+    return new Map(topics.map((topic) => [topic, all.get(topic)!]));
   }
 
   /** The offsets that a group has committed, by topic and partition; -1 where it has none. Of all its topics when these are left out. */
@@ -78,6 +88,15 @@ export class Asker {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#connected?.then(({ client }) => client.cut()).catch(() => undefined);
+  }
+
+  #gather(): Gathering {
+    const topics = new Set<string>();
+    const answer = setTimeout(gatherMs).then(() => {
+      this.#gathering = undefined;
+      return this.#askOnce((_, __, cluster) => extentsIn(cluster, [...topics]), defaultAnswerMs).catch(() => undefined);
+    });
+    return { topics, answer };
   }
 
   async #askOnce<T>(question: Question<T>, answerMs: number): Promise<T> {
@@ -113,6 +132,13 @@ export class Asker {
       throw cause;
     }
   }
+}
+
+async function extentsIn(cluster: Cluster, topics: readonly string[]): Promise<Extents> {
+  await cluster.addMultipleTargetTopics(topics);
+  await cluster.refreshMetadataIfNecessary();
+  const [lows, highs] = [await offsetsIn(cluster, topics, true), await offsetsIn(cluster, topics, false)];
+  return new Map(topics.map((topic) => [topic, highs.get(topic)!.map((high, partition) => ({ low: lows.get(topic)![partition]!, high }))]));
 }
 
 /** The first offsets that topics have, or else the offsets of their next records, by topic and partition. */

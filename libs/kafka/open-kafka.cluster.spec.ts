@@ -75,22 +75,37 @@ describeOnKafka('a log in Kafka', () => {
       expect(reports).toEqual([]);
     });
 
-    it('described once for several questions about them, each of which is two requests for all topics', async () => {
-      await open();
-      const asker = new Asker(options);
-      const asked: string[] = [];
-      try {
+    describe('asked for their ends', () => {
+      const named = (...names: string[]): string[] => names.map((name) => options.prefix + name);
+      let asker: Asker;
+      beforeEach(async () => {
+        await open();
+        asker = new Asker(options);
+      });
+      afterEach(() => asker.close());
+
+      it.each([
+        [
+          'one after the other, with two requests each time',
+          3,
+          async (ask: () => Promise<unknown>) => void (await ask(), await ask(), await ask()),
+        ],
+        ['by several at once, with two requests in all', 1, (ask: () => Promise<unknown>) => Promise.all([ask(), ask(), ask()])],
+      ])('%s', async (_, questions, all) => {
+        const asked: string[] = [];
         await asker.ask(async (admin) => void admin.on(admin.events.REQUEST, ({ payload }) => asked.push(payload.apiName)));
-        for (const _ of ['first', 'second', 'third']) {
-          await asker.extentsOf(['sources.v1', 'telemetry.events.v1'].map((name) => options.prefix + name));
-        }
-        expect(asked.filter((name) => name === 'Metadata' || name === 'ListOffsets')).toEqual([
-          'Metadata',
-          ...Array(6).fill('ListOffsets'),
-        ]);
-      } finally {
+        await all(() => asker.extentsOf(named('sources.v1', 'telemetry.events.v1')));
+        const lists = Array<string>(2 * questions).fill('ListOffsets');
+        expect(asked.filter((name) => name === 'Metadata' || name === 'ListOffsets')).toEqual(['Metadata', ...lists]);
+      });
+
+      it('with an answer for those that are there, whoever asks in the same moment for one that is not', async () => {
+        const missing = asker.extentsOf(named('none.v1')).catch((error: Error) => error);
+        const found = await asker.extentsOf(named('sources.v1'));
+        expect([...found]).toMatchObject([[`${options.prefix}sources.v1`, { length: 24 }]]);
         await asker.close();
-      }
+        await expect(missing).resolves.toMatchObject({ code: 'log_unavailable' });
+      });
     });
 
     it('with another number of partitions, and does not start', async () => {
