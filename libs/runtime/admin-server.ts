@@ -49,26 +49,29 @@ const patienceMs = 2_000;
 
 /** Metrics as OpenMetrics text. One that is not read in `waitMs` has no samples. */
 export async function openMetrics(metrics: readonly Metric[], waitMs = patienceMs): Promise<string> {
-  const families = await Promise.all(metrics.map((metric) => family(metric, waitMs)));
+  const done = new AbortController();
+  const late = pause(waitMs, [], { signal: done.signal });
+  // Aborted once all are read, when nobody waits for it any more.
+  late.catch(() => undefined);
+  const families = await Promise.all(metrics.map((metric) => family(metric, late)));
+  done.abort();
   return `${families.join('')}# EOF\n`;
 }
 
-async function family(metric: Metric, waitMs: number): Promise<string> {
+async function family(metric: Metric, late: Promise<Figure>): Promise<string> {
   const { name, kind, help } = metric;
   const unit = /_(seconds|bytes)$/.exec(name)?.[1];
   const head = [`# TYPE ${name} ${kind}`, ...(unit ? [`# UNIT ${name} ${unit}`] : []), `# HELP ${name} ${help}`];
-  return [...head, ...lines(name, kind, await readable(metric, waitMs)), ''].join('\n');
+  return [...head, ...lines(name, kind, await readable(metric, late)), ''].join('\n');
 }
 
 /** A part that is out of order shows by what is missing here, and must not hide the others. */
-async function readable(metric: Metric, waitMs: number): Promise<Figure | Distribution> {
-  const done = new AbortController();
+async function readable(metric: Metric, late: Promise<Figure>): Promise<Figure | Distribution> {
   try {
-    return await Promise.race([metric.read(), pause(waitMs, [], { signal: done.signal })]);
+    const read = metric.read();
+    return read instanceof Promise ? await Promise.race([read, late]) : read;
   } catch {
     return [];
-  } finally {
-    done.abort();
   }
 }
 
@@ -92,8 +95,9 @@ function histogram(name: string, labels: Labels, { bounds, counts, sum }: Histog
 const number = (value: number): string => (Number.isFinite(value) ? String(value) : `${value < 0 ? '-' : '+'}Inf`);
 
 function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(
-    ([name, value]) => `${name}="${value.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`,
-  );
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${special.test(value) ? escaped(value) : value}"`);
   return pairs.length > 0 ? `{${pairs.join(',')}}` : '';
 }
+
+const special = /["\\\n]/;
+const escaped = (value: string): string => value.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
