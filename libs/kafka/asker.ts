@@ -72,10 +72,11 @@ export class Asker {
    * @param topics as Kafka calls them.
    */
   async extentsOf(topics: readonly string[]): Promise<Extents> {
+    const endMs = performance.now() + defaultPatienceMs;
     const gathering = (this.#gathering ??= this.#gather());
     for (const topic of topics) gathering.topics.add(topic);
     // One topic without a leader fails the question for all of them, so that everybody then asks for his own.
-    const all = (await gathering.answer) ?? (await this.ask((_, __, cluster) => extentsIn(cluster, topics)));
+    const all = (await gathering.answer) ?? (await this.ask((_, __, cluster) => extentsIn(cluster, topics), endMs - performance.now()));
     return new Map(topics.map((topic) => [topic, all.get(topic)!]));
   }
 
