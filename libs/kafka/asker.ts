@@ -29,10 +29,10 @@ const refusedMs = 2_000;
 const defaultAnswerMs = 6_000;
 const retries = 1;
 const pauseMs = { first: 50, max: 1_000 };
-/** How long a question for extents waits for others: each group asks for its own topics, and a look at the figures asks for all of them. */
+/** How long a question for extents waits for further topics. A request for /metrics makes each group ask for its own topics within a few milliseconds. */
 const gatherMs = 10;
 
-/** A question for extents that is not asked yet, and its answer; undefined when it has failed. */
+/** A question for the extents of some topics, which is not sent yet. Its answer is undefined when the question has failed. */
 interface Gathering {
   readonly topics: Set<string>;
   readonly answer: Promise<Extents | undefined>;
@@ -67,15 +67,15 @@ export class Asker {
   }
 
   /**
-   * Of all topics or of none: rejects as `ask` does when one of them has no leader. Whoever asks in the same moment shares one question,
-   * which is asked afterwards.
+   * Of all topics or of none: rejects as `ask` does when one of them has no leader. Calls within a few milliseconds
+   * share one question, which is sent after the last of them, so that no answer is older than its call.
    * @param topics as Kafka calls them.
    */
   async extentsOf(topics: readonly string[]): Promise<Extents> {
     const endMs = performance.now() + defaultPatienceMs;
     const gathering = (this.#gathering ??= this.#gather());
     for (const topic of topics) gathering.topics.add(topic);
-    // One topic without a leader fails the question for all of them, so that everybody then asks for his own.
+    // A single topic without a leader makes the shared question fail. Each caller then asks again for its own topics only.
     const all = (await gathering.answer) ?? (await this.ask((_, __, cluster) => extentsIn(cluster, topics), endMs - performance.now()));
     return new Map(topics.map((topic) => [topic, all.get(topic)!]));
   }

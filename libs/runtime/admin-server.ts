@@ -51,7 +51,7 @@ const patienceMs = 2_000;
 export async function openMetrics(metrics: readonly Metric[], waitMs = patienceMs): Promise<string> {
   const done = new AbortController();
   const late = pause(waitMs, [], { signal: done.signal });
-  // Aborted once all are read, when nobody waits for it any more.
+  // The abort below rejects this promise when nobody waits for it any more.
   late.catch(() => undefined);
   const families = await Promise.all(metrics.map((metric) => family(metric, late)));
   done.abort();

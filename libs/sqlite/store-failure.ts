@@ -4,7 +4,7 @@ import type { Handlers } from './worker.js';
 /** SQLite's primary result codes for a file that is not what SQLite wrote. */
 const damage = new Set([11, 26]);
 const full = 13;
-/** A statement that does not fit the tables. */
+/** SQLite's result code for a statement with an unknown table or column, among others. */
 const misfit = 1;
 /** Result codes for what may be over soon: busy, locked, no memory, read-only, I/O error, full, cannot open, protocol. */
 const trouble = new Set([5, 6, 7, 8, 10, 13, 14, 15]);
@@ -32,7 +32,7 @@ function translating(handler: (argument: never) => unknown, failure = storeFailu
   };
 }
 
-/** All statements fit the tables that we make, so where one does not, the definition of a table is damaged. */
+/** The statements fit the tables as we create them. When SQLite refuses to prepare one, the definition of a table in the file is damaged. */
 const openingFailure = (cause: unknown): unknown => (primaryOf(cause) === misfit ? corrupt(cause) : storeFailure(cause));
 
 /** The error to throw in place of one that was thrown while the store was used. */

@@ -8,7 +8,7 @@ export interface StoreFile {
   readonly epochs: readonly Epoch[];
 }
 
-/** The two threads of the file that the stores share. They load from the moment at which this is made. */
+/** The two threads of the file that the stores share. Both begin to load their code when the object is created. */
 export class StoreThreads {
   readonly writer = begun('./store-writer.worker.js');
   readonly reader = begun('./store-reader.worker.js');

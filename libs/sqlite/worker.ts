@@ -35,7 +35,7 @@ export class WorkerThread {
   readonly #halt = new Int32Array(new SharedArrayBuffer(4));
 
   /**
-   * Begins a thread, which loads its file for a while.
+   * Starts the thread. It needs about a tenth of a second to load its code; calls that are made before wait for it.
    * @param lost the error code for calls that the thread can no longer answer.
    */
   constructor(file: URL, lost: ErrorCode) {
@@ -49,7 +49,7 @@ export class WorkerThread {
     this.#worker.postMessage(this.#halt, []);
   }
 
-  /** Its first call, which says whether the thread can be used: it ends when it cannot. */
+  /** Makes the first call, `open`, with what the thread needs to know. When that call rejects, the thread has been ended. */
   async open<T>(argument: unknown): Promise<T> {
     try {
       return await this.call<T>('open', argument);

@@ -118,7 +118,7 @@ export class AvroCodec {
   }
 }
 
-/** Makes a value when it is first asked for: of all types and readers, a tenth of a second's work, a start needs few. */
+/** Makes a value when it is first asked for. All types and readers together take a tenth of a second, and a small server needs few of them. */
 function onDemand<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
