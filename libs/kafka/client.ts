@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
-import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ISocketFactory, Kafka, SASLOptions } from 'kafkajs';
 import { onceOpen, openSocket, resetSocket, type TlsOptions } from '#sockets';
 import { lz4Decompress, snappyDecompress } from './compression.js';
 import { kafkajs } from './kafkajs.js';
-import { Recent } from './recent.js';
 
 /** Where Kafka is and how to get in. */
 export interface KafkaAddress {
@@ -52,21 +51,8 @@ CompressionCodecs[CompressionTypes.Snappy] = () => ({ decompress: async (bytes: 
 CompressionCodecs[CompressionTypes.LZ4] = () => ({ decompress: async (bytes: Buffer) => lz4Decompress(bytes) });
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async ({ buffer }: { buffer: Buffer }) => zstdCompressSync(buffer, level),
-  decompress: async (bytes: Buffer) => zstdDecompress(bytes),
+  decompress: async (bytes: Buffer) => zstdDecompressSync(bytes),
 });
-
-/** Batches that were decompressed recently, by the checksum of their compressed bytes. Each group of a process fetches the same batches. */
-const plain = new Recent<Buffer>(4 << 20);
-
-function zstdDecompress(bytes: Buffer): Buffer {
-  const sum = crc32(bytes);
-  const known = plain.of(sum, bytes);
-  if (known) return known;
-  const made = zstdDecompressSync(bytes);
-  // Copied, because `bytes` is a slice of the whole answer to a fetch and would keep all of that answer in memory.
-  plain.remember(sum, Buffer.from(bytes), made, bytes.length + made.length);
-  return made;
-}
 
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, multiplier: 2, factor: 0.2 };
 

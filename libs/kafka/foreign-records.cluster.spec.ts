@@ -99,6 +99,41 @@ describeOnKafka('a log that others write into', () => {
     expect(await consumer.subscription.lag()).toBe(0);
   });
 
+  const makeAnew = async (asker: Asker): Promise<void> => {
+    await asker.ask((admin) => admin.deleteTopics({ topics: [name] }));
+    await until('it is gone', async () => !(await asker.ask((admin) => admin.listTopics())).includes(name));
+    await asker.ask((admin) =>
+      admin.createTopics({ topics: [{ topic: name, numPartitions: 1, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }] }),
+    );
+  };
+
+  it('a group whose log loses its end while it is read begins at the beginning, and says so', async () => {
+    const consumer = await join();
+    await append('a', 'b', 'c');
+    await consumer.has(3);
+    const asker = new Asker(options);
+    await makeAnew(asker);
+    await asker.close();
+    const again = await openKafka(options);
+    await again.log.append([{ ...seen('d'), topic }]);
+    await consumer.has(4);
+    await again.close();
+    expect(keys(consumer)).toEqual(['o/a', 'o/b', 'o/c', 'o/d']);
+    expect(reports).toContainEqual(
+      expect.stringContaining(`partition 0 of ${name} ends before what the group ${options.prefix}g has read of it`),
+    );
+  });
+
+  it('two groups that have come equally far, and one that begins again, each get every record once', async () => {
+    const [one, other] = [await join(), await LogConsumer.join(kafka.log, { group: 'other', topics: [topic] })];
+    await append('a', 'b', 'c');
+    await Promise.all([one.has(3), other.has(3)]);
+    const late = await LogConsumer.join(kafka.log, { group: 'late', topics: [topic] });
+    await append('d');
+    await Promise.all([one.has(4), other.has(4), late.has(4)]);
+    expect([one, other, late].map(keys)).toEqual(Array.from({ length: 3 }, () => ['o/a', 'o/b', 'o/c', 'o/d']));
+  });
+
   it.each<[string, () => Promise<void>]>([
     [
       'a record',
@@ -115,11 +150,7 @@ describeOnKafka('a log that others write into', () => {
     await view.ready;
     expect([...view.scan('')].length).toBe(3);
     const asker = new Asker(options);
-    await asker.ask((admin) => admin.deleteTopics({ topics: [name] }));
-    await until('it is gone', async () => !(await asker.ask((admin) => admin.listTopics())).includes(name));
-    await asker.ask((admin) =>
-      admin.createTopics({ topics: [{ topic: name, numPartitions: 1, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }] }),
-    );
+    await makeAnew(asker);
     await asker.close();
     await write();
     await until('it gets old', () => view.ageMs() > 8_000);

@@ -6,7 +6,9 @@ import { Bell } from './bell.js';
 import type { Fetched, Wanted } from './fetch/fetch-loop.js';
 import type { Fetcher } from './fetch/fetcher.js';
 import { Lane } from './fetch/lane.js';
+import { OutOfRange } from './fetch/out-of-range.js';
 import { Moment } from './moment.js';
+import { partitionName } from './topic-partition.js';
 import { settingsOf } from './topic-settings.js';
 import { logUnavailable, untilDone } from './trouble.js';
 
@@ -176,6 +178,7 @@ class Tombstones {
 
 /** One partition that is read without a group. */
 class Tail implements Wanted {
+  readonly name: string;
   readonly topic: string;
   readonly partition: number;
   /** Offset after the last record that is wanted. */
@@ -186,8 +189,7 @@ class Tail implements Wanted {
   /** Becomes `#heard` once everything before the offset `high` is taken. */
   #hearing: { readonly moment: Moment; readonly high: number } | undefined;
   #high = 0;
-  /** The offset that a broker did not have when it was asked for the first time. */
-  #doubted: number | undefined;
+  readonly #outOfRange: OutOfRange;
 
   constructor(
     private readonly reading: Reading,
@@ -198,6 +200,7 @@ class Tail implements Wanted {
     const { topic, partition, from, extent } = start;
     this.topic = prefix + topic.name;
     this.partition = partition;
+    this.name = partitionName(this);
     this.end = options.to === 'end' ? extent.high : Infinity;
     this.#heard = began;
     const progress = (): void => {
@@ -205,7 +208,8 @@ class Tail implements Wanted {
       reading.progress(this);
     };
     const { asBytes } = options;
-    this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver: options, ended, progress, shrunk: () => undefined });
+    this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver: options, ended, progress });
+    this.#outOfRange = new OutOfRange(reading.asker, this);
   }
 
   get next(): number {
@@ -239,22 +243,18 @@ class Tail implements Wanted {
   async fetched({ messages, next, low, high, asked }: Fetched): Promise<void> {
     const { topic, extent } = this.start;
     if (topic.cleanup === 'compact' && (low > extent.low || (await this.tombstones.mayBeGone(this.#heard)))) return this.#gap();
-    this.#doubted = undefined;
+    this.#outOfRange.forget();
     this.#high = high;
     this.#hearing ??= { moment: asked, high };
     const wanted = next <= this.end ? messages : messages.filter(({ offset }) => Number(offset) < this.end);
     this.#lane.push(wanted, Math.min(next, this.end));
   }
 
-  /** The broker is asked twice: it may lack records for a moment after a change of the leader. */
   async outOfRange(): Promise<void> {
-    const extent = (await this.reading.asker.extentsOf([this.topic])).get(this.topic)?.[this.partition];
-    if (!extent) return;
-    if (this.next < extent.low) return this.#gap();
-    if (this.next <= extent.high) return;
-    const isSure = this.#doubted === this.next;
-    this.#doubted = this.next;
-    if (isSure) this.reading.lost(new TelemetryError('log_corrupt', `${this.topic}/${this.partition} ends before what was read of it.`));
+    const missing = await this.#outOfRange.missing(this.next);
+    if (missing?.is === 'gone') this.#gap();
+    if (missing?.is === 'ended')
+      this.reading.lost(new TelemetryError('log_corrupt', `${this.topic}/${this.partition} ends before what was read of it.`));
   }
 
   #gap(): void {

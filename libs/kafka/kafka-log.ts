@@ -37,8 +37,8 @@ export interface KafkaLogOptions {
   readonly codec: Promise<AvroCodec>;
   readonly asker: Asker;
   readonly sessionMs: number;
-  /** How long a broker holds a fetch of a group that finds nothing. */
-  readonly fetchMs?: number | undefined;
+  /** How often a member of a group looks whether it is to send a heartbeat. */
+  readonly lookMs?: number | undefined;
   /** How long an append may take before it is told that the log cannot be reached. */
   readonly waitMs: number;
   /** Hears what an operator should know. */
@@ -50,6 +50,8 @@ const recordBytes = 1_000_000;
 const overheadBytes = 100;
 /** Looking at each letter for what other processes have parked would slow down a flood of letters. */
 const lookEveryMs = 5_000;
+/** Groups can wait a little for more. */
+const groupRestMs = 100;
 const keptKeyLength = 10_000;
 const keyBuffer = Buffer.allocUnsafe(3 * 0xffff);
 
@@ -60,6 +62,8 @@ export class KafkaLog implements RecordLog {
   readonly #followings = new Set<KafkaFollowing>();
   /** Shared by all followings without an end and without positions. */
   readonly #fetcher: Fetcher;
+  /** Shared by all groups. */
+  readonly #groupFetcher: Fetcher;
   readonly #parked: ParkedLetters;
   readonly #prefix: string;
   /** Until then a call waits for the opening. */
@@ -73,7 +77,8 @@ export class KafkaLog implements RecordLog {
     this.#patientUntilMs = performance.now() + options.waitMs;
     this.#shared = options.codec.then((codec) => new SharedCodec(codec));
     this.#shared.catch(() => undefined);
-    this.#fetcher = new Fetcher(options.address, true);
+    this.#fetcher = new Fetcher(options.address, { isLasting: true });
+    this.#groupFetcher = new Fetcher(options.address, { isLasting: true, restMs: groupRestMs });
     this.#parked = new ParkedLetters(this, { topics: options.topics, spanOf: (letters) => this.#newest(letters), lookEveryMs });
     const names = options.topics.flatMap(({ name }) => [this.#prefix + name, this.#prefix + deadLettersOf(name)]);
     const leaders = new KafkaLeaders(options.asker, names);
@@ -114,7 +119,10 @@ export class KafkaLog implements RecordLog {
 
   async consume(options: ConsumerOptions): Promise<GroupSubscription> {
     const stopped = (it: GroupSubscription): boolean => this.#subscriptions.delete(it);
-    const subscription = new GroupSubscription({ ...this.options, codec: await this.#shared, stopped }, options);
+    const subscription = new GroupSubscription(
+      { ...this.options, codec: await this.#shared, fetcher: this.#groupFetcher, stopped },
+      options,
+    );
     this.#subscriptions.add(subscription);
     await subscription.join();
     return subscription;
@@ -123,7 +131,7 @@ export class KafkaLog implements RecordLog {
   follow(options: FollowOptions): KafkaFollowing {
     const { address, codec, asker } = this.options;
     const isShared = options.to === undefined && typeof options.from === 'string';
-    const fetcher = isShared ? this.#fetcher : new Fetcher(address, false);
+    const fetcher = isShared ? this.#fetcher : new Fetcher(address, { isLasting: false });
     const ended = (it: KafkaFollowing): void => {
       this.#followings.delete(it);
       if (!isShared) void fetcher.stop();
@@ -154,7 +162,7 @@ export class KafkaLog implements RecordLog {
   async close(): Promise<void> {
     await within(this.options.waitMs, this.queue.close(stopping()));
     await Promise.all([...this.#subscriptions, ...this.#followings].map((reading) => reading.stop()));
-    await this.#fetcher.stop();
+    await Promise.all([this.#fetcher.stop(), this.#groupFetcher.stop()]);
     this.queue.crash(stopping());
   }
 
@@ -162,7 +170,11 @@ export class KafkaLog implements RecordLog {
   async crash(): Promise<void> {
     this.queue.crash(stopping());
     for (const following of this.#followings) void following.stop();
-    await Promise.all([this.#fetcher.stop(), ...[...this.#subscriptions].map((subscription) => subscription.crash())]);
+    await Promise.all([
+      this.#fetcher.stop(),
+      this.#groupFetcher.stop(),
+      ...[...this.#subscriptions].map((subscription) => subscription.crash()),
+    ]);
   }
 
   /** Where the newest letters stand: other processes park too, such as the member that had a partition before. */

@@ -142,6 +142,21 @@ pool.refreshMetadata = async function refreshInTime(this: BrokerPool, topics) {
   this.metadataExpireAt = Date.now() + (isPartial ? partialMs : this.metadataMaxAge || defaultAgeMs);
 };
 
+interface Runner {
+  readonly running: boolean;
+  readonly consumerGroup: { commitOffsets(offsets: object): Promise<void> };
+}
+
+const runners = require('kafkajs/src/consumer/runner') as { readonly prototype: object };
+
+// kafkajs tries again for ten seconds to commit, by then perhaps in the name of the next assignment, and says nothing when the consumer does not run.
+Object.assign(runners.prototype, {
+  async commitOffsets(this: Runner, offsets: object): Promise<void> {
+    if (!this.running) throw new Error('the consumer does not run');
+    await this.consumerGroup.commitOffsets(offsets);
+  },
+});
+
 /** kafkajs, with some of its parts replaced before it is loaded. */
 export const kafkajs = require('kafkajs') as typeof import('kafkajs');
 
@@ -198,6 +213,8 @@ export interface Cluster {
   >;
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
+  /** Which broker coordinates a group. */
+  findGroupCoordinatorMetadata(of: { readonly groupId: string }): Promise<object>;
 }
 
 type NewCluster = (options: object) => Cluster;
@@ -207,7 +224,10 @@ function makerOf(kafka: Kafka): [owner: Record<symbol, NewCluster>, name: symbol
   return [kafka as unknown as Record<symbol, NewCluster>, name];
 }
 
-/** An admin and what it sees the brokers with, which can ask for several topics at once. */
+/**
+ * An admin and what it sees the brokers with, which can ask for several topics at once. It asks who coordinates a group once: when it remembers a broker
+ * that does not any more, its question fails, and a new client is needed.
+ */
 export function adminOf(kafka: Kafka): { readonly admin: Admin; readonly cluster: Cluster } {
   const [owner, name] = makerOf(kafka);
   const make = owner[name]!;
@@ -215,7 +235,16 @@ export function adminOf(kafka: Kafka): { readonly admin: Admin; readonly cluster
   owner[name] = (options) => made[made.push(make.call(kafka, options)) - 1]!;
   const admin = kafka.admin();
   owner[name] = make;
-  return { admin, cluster: made[0]! };
+  const cluster = made[0]!;
+  const coordinators = new Map<string, Promise<object>>();
+  const find = cluster.findGroupCoordinatorMetadata.bind(cluster);
+  cluster.findGroupCoordinatorMetadata = async (of) => {
+    const finding = coordinators.get(of.groupId) ?? find(of);
+    coordinators.set(of.groupId, finding);
+    finding.catch(() => coordinators.delete(of.groupId));
+    return finding;
+  };
+  return { admin, cluster };
 }
 
 /** kafkajs has no consumer without a group, so a reader without one is made of what its consumers are made of. */

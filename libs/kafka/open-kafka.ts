@@ -21,8 +21,8 @@ export interface KafkaOptions extends KafkaAddress, TopicSettings {
   readonly topics?: readonly AnyTopic[];
   /** How long a group waits for a member that it does not hear, milliseconds. */
   readonly sessionMs?: number;
-  /** How long a broker holds a fetch of a group that finds nothing, milliseconds: a member takes up to that long to leave. */
-  readonly fetchMs?: number;
+  /** How often a member of a group looks whether it is to send a heartbeat, milliseconds: it takes up to that long to leave. */
+  readonly lookMs?: number;
   /** How long an append may take before it is told that the log cannot be reached, milliseconds. */
   readonly waitMs?: number;
   /** How long the opening may take before it goes on behind the caller, milliseconds; `waitMs` when left out. */
@@ -62,7 +62,7 @@ const pauseMs = { first: 200, max: 2_000 };
  * Rejects with a sentence for the operator when a topic or a schema does not fit the contract.
  */
 export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
-  const { topics = allTopics, sessionMs, fetchMs, waitMs, openMs = waitMs } = { ...defaults, ...options };
+  const { topics = allTopics, sessionMs, lookMs, waitMs, openMs = waitMs } = { ...defaults, ...options };
   const asker = new Asker(options);
   const opening = new Opening(asker, topics, options);
   const kafkaPulse = new Pulse({
@@ -72,7 +72,7 @@ export async function openKafka(options: KafkaOptions): Promise<KafkaStorage> {
     patienceMs,
   });
   const registryPulse = new Pulse({ name: 'The schema registry', ask: () => opening.registry.ask(), beatMs: beatMs.registry, patienceMs });
-  const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, fetchMs, waitMs, report: options.report });
+  const log = new KafkaLog({ address: options, topics, codec: opening.codec, asker, sessionMs, lookMs, waitMs, report: options.report });
   const views = new LogViews(log, topics);
   const places = new KafkaLetterPlaces(options, asker);
   const end = async (how: 'close' | 'crash'): Promise<void> => {

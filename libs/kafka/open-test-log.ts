@@ -30,7 +30,7 @@ export function testOptions(topics: readonly AnyTopic[]): KafkaOptions & { reado
 /** A Kafka log on topics of its own, for tests; open, however long that takes on a busy machine. */
 export async function openTestLog(more: Partial<KafkaOptions> = {}): Promise<TestLog> {
   // On a busy machine a broker that many suites share may take longer than the default to acknowledge megabytes. Members come and go all the time.
-  const options = { ...testOptions([events, points, sources, apiKeys]), waitMs: 30_000, fetchMs: 50, ...more };
+  const options = { ...testOptions([events, points, sources, apiKeys]), waitMs: 30_000, lookMs: 50, ...more };
   const kafka = await openKafka(options);
   await kafka.opened;
   return {

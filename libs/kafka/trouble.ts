@@ -36,6 +36,16 @@ export function kafkaErrorOf(error: unknown): string | undefined {
 
 const kafkaType = (error: unknown): string | undefined => (error as { readonly type?: string } | undefined)?.type;
 
+class NoAnswer extends Error {
+  constructor() {
+    super('no broker has answered');
+  }
+}
+
+/** Whether a fetch failed for the sake of the connection or of who leads a partition, which a new client may know better, and not for what it has brought. */
+export const mayHelpAgain = (error: unknown): boolean =>
+  error instanceof NoAnswer || (error as { readonly retriable?: boolean }).retriable === true;
+
 function chain(error: unknown): readonly unknown[] {
   const errors = [error];
   for (let cause = error; cause instanceof Error && cause.cause !== undefined && errors.length < 8;) errors.push((cause = cause.cause));
@@ -106,6 +116,6 @@ export async function answered<T>(ms: number, promise: Promise<T>): Promise<T> {
     ms,
     promise.then((value) => ({ value })),
   );
-  if (!answer) throw new Error('no broker has answered');
+  if (!answer) throw new NoAnswer();
   return answer.value;
 }

@@ -8,6 +8,7 @@ import { freePorts, startKafka, type KafkaServers } from '../../../infra/servers
 import { describeOnOwnServers, until } from '#testing';
 import { AvroCodec, sources } from '#topics';
 import { Asker } from '../asker.js';
+import { Fetcher } from '../fetch/fetcher.js';
 import { Member } from '../group/member.js';
 import { GuardedProducer } from '../send/guarded-producer.js';
 
@@ -97,8 +98,11 @@ describeOnOwnServers('a coordinator', () => {
   it('that still loads when a member joins again holds it up for no longer than a heartbeat', async () => {
     await asker.ask((admin) => admin.createTopics({ topics: [{ topic: 'read', numPartitions: 1 }] }));
     const taken: string[] = [];
+    const fetcher = new Fetcher(kafka, { isLasting: true });
     const member = new Member({
       address: kafka,
+      asker,
+      fetcher,
       group: 'group',
       topics: new Map([['read', sources]]),
       codec: await AvroCodec.open({ register: async () => 1, schema: async () => undefined }, []),
@@ -124,6 +128,7 @@ describeOnOwnServers('a coordinator', () => {
       expect(taken[0]).toBe('before');
     } finally {
       await member.stop();
+      await fetcher.stop();
     }
   }, 90_000);
 });

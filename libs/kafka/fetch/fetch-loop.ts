@@ -5,7 +5,7 @@ import { newClient, type Client, type KafkaAddress } from '../client.js';
 import { clusterOf, messagesOf, readCommitted, type Broker, type Cluster, type FetchedPartition } from '../kafkajs.js';
 import { Moment } from '../moment.js';
 import { partitionName, type TopicPartition } from '../topic-partition.js';
-import { answered, kafkaErrorOf, pause, within } from '../trouble.js';
+import { answered, kafkaErrorOf, mayHelpAgain, pause, within } from '../trouble.js';
 
 /** What a fetch has brought of one partition. */
 export interface Fetched {
@@ -21,23 +21,25 @@ export interface Fetched {
 
 /** A partition that somebody reads. */
 export interface Wanted extends TopicPartition {
+  /** `partitionName` of it. */
+  readonly name: string;
   /** Offset of the next record to fetch. */
   readonly next: number;
   /** What was fetched and not yet taken. */
   readonly waitingBytes: number;
+  /** What waits shares one room with what waits of others with the same one. */
+  readonly reader?: object;
   fetched(fetched: Fetched): Promise<void> | void;
   /** The partition has no such offset. It is fetched again unless it was removed. */
   outOfRange(): Promise<void>;
+  /** It cannot be fetched now, and is tried again until it is removed. */
+  failed?(error: unknown): void;
 }
 
-/** How everybody fetches, in a group or without one. */
-export const fetching = {
-  /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a stop, or a partition that is added. */
+/** How everybody fetches. */
+const fetching = {
+  /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a partition that is added. */
   waitMs: 500,
-  /** The most for a fetch of a group. Every group has fetches of its own. Longer delays what a new member is given first, its end, and a partition that was paused. */
-  groupWaitMs: 1_000,
-  /** A group's pause after a fetch that brought something: more records for one fetch, since asking for all partitions is what costs. */
-  restMs: 100,
   partitionBytes: 256 << 10,
   bytes: 4 << 20,
 };
@@ -48,7 +50,7 @@ const answerMs = 10_000;
 const stopMs = 1_000;
 const retries = 1;
 const pauseMs = { first: 100, max: 2_000 };
-/** After this a topic that was not found is looked for again. */
+/** After this a topic that was not found is looked for again, and a partition that cannot be read is asked for again. */
 const lookMs = 1_000;
 const missing: readonly (string | undefined)[] = ['UNKNOWN_TOPIC_OR_PARTITION', 'TOPIC_AUTHORIZATION_FAILED', 'INVALID_TOPIC_EXCEPTION'];
 
@@ -56,6 +58,8 @@ export interface FetchLoopParts {
   readonly address: KafkaAddress;
   /** What fetches may cost, in milliseconds of CPU; the loops of one reader share it. */
   readonly budget: TokenBucket;
+  /** The pause after a fetch that has brought something: the next one brings more. */
+  readonly restMs: number;
   /** Every partition that is read, by this loop or another one. */
   wanted(): Iterable<Wanted>;
   /** The partitions that this loop is to fetch now from one broker. @param isLed whether that broker leads a partition. */
@@ -72,6 +76,10 @@ export class FetchLoop {
   readonly #stopping = new AbortController();
   /** Readers who got nothing although there is something: a batch without records, or a batch that was too large for the answer. */
   readonly #empty = new WeakSet<Wanted>();
+  /** Readers whose last fetch has failed. Each is asked for alone: only then is it clear whose records cannot be read. */
+  readonly #doubtful = new WeakSet<Wanted>();
+  /** Readers that are not asked for at the moment. */
+  readonly #resting = new WeakSet<Wanted>();
   readonly #changed = new Bell();
   readonly #news = new Bell();
   /** The broker of each partition, as of the last look at the topics; undefined where none leads. */
@@ -105,7 +113,9 @@ export class FetchLoop {
     const { signal } = this.#stopping;
     for (let ms = pauseMs.first; !signal.aborted; ms = Math.min(2 * ms, pauseMs.max)) {
       const began = new Moment();
-      await this.#session().catch(() => undefined);
+      await this.#session().catch((error: unknown) => {
+        for (const one of this.parts.wanted()) one.failed?.(error);
+      });
       if (began.agoMs() > 2 * answerMs) ms = pauseMs.first;
       await pause(ms, signal);
     }
@@ -166,39 +176,44 @@ export class FetchLoop {
     const isLed = (one: Wanted): boolean => this.#leaders.get(one) === nodeId;
     while (!ended.aborted) {
       const news = this.#news.next();
-      const due = this.parts.due(this, isLed);
-      const alone = due.find((one) => this.#empty.has(one));
+      const due = this.parts.due(this, isLed).filter((one) => !this.#resting.has(one));
+      const alone = due.find((one) => this.#empty.has(one) || this.#doubtful.has(one));
       if (due.length === 0) await news;
       else {
-        await this.#fetch(broker, alone ? [alone] : due);
-        const ms = this.parts.budget.waitMs(performance.now());
+        const hasBrought = await this.#fetch(broker, alone ? [alone] : due);
+        const ms = Math.max(this.parts.budget.waitMs(performance.now()), hasBrought ? this.parts.restMs : 0);
         if (ms > 0) await pause(ms, ended);
       }
     }
   }
 
-  /** Readers of one partition at different offsets take turns; readers at the same offset share an answer. */
-  async #fetch(broker: Broker, due: readonly Wanted[]): Promise<void> {
+  /** Readers of one partition at different offsets take turns; readers at the same offset share an answer. Resolves to whether it has brought records. */
+  async #fetch(broker: Broker, due: readonly Wanted[]): Promise<boolean> {
     const asked = new Moment();
-    const readers = Map.groupBy(due, partitionName);
+    const readers = Map.groupBy(due, ({ name }) => name);
     const from = new Map(due.map((one) => [one, one.next]));
-    const isShared = due.some((one) => one.next !== from.get(readers.get(partitionName(one))![0]!));
+    const isShared = due.some((one) => one.next !== from.get(readers.get(one.name)![0]!));
     const turns = Array.from(readers.values(), (of) => of[this.#fetches % of.length]!);
+    const isUrgent = isShared || this.#doubtful.has(turns[0]!);
     this.#fetches++;
     this.parts.budget.take(costMs.fetch + turns.length * costMs.partition);
-    const { responses } = await this.#ask(broker, turns, isShared ? 0 : fetching.waitMs);
-    const asking = new Map(turns.map((one) => [partitionName(one), from.get(one)!]));
+    const responses = await this.#ask(broker, turns, isUrgent ? 0 : fetching.waitMs);
+    const asking = new Map(turns.map((one) => [one.name, one]));
+    let hasBrought = false;
     for (const { topicName: topic, partitions } of responses) {
       for (const answer of partitions) {
         const name = partitionName({ topic, partition: answer.partition });
-        const offset = asking.get(name)!;
-        for (const one of readers.get(name)!)
-          if (from.get(one) === offset) await this.parts.take(one, offset, this.#read(one, offset, answer, asked, turns.length === 1));
+        const [one, offset] = [asking.get(name)!, from.get(asking.get(name)!)!];
+        const fetched = this.#read(one, offset, answer, asked, turns.length === 1);
+        hasBrought ||= fetched.messages.length > 0;
+        for (const reader of readers.get(name)!) if (from.get(reader) === offset) await this.parts.take(reader, offset, fetched);
       }
     }
+    return hasBrought;
   }
 
-  async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): ReturnType<Broker['fetch']> {
+  /** Rejects when the others cannot be read either, or when that is not known yet. */
+  async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): Promise<Awaited<ReturnType<Broker['fetch']>>['responses']> {
     const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
     const maxBytes = wanted.length === 1 ? fetching.bytes : fetching.partitionBytes;
     const topics = Array.from(byTopic, ([topic, of]) => ({
@@ -207,13 +222,32 @@ export class FetchLoop {
     }));
     try {
       const request = { maxWaitTime, minBytes: 1, maxBytes: fetching.bytes, isolationLevel: readCommitted, topics };
-      return await answered(answerMs, broker.fetch(request));
+      const { responses } = await answered(answerMs, broker.fetch(request));
+      for (const one of wanted) this.#doubtful.delete(one);
+      return responses;
     } catch (error) {
       const { name, topic, partition } = error as Error & Partial<TopicPartition>;
       const one = name === 'KafkaJSOffsetOutOfRange' && wanted.find((it) => it.topic === topic && it.partition === partition);
-      if (one && [...this.parts.wanted()].includes(one)) await one.outOfRange();
-      throw error;
+      if (one) {
+        if ([...this.parts.wanted()].includes(one)) await one.outOfRange();
+        this.#rest(one);
+        return [];
+      }
+      for (const it of wanted) this.#doubtful.add(it);
+      if (wanted.length > 1 || mayHelpAgain(error)) throw error;
+      wanted[0]!.failed?.(error);
+      this.#rest(wanted[0]!);
+      return [];
     }
+  }
+
+  /** Lets the others be read before it is asked for again. */
+  #rest(one: Wanted): void {
+    this.#resting.add(one);
+    setTimeout(() => {
+      this.#resting.delete(one);
+      this.look();
+    }, lookMs).unref();
   }
 
   /**

@@ -17,8 +17,16 @@ interface Reading {
   isTaking: boolean;
 }
 
+interface FetcherOptions {
+  /** Whether it reads for long; otherwise a second connection is not worth while. */
+  readonly isLasting: boolean;
+  /** The pause after a fetch that has brought something, for readers who can wait: asking for all partitions is what costs. */
+  readonly restMs?: number;
+}
+
 /**
- * Fetches partitions without a group, over one or two connections to each broker that leads some of them.
+ * Fetches partitions over one or two connections to each broker that leads some of them. Readers who have come equally far in a partition share
+ * what is fetched.
  *
  * What a fetch costs is the number of partitions that it names. So those that have brought something of late are asked for apart from the
  * quiet ones: a record of a busy partition is here as soon as it is there, however many others are followed. The loop that has a partition keeps
@@ -29,11 +37,13 @@ export class Fetcher {
   readonly #quiet: FetchLoop;
   readonly #busy: FetchLoop;
   readonly #loops: ReadonlySet<FetchLoop>;
+  /** Whether something was not due for want of room. */
+  #isOneFull = false;
 
-  /** @param isLasting whether it reads for long; otherwise a second connection is not worth while. */
-  constructor(address: KafkaAddress, isLasting: boolean) {
+  constructor(address: KafkaAddress, { isLasting, restMs = 0 }: FetcherOptions) {
     const parts = {
       address,
+      restMs,
       budget: new TokenBucket(maxCostMs, performance.now()),
       wanted: () => this.#readings.keys(),
       due: (loop: FetchLoop, isLed: (one: Wanted) => boolean) => this.#due(loop, isLed),
@@ -55,6 +65,8 @@ export class Fetcher {
 
   /** A reader has taken something. */
   taken(): void {
+    if (!this.#isOneFull) return;
+    this.#isOneFull = false;
     for (const loop of this.#loops) loop.look();
   }
 
@@ -64,11 +76,16 @@ export class Fetcher {
 
   /** What a loop asks for now: all that it should, and what the other one should and does not yet. */
   #due(loop: FetchLoop, isLed: (one: Wanted) => boolean): readonly Wanted[] {
-    const room = laneRoom(this.#readings.keys());
+    const waitingBytes = new Map<object | undefined, number>();
+    for (const { reader, waitingBytes: bytes } of this.#readings.keys()) waitingBytes.set(reader, (waitingBytes.get(reader) ?? 0) + bytes);
     const nowMs = performance.now();
     const due: Wanted[] = [];
     for (const [one, reading] of this.#readings) {
-      if (one.waitingBytes >= room || !isLed(one)) continue;
+      if (!isLed(one)) continue;
+      if (one.waitingBytes >= laneRoom(waitingBytes.get(one.reader)!)) {
+        this.#isOneFull = true;
+        continue;
+      }
       const wanted = nowMs - reading.heardMs < busyForMs ? this.#busy : this.#quiet;
       if (wanted === loop) reading.loop = loop;
       if (reading.loop === loop) due.push(one);

@@ -13,10 +13,9 @@ const message = (offset: number): KafkaMessage => ({
   headers: {},
 });
 
-async function laneFrom(from: number): Promise<{ readonly lane: Lane; readonly given: number[]; readonly shrunk: () => number }> {
+async function laneFrom(from: number): Promise<{ readonly lane: Lane; readonly given: number[] }> {
   const registry = { register: () => Promise.resolve(1), schema: () => Promise.resolve(undefined) };
   const given: number[] = [];
-  let shrunk = 0;
   const lane = new Lane({
     topic: sources,
     partition: 0,
@@ -25,76 +24,11 @@ async function laneFrom(from: number): Promise<{ readonly lane: Lane; readonly g
     receiver: { take: () => undefined, unreadable: ({ offset }) => void given.push(offset) },
     ended: new AbortController().signal,
     progress: () => undefined,
-    shrunk: () => void shrunk++,
   });
-  return { lane, given, shrunk: () => shrunk };
+  return { lane, given };
 }
 
-describe('a lane that wants offset 10', () => {
-  it.each([
-    ['takes what begins there', [[10, 20]], [true], 0],
-    [
-      'doubts what begins later, as after retention, once',
-      [
-        [15, 20],
-        [15, 20],
-      ],
-      [false, true],
-      0,
-    ],
-    [
-      'doubts what begins earlier, as a fetch of an earlier assignment does',
-      [
-        [3, 20],
-        [10, 20],
-      ],
-      [false, true],
-      0,
-    ],
-    [
-      'never takes from earlier what is in the log still',
-      [
-        [3, 20],
-        [3, 20],
-        [3, 20],
-      ],
-      [false, false, false],
-      0,
-    ],
-    [
-      'believes an end before it when it comes twice',
-      [
-        [0, 5],
-        [0, 5],
-      ],
-      [false, false],
-      1,
-    ],
-    [
-      'does not believe an end before it that comes once',
-      [
-        [0, 5],
-        [10, 20],
-      ],
-      [false, true],
-      0,
-    ],
-    [
-      'forgets a doubt that was settled',
-      [
-        [15, 20],
-        [10, 20],
-        [15, 20],
-      ],
-      [false, true, false],
-      0,
-    ],
-  ] as const)('%s', async (_, fetches, accepted, shrunk) => {
-    const subject = await laneFrom(10);
-    expect(fetches.map(([from, high]) => subject.lane.accepts({ from, high }))).toEqual(accepted);
-    expect(subject.shrunk()).toBe(shrunk);
-  });
-
+describe('a lane', () => {
   it('has marks of transactions committed with the record before them, and with none', async () => {
     const { lane, given } = await laneFrom(10);
     expect(lane.behind(10)).toBe(10);

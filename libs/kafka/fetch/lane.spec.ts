@@ -69,7 +69,6 @@ describe('a record with a schema id that is not known', () => {
       receiver,
       ended: ended.signal,
       progress: () => undefined,
-      shrunk: () => undefined,
     });
     made.push([message], 1);
     return made;
@@ -131,7 +130,6 @@ describe('what waits for a receiver', () => {
       receiver,
       ended: ended.signal,
       progress: () => undefined,
-      shrunk: () => undefined,
     });
     const plain = { timestamp: '1', attributes: 0, value: Buffer.alloc(0) };
     const headers = { one: Buffer.alloc(2_000), many: [Buffer.alloc(300), 'x'.repeat(40)], none: undefined };

@@ -23,14 +23,6 @@ export interface LaneOptions {
   readonly ended: AbortSignal;
   /** Called when something has been taken. */
   readonly progress: () => void;
-  /** Called when the partition ends before what was fetched of it: other records may get the same offsets, so nothing that the lane holds can be trusted. */
-  readonly shrunk: () => void;
-}
-
-/** What was fetched of a partition: from where on, and where the partition ended then. */
-export interface Fetched {
-  readonly from: number;
-  readonly high: number;
 }
 
 /** What one call of a handler is given, about. */
@@ -38,8 +30,6 @@ const pieceBytes = 1 << 20;
 
 /** One partition of one assignment: what was fetched waits here for the receiver, who is called again when it has done. */
 export class Lane {
-  /** Whether no more is fetched for now. */
-  isPaused = false;
   /** The group goes on from here when it gets the partition anew. */
   committed: number;
   #waiting: KafkaMessage[] = [];
@@ -48,7 +38,6 @@ export class Lane {
   #taken: number;
   /** Offset behind the last record that the receiver has had. */
   #given: number;
-  #doubted: number | undefined;
   #running: Promise<void> | undefined;
   #failure: Failure | undefined;
 
@@ -84,19 +73,6 @@ export class Lane {
   /** Resolves when the receiver is not at work. */
   async settled(): Promise<void> {
     await this.#running;
-  }
-
-  /**
-   * Whether what was fetched is what comes next. If not, as after a fetch of an earlier assignment, it is to be fetched again. A second fetch that
-   * begins at the same later offset is accepted: the partition has nothing in between, for example because retention has deleted it.
-   */
-  accepts({ from, high }: Fetched): boolean {
-    const isSure = from === this.#doubted;
-    this.#doubted = undefined;
-    if (from === this.#next || (isSure && from > this.#next)) return true;
-    if (isSure && high < this.#next) this.options.shrunk();
-    this.#doubted = from;
-    return false;
   }
 
   /** @param next offset to go on with afterwards. */
@@ -180,16 +156,12 @@ export class Lane {
   }
 }
 
-/** What may wait for slow receivers, over all lanes; a lane that has little may have a bit more. */
+/** What may wait for slow receivers, over all lanes of one reader; a lane that has little may have a bit more. */
 const maxWaitingBytes = 16 << 20;
 const minLaneBytes = 64 << 10;
 
-/** How many bytes may wait in one of these lanes, which is as many as there is room left: half of all for a busy one, about the same for each of many. */
-export function laneRoom(lanes: Iterable<Pick<Lane, 'waitingBytes'>>): number {
-  let bytes = 0;
-  for (const { waitingBytes } of lanes) bytes += waitingBytes;
-  return Math.max(minLaneBytes, maxWaitingBytes - bytes);
-}
+/** How many bytes may wait in each lane while so many wait in all: as many as there is room left, so half of all for a busy one, about the same for each of many. */
+export const laneRoom = (waitingBytes: number): number => Math.max(minLaneBytes, maxWaitingBytes - waitingBytes);
 
 const overheadBytes = 100;
 

@@ -1,6 +1,6 @@
 import type { AnyTopic } from '#log';
 import type { AvroCodec } from '#topics';
-import { Recent } from '../recent.js';
+import { Recent } from './recent.js';
 import type { RecordCodec, RecordPlace } from './kafka-record.js';
 
 /** Bytes of records that are remembered; their values take about as much again. */

@@ -1,6 +1,7 @@
 import type { AnyTopic, ConsumerOptions, PartitionLag, Position, Subscription } from '#log';
 import type { Asker, Extent, Extents } from '../asker.js';
 import type { KafkaAddress } from '../client.js';
+import type { Fetcher } from '../fetch/fetcher.js';
 import type { RecordCodec } from '../fetch/kafka-record.js';
 import type { TopicPartition } from '../topic-partition.js';
 import { complaint, logUnavailable } from '../trouble.js';
@@ -11,8 +12,9 @@ export interface GroupOptions {
   readonly address: KafkaAddress;
   readonly codec: RecordCodec;
   readonly sessionMs: number;
-  readonly fetchMs?: number | undefined;
+  readonly lookMs?: number | undefined;
   readonly asker: Asker;
+  readonly fetcher: Fetcher;
   /** Hears what an operator should know. */
   readonly report: (message: string) => void;
   /** Called when it has stopped. */
@@ -32,7 +34,7 @@ export class GroupSubscription implements Subscription {
     private readonly options: GroupOptions,
     { group, topics, from, given, handler, unreadable }: ConsumerOptions,
   ) {
-    const { address, codec, sessionMs, fetchMs, asker } = options;
+    const { address, codec, sessionMs, lookMs, asker, fetcher } = options;
     this.#prefix = address.prefix ?? '';
     this.#group = this.#prefix + group;
     this.#topics = new Map(topics.map((topic) => [this.#prefix + topic.name, topic]));
@@ -43,7 +45,9 @@ export class GroupSubscription implements Subscription {
       topics: this.#topics,
       codec,
       sessionMs,
-      fetchMs,
+      lookMs,
+      asker,
+      fetcher,
       startsAt: (partitions, commit) => this.#startsAt(partitions, from === 'end' ? commit : undefined),
       receiver: ({ lease, partitions }) => {
         given?.(lease, [...new Set(partitions.map(({ partition }) => partition))]);

@@ -14,8 +14,8 @@ export interface MemberOptions extends AssignmentOptions {
   readonly group: string;
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
-  /** How long a broker holds a fetch that finds nothing. */
-  readonly fetchMs?: number | undefined;
+  /** How often it looks whether it is to send a heartbeat. */
+  readonly lookMs?: number | undefined;
 }
 
 /**
@@ -26,7 +26,6 @@ export class Member {
   readonly #names: readonly string[];
   #session: Session | undefined;
   #assignment: Assignment | undefined;
-  #openedMs = 0;
   #lostMs = 0;
   #failure: Failure | undefined;
   #joining: Promise<void> | undefined;
@@ -119,16 +118,14 @@ export class Member {
   }
 
   async #run(): Promise<void> {
-    const { address, group, sessionMs, fetchMs } = this.options;
+    const { address, group, sessionMs, lookMs } = this.options;
     const session: Session = new Session(
-      { address, group, topics: this.#names, sessionMs, fetchMs },
+      { address, group, topics: this.#names, sessionMs, lookMs },
       {
         given: (partitions) => this.#assign(session, partitions),
         losing: () => this.#end(session),
         joining: () => this.#mayJoin(session),
         heard: () => this.#heard(session),
-        fetched: (batch) => this.#assignmentOf(session)?.take(batch),
-        skipped: (partition, fetched, next) => this.#assignmentOf(session)?.skip(partition, fetched, next),
         crashed: (error) => this.#crashed(session, error),
       },
     );
@@ -153,17 +150,12 @@ export class Member {
   }
 
   #heard(session: Session): void {
-    const assignment = this.#assignmentOf(session);
-    if (!assignment) return;
+    const assignment = this.#assignment;
+    if (session !== this.#session || !assignment) return;
     // kafkajs joins again before it sends a heartbeat, but for a coordinator that is still loading: then it goes on as if nothing were lost.
     if (assignment.ended.aborted && session.sentMs > this.#lostMs) return this.#begin();
     assignment.lease.heard(session.sentMs);
-    // A batch that cannot be read crashes each session at its first fetch, which begins after a pause and may take a while: joining alone is no sign of health.
-    if (assignment.isOpen && performance.now() - this.#openedMs > this.options.sessionMs / 2) this.#failure = undefined;
-  }
-
-  #assignmentOf(session: Session): Assignment | undefined {
-    return session === this.#session ? this.#assignment : undefined;
+    if (assignment.isOpen) this.#failure = undefined;
   }
 
   /** The partitions may be given to others from now on. */
@@ -198,7 +190,6 @@ export class Member {
 
   async #open(assignment: Assignment): Promise<void> {
     if (!(await assignment.open())) return;
-    this.#openedMs = performance.now();
     this.#joined.resolve();
     this.#progress.ring();
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { fetchMsOf } from './session.js';
+import { lookMsOf } from './session.js';
 
-describe('a fetch of a group', () => {
+describe('a member looks whether it is to send a heartbeat', () => {
   it.each([
-    ['a second', 10_000, 1_000],
-    ['no longer where sessions are long', 300_000, 1_000],
-    ['a tenth of a short session, so that heartbeats come in time', 1_000, 100],
-  ])('is held for %s', (_, sessionMs, ms) => {
-    expect(fetchMsOf(sessionMs)).toBe(ms);
+    ['every second', 10_000, 1_000],
+    ['not less often where sessions are long', 300_000, 1_000],
+    ['ten times in a short session', 1_000, 100],
+  ])('%s', (_, sessionMs, ms) => {
+    expect(lookMsOf(sessionMs)).toBe(ms);
   });
 });
