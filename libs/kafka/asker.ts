@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import { adminOf, type Cluster } from './kafkajs.js';
 import { newClient, type Client, type KafkaAddress } from './client.js';
+import type { TopicPartition } from './topic-partition.js';
 import { answered, isRefusal, logUnavailable, reasonOf } from './trouble.js';
 
 /** Where a partition begins, and the offset of its next record. */
@@ -78,6 +79,11 @@ export class Asker {
     // A single topic without a leader makes the shared question fail. Each caller then asks again for its own topics only.
     const all = (await gathering.answer) ?? (await this.ask((_, __, cluster) => extentsIn(cluster, topics), endMs - performance.now()));
     return new Map(topics.map((topic) => [topic, all.get(topic)!]));
+  }
+
+  /** As `extentsOf`, of one partition; undefined when there is no such partition. */
+  async extentOf({ topic, partition }: TopicPartition): Promise<Extent | undefined> {
+    return (await this.extentsOf([topic])).get(topic)?.[partition];
   }
 
   /** The offsets that a group has committed, by topic and partition; -1 where it has none. Of all its topics when these are left out. */

@@ -209,7 +209,7 @@ class Tail implements Wanted {
     };
     const { asBytes } = options;
     this.#lane = new Lane({ topic, partition, from, codec, asBytes, receiver: options, ended, progress });
-    this.#outOfRange = new OutOfRange(reading.asker, this);
+    this.#outOfRange = new OutOfRange(() => reading.asker.extentOf(this));
   }
 
   get next(): number {

@@ -1,15 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Asker, Extent } from '../asker.js';
+import type { Extent } from '../asker.js';
 import { OutOfRange } from './out-of-range.js';
 
-const of = { topic: 't', partition: 0 };
 const gone = { is: 'gone', low: 15 };
 const ended = { is: 'ended' };
 
 /** What is missing of a partition, whose extents are told one after the other, each time that a broker does not have an offset. */
 async function missing(told: readonly (Extent | undefined)[], offsets: readonly number[]): Promise<unknown[]> {
-  const answers = told.map((extent) => new Map([[of.topic, extent ? [extent] : []]]));
-  const subject = new OutOfRange({ extentsOf: async () => answers.shift()! } as unknown as Asker, of);
+  const answers = [...told];
+  const subject = new OutOfRange(async () => answers.shift());
   const seen: unknown[] = [];
   for (const offset of offsets) seen.push(await subject.missing(offset));
   return seen;
@@ -55,8 +54,7 @@ describe('a broker that does not have offset 10', () => {
   });
 
   it('is asked anew after it had what was wanted', async () => {
-    const extentsOf = async (): Promise<Map<string, Extent[]>> => new Map([[of.topic, [{ low: 0, high: 9 }]]]);
-    const subject = new OutOfRange({ extentsOf } as unknown as Asker, of);
+    const subject = new OutOfRange(async () => ({ low: 0, high: 9 }));
     await subject.missing(10);
     subject.forget();
     expect([await subject.missing(10), await subject.missing(11), await subject.missing(11)]).toEqual([undefined, undefined, ended]);

@@ -33,7 +33,7 @@ export class AssignedPartition implements Wanted {
     this.partition = of.partition;
     this.reader = parts.reader;
     this.lane = new Lane(parts.lane);
-    this.#outOfRange = new OutOfRange(parts.asker, of);
+    this.#outOfRange = new OutOfRange(() => parts.asker.extentOf(of));
   }
 
   get next(): number {
