@@ -3,6 +3,8 @@ const time = String.raw`(?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})
 const offset = String.raw`(?<zone>[Zz]|(?<sign>[-+−])(?<zoneHour>\d{2})(?::?(?<zoneMinute>\d{2}))?)`;
 const pattern = new RegExp(`^${date}(?:[Tt ]${time}${offset}?)?$`);
 
+const usualLength = '2026-11-28T12:00:00.000Z'.length;
+
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
@@ -16,6 +18,17 @@ type Parts = Readonly<Record<string, string | undefined>>;
  * have decimals; what is finer than a millisecond is cut off. Undefined when the text is not such a time or no calendar has it.
  */
 export function isoTimeMs(text: string): number | undefined {
+  return usualMs(text) ?? anyMs(text);
+}
+
+/** Most clients write times as `toISOString` does: these need no pattern, which takes ten times as long. */
+function usualMs(text: string): number | undefined {
+  if (text.length !== usualLength) return undefined;
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === text ? ms : undefined;
+}
+
+function anyMs(text: string): number | undefined {
   const parts = pattern.exec(text)?.groups;
   if (!parts) return undefined;
   const [day, clock, ahead] = [dayStartMs(parts), timeMs(parts), offsetMs(parts)];

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { batchFrom, intervalMs, type PointBatch } from '#model';
+import { batchFrom, compareUtf8, intervalMs, type PointBatch } from '#model';
 import type { FleetQuery, Placed, SeriesQuery } from '#stores';
 import { aSeriesHistory, compareSeries, Random, SeriesModel, type SeriesHistory } from '#testing';
 import { BoundaryKeeper, type KeptSince, keptSince, readBoundaries } from '../boundaries.js';
@@ -28,9 +29,15 @@ class KeptModel {
   constructor(
     private readonly model: SeriesModel,
     private readonly from: Boundaries,
+    /** Metrics of each source that have a name and perhaps no points. */
+    private readonly named: ReadonlyMap<string, readonly string[]>,
   ) {}
 
-  metricNames = (orgId: string, sourceId: string) => this.model.metricNames(orgId, sourceId);
+  metricNames = (orgId: string, sourceId: string) => {
+    const names = new Set([...this.model.metricNames(orgId, sourceId), ...(this.named.get(sourceId) ?? [])]);
+    return [...names].toSorted(compareUtf8);
+  };
+
   latest = (orgId: string, sourceId: string, window: SeriesQuery['window']) => this.model.latest(orgId, sourceId, this.#cut('raw', window));
   raw = (query: SeriesQuery) => this.model.raw(this.#kept(query));
   tagged = (query: SeriesQuery) => this.model.tagged(this.#kept(query));
@@ -47,11 +54,16 @@ class KeptModel {
   }
 }
 
+const metricsOf = ({ series }: PointBatch): string[] =>
+  series.filter(({ timestampMs }) => timestampMs.length > 0).map(({ metric }) => metric);
+
 /** A store that forgets, and what it must have taken of each record. */
 class Life {
   #keeper: Keeper;
   #organizations: BoundaryKeeper;
   #taken: PointBatch[] = [];
+  /** What was taken of records before a crash, and is decided anew after it: the second part of a record may be refused then, and its names stay or go. */
+  #refused: PointBatch[] = [];
   #store!: SqliteSeriesStore;
   #threads!: StoreThreads;
 
@@ -93,8 +105,10 @@ class Life {
     this.#organizations = this.#organizationsFrom(this.#boundaries);
     for (const record of records) {
       // What was refused for good lies before a boundary that is known for good.
-      if (record.offset > (offsets[record.partition] ?? -1)) this.#decide(record);
-      else {
+      if (record.offset > (offsets[record.partition] ?? -1)) {
+        this.#refused.push(this.#taken[record.offset]!);
+        this.#decide(record);
+      } else {
         const fromMs = Math.max(wanted.raw, this.#organizations.from(record.value.orgId));
         expect(batchFrom(this.#taken[record.offset]!, fromMs)).toEqual(batchFrom(record.value, fromMs));
       }
@@ -113,10 +127,13 @@ class Life {
     const reached = this.#shown(history.orgId);
     const model = new SeriesModel();
     for (const batch of this.#taken) model.write(batch);
+    const named = await this.#named(history);
+    const isSame = async (): Promise<boolean> =>
+      isDeepStrictEqual(reached, this.#shown(history.orgId)) && isDeepStrictEqual(named, await this.#named(history));
     try {
-      await compareSeries(history, random, this.#store, new KeptModel(model, reached));
+      await compareSeries(history, random, this.#store, new KeptModel(model, reached, named));
     } catch (cause) {
-      if (JSON.stringify(reached) === JSON.stringify(this.#shown(history.orgId))) throw cause;
+      if (await isSame()) throw cause;
       await this.compare(history, random);
     }
   }
@@ -137,6 +154,19 @@ class Life {
 
   get reached(): Boundaries {
     return this.#kept.reached;
+  }
+
+  /** Which of the metrics that the store names had points before a crash only. */
+  async #named({ orgId, sourceIds }: SeriesHistory): Promise<Map<string, readonly string[]>> {
+    const named = new Map<string, readonly string[]>();
+    for (const sourceId of sourceIds) {
+      const before = new Set(this.#refused.filter((batch) => batch.sourceId === sourceId).flatMap(metricsOf));
+      named.set(
+        sourceId,
+        (await this.#store.metricNames(orgId, sourceId)).filter((name) => before.has(name)),
+      );
+    }
+    return named;
   }
 
   #decide({ offset, value }: Placed<PointBatch>): void {
