@@ -44,9 +44,9 @@ export class AssignedPartition implements Wanted {
     return this.lane.waitingBytes;
   }
 
-  /** Why it cannot be fetched, or waits for a schema; undefined when it does not. */
+  /** Why it waits for a schema, or cannot be fetched while nothing waits; one that has no room is not fetched, and nothing is known of it. */
   get failure(): Failure | undefined {
-    return this.#failure ?? this.lane.failure;
+    return this.lane.failure ?? (this.waitingBytes === 0 ? this.#failure : undefined);
   }
 
   fetched({ messages, next }: Fetched): void {
