@@ -213,7 +213,7 @@ export interface Cluster {
   >;
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
-  /** Which broker coordinates a group. */
+  /** Asks which broker coordinates a group. */
   findGroupCoordinatorMetadata(of: { readonly groupId: string }): Promise<object>;
 }
 

@@ -42,7 +42,7 @@ class NoAnswer extends Error {
   }
 }
 
-/** Whether a fetch failed for the sake of the connection or of who leads a partition, which a new client may know better, and not for what it has brought. */
+/** Whether a new client may help: the connection failed, or another broker leads the partition. False when the answer itself cannot be read. */
 export const mayHelpAgain = (error: unknown): boolean =>
   error instanceof NoAnswer || (error as { readonly retriable?: boolean }).retriable === true;
 

@@ -21,24 +21,24 @@ export interface Fetched {
 
 /** A partition that somebody reads. */
 export interface Wanted extends TopicPartition {
-  /** `partitionName` of it. */
+  /** What `partitionName` gives for the partition, made once. */
   readonly name: string;
   /** Offset of the next record to fetch. */
   readonly next: number;
   /** What was fetched and not yet taken. */
   readonly waitingBytes: number;
-  /** What waits shares one room with what waits of others with the same one. */
+  /** Partitions with the same reader share one bound for the bytes that wait. */
   readonly reader?: object;
   fetched(fetched: Fetched): Promise<void> | void;
   /** The partition has no such offset. It is fetched again unless it was removed. */
   outOfRange(): Promise<void>;
-  /** It cannot be fetched now, and is tried again until it is removed. */
+  /** A fetch of the partition has failed. The partition is fetched again until it is removed. */
   failed?(error: unknown): void;
 }
 
 /** How everybody fetches. */
 const fetching = {
-  /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays a partition that is added. */
+  /** How long a broker holds a fetch that finds nothing. Shorter costs CPU on both sides; longer delays the first fetch of a partition that is added. */
   waitMs: 500,
   partitionBytes: 256 << 10,
   bytes: 4 << 20,
@@ -78,7 +78,7 @@ export class FetchLoop {
   readonly #empty = new WeakSet<Wanted>();
   /** Readers whose last fetch has failed. Each is asked for alone: only then is it clear whose records cannot be read. */
   readonly #doubtful = new WeakSet<Wanted>();
-  /** Readers that are not asked for at the moment. */
+  /** Readers that are left out for a second, after a failure or an offset that the broker does not have. */
   readonly #resting = new WeakSet<Wanted>();
   readonly #changed = new Bell();
   readonly #news = new Bell();
@@ -212,7 +212,7 @@ export class FetchLoop {
     return hasBrought;
   }
 
-  /** Rejects when the others cannot be read either, or when that is not known yet. */
+  /** What the broker answers; nothing when it was asked for one partition alone and that one cannot be read. Rejects when a new client may help, or when one of several partitions failed. */
   async #ask(broker: Broker, wanted: readonly Wanted[], maxWaitTime: number): Promise<Awaited<ReturnType<Broker['fetch']>>['responses']> {
     const byTopic = Map.groupBy(wanted, ({ topic }) => topic);
     const maxBytes = wanted.length === 1 ? fetching.bytes : fetching.partitionBytes;

@@ -18,7 +18,7 @@ interface Reading {
 }
 
 interface FetcherOptions {
-  /** Whether it reads for long; otherwise a second connection is not worth while. */
+  /** Whether the fetcher is used for long; otherwise a second connection to each broker is not worth while. */
   readonly isLasting: boolean;
   /** The pause after a fetch that has brought something, for readers who can wait: asking for all partitions is what costs. */
   readonly restMs?: number;
@@ -37,7 +37,7 @@ export class Fetcher {
   readonly #quiet: FetchLoop;
   readonly #busy: FetchLoop;
   readonly #loops: ReadonlySet<FetchLoop>;
-  /** Whether something was not due for want of room. */
+  /** Whether a partition was passed over because too many of its bytes wait. */
   #isOneFull = false;
 
   constructor(address: KafkaAddress, { isLasting, restMs = 0 }: FetcherOptions) {

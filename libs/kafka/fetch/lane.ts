@@ -156,11 +156,11 @@ export class Lane {
   }
 }
 
-/** What may wait for slow receivers, over all lanes of one reader; a lane that has little may have a bit more. */
+/** Bytes that may wait in all lanes of one reader together, and bytes that may wait in a lane whatever the others hold. */
 const maxWaitingBytes = 16 << 20;
 const minLaneBytes = 64 << 10;
 
-/** How many bytes may wait in each lane while so many wait in all: as many as there is room left, so half of all for a busy one, about the same for each of many. */
+/** Bytes that may wait in one lane while `waitingBytes` wait in all: as many as are left, so one busy lane gets half of all, and many get about the same each. */
 export const laneRoom = (waitingBytes: number): number => Math.max(minLaneBytes, maxWaitingBytes - waitingBytes);
 
 const overheadBytes = 100;

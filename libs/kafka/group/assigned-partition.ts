@@ -7,9 +7,9 @@ import { failing, type Failure } from '../trouble.js';
 
 interface AssignedPartitionParts {
   readonly asker: Asker;
-  /** All partitions of one reader share a room for what waits. */
+  /** Stands for the assignment: its partitions share one bound for the bytes that wait. */
   readonly reader: object;
-  /** It ends before what was fetched of it: other records may get the same offsets, so nothing that waits can be trusted. */
+  /** Called when the partition ends before what was fetched of it: other records may get the same offsets, so what waits cannot be trusted. */
   readonly shrunk: () => void;
   readonly lane: LaneOptions;
 }
@@ -44,7 +44,7 @@ export class AssignedPartition implements Wanted {
     return this.lane.waitingBytes;
   }
 
-  /** Why it waits for a schema, or cannot be fetched while nothing waits; one that has no room is not fetched, and nothing is known of it. */
+  /** Why the partition waits for a schema, or cannot be fetched. While records wait, an old failure is not told: a full partition is not fetched, so nothing would clear the failure. */
   get failure(): Failure | undefined {
     return this.lane.failure ?? (this.waitingBytes === 0 ? this.#failure : undefined);
   }
@@ -59,7 +59,7 @@ export class AssignedPartition implements Wanted {
     this.#failure = failing(error, this.#failure);
   }
 
-  /** Records that are gone were deleted by retention, and are missed. */
+  /** Goes on at the first record there is when retention has deleted the ones before; begins anew when the partition has ended too early. */
   async outOfRange(): Promise<void> {
     const missing = await this.#outOfRange.missing(this.next);
     if (missing?.is === 'gone') this.lane.skip(missing.low);

@@ -11,7 +11,7 @@ export interface SessionOptions {
   readonly topics: readonly string[];
   /** How long the group waits for a member that it does not hear. */
   readonly sessionMs: number;
-  /** How often it looks whether it is to send a heartbeat: leaving the group takes up to that long. `lookMsOf` where it is left out. */
+  /** How often kafkajs looks whether a heartbeat is due: leaving the group takes up to that long. `lookMsOf(sessionMs)` when left out. */
   readonly lookMs?: number | undefined;
 }
 
@@ -84,8 +84,8 @@ export class Session {
   }
 
   /**
-   * Commits offsets of partitions that the group has given. It does so in the name of the assignment that stands when it is called, and rejects when there is
-   * another one by then.
+   * Commits offsets of partitions that the group has given, as the generation of the group that holds at the call. Rejects when the group has moved on to
+   * another generation.
    */
   async commit(positions: readonly Position[]): Promise<void> {
     await this.#consumer.commitOffsets(positions.map((position) => ({ ...position, offset: String(position.offset) })));
