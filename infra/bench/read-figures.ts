@@ -128,7 +128,7 @@ interface Load extends Rate {
   readonly key: string;
 }
 
-/** Milliseconds from the intended time of sending to the last byte of the answer, and the bytes of an answer. */
+/** Milliseconds from the intended time of sending, or from an earlier one, to the last byte of the answer, and the bytes of an answer. */
 interface Asking extends Percentiles {
   readonly bytes: number;
 }
@@ -150,8 +150,10 @@ async function askedAt({ url, key, perSecond, requests }: Load): Promise<Asking>
     Array.from({ length: requests }, async (_, at) => {
       const intended = begun + (1_000 * at) / perSecond;
       await pause(Math.max(0, intended - performance.now()));
+      // A timer may end up to a millisecond early.
+      const sent = Math.min(intended, performance.now());
       await ask();
-      return performance.now() - intended;
+      return performance.now() - sent;
     }),
   );
   agent.destroy();
