@@ -128,14 +128,14 @@ interface Load extends Rate {
   readonly key: string;
 }
 
-/** Milliseconds from the intended time of sending, or from an earlier one, to the last byte of the answer, and the bytes of an answer. */
+/** Milliseconds from when a request was to be sent, or was sent if that was earlier, to the last byte of the answer; and the bytes of an answer. */
 interface Asking extends Percentiles {
   readonly bytes: number;
 }
 
 const warmUpRequests = 20;
 
-/** Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending. */
+/** Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending, so that a late answer does not hide the wait of the requests behind it. */
 async function askedAt({ url, key, perSecond, requests }: Load): Promise<Asking> {
   const agent = new Agent({ keepAlive: true });
   const ask = async (): Promise<number> => {

@@ -40,9 +40,9 @@ const probeMetric = 'probe.value';
 const askEveryMs = 20;
 const lostMs = 30_000;
 
-/** Posts points one by one, and measures the milliseconds from the intended time of posting each to the answer that has it. */
+/** Posts points one by one, and measures the milliseconds from when each was to be posted, or was posted if that was earlier, to the answer that has it. */
 class Probe {
-  /** When each point that was not read yet was to be posted, by its own time. */
+  /** From when the delay of each point that was not read yet counts, by the time of the point. */
   readonly #waiting = new Map<number, number>();
   readonly #delays: number[] = [];
 
@@ -64,7 +64,8 @@ class Probe {
       const intendedMs = beganMs + (1_000 * value) / probesPerS;
       await pause(Math.max(0, intendedMs - performance.now()));
       const timestamp = Date.now();
-      this.#waiting.set(timestamp, intendedMs);
+      // A timer may end up to a millisecond early.
+      this.#waiting.set(timestamp, Math.min(intendedMs, performance.now()));
       posted.push(ingest(this.ingress, probeSource, [{ metric: probeMetric, value, timestamp }]));
     }
     await Promise.all(posted);
@@ -76,10 +77,10 @@ class Probe {
       const times = await this.#read();
       const nowMs = performance.now();
       for (const time of times) {
-        const intendedMs = this.#waiting.get(time);
-        if (intendedMs === undefined) continue;
+        const fromMs = this.#waiting.get(time);
+        if (fromMs === undefined) continue;
         this.#waiting.delete(time);
-        this.#delays.push(nowMs - intendedMs);
+        this.#delays.push(nowMs - fromMs);
         readMs = nowMs;
       }
       if (nowMs - readMs > lostMs)

@@ -85,7 +85,7 @@ export const deletions: Section = (stage) => {
       const [a, b] = [`a.${stage().run}.m`, `b.${stage().run}.m`] as const;
       await sent(id, a, 1);
       await sent(id, b, 2);
-      // As soon as one replica knows the source, whatever of it is stored by then.
+      // A source is known a moment after its first post is answered. The metric is deleted as soon as that is so, whatever is stored of it.
       await eventually(async () => expect(await erase(`${id}/metrics/${a}`)).toMatchObject({ status: 204, text: '' }));
       await reads(id, b, all(id, [[b, 2]]));
       await reads(id, a, { ...all(id, [[b, 2]]), fleet: [] });
