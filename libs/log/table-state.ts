@@ -200,7 +200,7 @@ export class TableState<V> {
   #record(key: string, outputs: readonly Output[] | undefined): Entry {
     const value = this.values.get(key);
     if (value === undefined) return tombstone(this.topic, key);
-    return { ...entry(this.topic, this.#copied(value), outputs && { [heldHeader]: held(outputs) }), key };
+    return entry(this.topic, this.#copied(value), outputs && { [heldHeader]: held(outputs) }, key);
   }
 
   #copied(value: V): V {

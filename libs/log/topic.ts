@@ -34,17 +34,18 @@ export interface Entry<V = unknown> {
   readonly topic: Topic<V>;
   readonly key: string;
   readonly value: V | null;
-  readonly headers?: Headers;
+  readonly headers?: Headers | undefined;
 }
 
-/** An entry for a value, under the topic's own key. */
-export function entry<V>(topic: Topic<V>, value: V, headers?: Headers): Entry<V> {
-  return { topic, key: topic.key(value), value, ...(headers && { headers }) };
+/** An entry for a value. @param key the topic's own when left out. */
+export function entry<V>(topic: Topic<V>, value: V, headers?: Headers, key = topic.key(value)): Entry<V> {
+  // Always the same fields in the same order: V8 compiles the way of a record anew for each other form of it.
+  return { topic, key, value, headers };
 }
 
 /** The entry that ends a key of a compacted topic. */
 export function tombstone<V>(topic: Topic<V>, key: string): Entry<V> {
-  return { topic, key, value: null };
+  return { topic, key, value: null, headers: undefined };
 }
 
 /** A record as it comes from the log. */
