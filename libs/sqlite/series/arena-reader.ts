@@ -1,7 +1,7 @@
 import type { RollupRows } from '#model';
 import { ArenaColumns, type LentArena } from './arena.js';
 import type { PointStream } from './point-stream.js';
-import { Points } from './points.js';
+import { lowerBound, Points } from './points.js';
 import { sortPoints } from './sort-points.js';
 import { inOrder, TagSets } from './tag-sets.js';
 
@@ -52,16 +52,25 @@ const maxKept = 64 * 1024;
 
 /** What an arena has of one series: its pieces as they came, and the place of the tag set of each in the order of all of them. */
 interface Pieces {
-  readonly position: number;
   readonly numbers: readonly number[];
   readonly places: Uint32Array;
   readonly tagSets: readonly string[];
   readonly points: number;
 }
 
+/** Rows [at, end) of points. */
+interface Slice {
+  readonly points: Points;
+  readonly at: number;
+  readonly end: number;
+}
+
 /** Reads one arena; series are named by their position in the request. */
 export class ArenaReader {
+  /** Of the series that was asked for last. */
+  #position = -1;
   #pieces: Pieces | undefined;
+  #all: Points | undefined;
 
   constructor(
     private readonly arena: OpenArena,
@@ -70,27 +79,37 @@ export class ArenaReader {
 
   /** The points of a series with times in [fromMs, toMs). The next call reuses their memory. */
   points(position: number, fromMs: number, toMs: number): PointStream {
-    const points = this.#collect(position, fromMs, toMs);
-    let given = points.length === 0;
-    return {
-      points,
-      at: 0,
-      end: points.length,
-      next: () => !given && (given = true),
-    };
+    const slice = this.#slice(position, fromMs, toMs);
+    let given = slice.at === slice.end;
+    return { ...slice, next: () => !given && (given = true) };
   }
 
   /** Appends the rows of a series' buckets in [fromMs, toMs), both at edges of buckets. */
   rows(position: number, sizeMs: number, fromMs: number, toMs: number, into: RollupRows): void {
     if (this.arena.heads[position]! < 0) return;
-    const points = this.#collect(position, fromMs, toMs);
+    const { points, at, end } = this.#slice(position, fromMs, toMs);
     into.begin();
-    into.fold(sizeMs, points.timeMs, points.value, 0, points.length);
+    into.fold(sizeMs, points.timeMs, points.value, at, end);
   }
 
-  #collect(position: number, fromMs: number, toMs: number): Points {
-    if (this.#pieces?.position !== position) this.#pieces = this.#find(position);
-    const { numbers, places, tagSets, points } = this.#pieces;
+  /**
+   * Gathers what the first call for a series asks for, and in the second all points of the series, which then serve the calls after it: a read asks once for
+   * each bucket that is far from the one before, and to gather the points for each would take minutes.
+   */
+  #slice(position: number, fromMs: number, toMs: number): Slice {
+    if (position !== this.#position) {
+      this.#position = position;
+      this.#pieces = this.#find(position);
+      this.#all = undefined;
+      const points = this.#gather(this.#pieces, fromMs, toMs);
+      return { points, at: 0, end: points.length };
+    }
+    const points = (this.#all ??= this.#gather(this.#pieces!, -Infinity, Infinity));
+    const at = lowerBound(points.timeMs, fromMs, 0, points.length);
+    return { points, at, end: lowerBound(points.timeMs, toMs, at, points.length) };
+  }
+
+  #gather({ numbers, places, tagSets, points }: Pieces, fromMs: number, toMs: number): Points {
     const { taken, spare } = this.scratch.room(points);
     taken.tagSets = tagSets;
     for (let at = 0; at < numbers.length; at++) this.arena.columns.copyPiece(numbers[at]!, places[at]!, fromMs, toMs, taken);
@@ -111,6 +130,6 @@ export class ArenaReader {
     const places = Uint32Array.from(numbers, (piece) => used.number(tagSets[tag[piece]!]!));
     const ordered = inOrder(used.texts);
     for (let at = 0; at < places.length; at++) places[at] = ordered.places[places[at]!]!;
-    return { position, numbers, places, tagSets: ordered.tagSets, points };
+    return { numbers, places, tagSets: ordered.tagSets, points };
   }
 }
