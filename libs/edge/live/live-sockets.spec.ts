@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Global, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
+import { WebSocketGateway, type OnGatewayConnection, type OnGatewayInit } from '@nestjs/websockets';
 import type { FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { WebSocket } from 'ws';
+import { WebSocket, type WebSocketServer } from 'ws';
 import type { Caller } from '#model';
 import { makeKey, MemoryLog, MemoryModule, until } from '#testing';
 import { createHttpApp } from '../http-app.js';
 import { KeyUses } from '../key-uses.js';
 import { closeCodes, type LiveSocket, type Talk } from './live-socket.js';
+import { Metrics } from '../metrics.js';
 import { LiveSockets, SOCKET_LIMITS, type SocketLimits } from './live-sockets.js';
 
 /** Says what it hears; `throw` breaks it. */
@@ -56,9 +57,18 @@ class Echo implements Talk {
   ended(): void {}
 }
 
+/** The client of this room has left when its socket is about to open. */
+const left = 'left';
+
 @WebSocketGateway({ path: '/rooms/:room/echo', maxPayload: 128 * 1024 })
-class EchoGateway implements OnGatewayConnection {
+class EchoGateway implements OnGatewayInit, OnGatewayConnection {
   constructor(private readonly sockets: LiveSockets) {}
+
+  afterInit(webSockets: WebSocketServer): void {
+    webSockets.on('asked', ({ params, raw }: FastifyRequest) => {
+      if ((params as { room: string }).room === left) raw.socket.destroy();
+    });
+  }
 
   handleConnection(webSocket: WebSocket, incoming: FastifyRequest): void {
     const { room } = incoming.params as { room: string };
@@ -95,6 +105,12 @@ beforeAll(async () => {
 });
 
 afterAll(() => app.close());
+
+const underWay = (): unknown =>
+  app
+    .get(Metrics)
+    .all.find(({ name }) => name === 'headwater_requests_under_way')!
+    .read();
 
 const open = async (path: string): Promise<WebSocket> => {
   const socket = new WebSocket(url + path);
@@ -228,6 +244,8 @@ describe('a WebSocket', () => {
     ['on a path without one', '/rooms', {}, 404],
     ['without a key', '/rooms/blue/echo', { 'sec-websocket-key': 'short' }, 400],
     ['of another version', '/rooms/blue/echo', { 'sec-websocket-version': '8' }, 400],
+    ['with an empty name of a protocol', '/rooms/blue/echo', { 'sec-websocket-protocol': ',' }, 400],
+    ['with a protocol twice', '/rooms/blue/echo', { 'sec-websocket-protocol': 'a, a' }, 400],
   ] as const)('that is asked for %s is refused with a problem', async (_, path, headers, status) => {
     const asked = request(url.replace('ws', 'http') + path, {
       headers: {
@@ -244,5 +262,13 @@ describe('a WebSocket', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
     answer.resume();
     await once(answer, 'end');
+    await until('nothing is under way', () => underWay() === 0);
+  });
+
+  it('whose client is gone before it is open is waited for no longer', async () => {
+    const socket = new WebSocket(`${url}/rooms/${left}/echo`);
+    await once(socket, 'error');
+    await until('nothing is under way', () => underWay() === 0);
+    expect(socket.readyState).toBe(WebSocket.CLOSED);
   });
 });

@@ -30,6 +30,14 @@ const maxFragments = 16;
 const leastChunkBytes = 512;
 const constraint = 'upgrade';
 
+/** Names with commas between them, as HTTP writes lists. */
+const protocolList = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
+
+function areProtocols(header: string): boolean {
+  const names = header.split(/[ \t]*,[ \t]*/);
+  return protocolList.test(header) && new Set(names).size === names.length;
+}
+
 /** Well-formed requests for a WebSocket; others are answered as requests without an upgrade. */
 export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
@@ -109,15 +117,23 @@ export class UpgradeAdapter extends AbstractWsAdapter {
     if (this.traffic.closing) throw new TelemetryError('not_ready', 'Connect again in a moment: this server is stopping.');
     if (raw.headers['sec-websocket-version'] !== '13' || !/^[+/0-9a-z]{22}==$/i.test(raw.headers['sec-websocket-key'] ?? ''))
       throw new TelemetryError('invalid_request', 'Send Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes.');
+    if (!areProtocols(raw.headers['sec-websocket-protocol'] ?? 'none'))
+      throw new TelemetryError('invalid_request', 'Send Sec-WebSocket-Protocol as names with commas between them, none of them twice.');
     this.sockets.check(request);
     server.emit('asked', request);
     const { socket } = raw;
     reply.hijack();
     reply.raw.detachSocket(socket);
-    server.handleUpgrade(raw, socket, heads.get(raw)!, (webSocket) => {
-      reply.raw.statusCode = 101;
-      // Tell those who wait for the end of the request (drain, metrics, access log) that it has ended. The connection stays open.
+    // Those who wait for the end of the request (drain, metrics, access log) are told here that it has ended: Node does not, without a socket.
+    const end = (status: number): void => {
+      reply.raw.statusCode = status;
       reply.raw.emit('close');
+    };
+    const endEarly = (): void => end(499);
+    socket.once('close', endEarly);
+    server.handleUpgrade(raw, socket, heads.get(raw)!, (webSocket) => {
+      socket.off('close', endEarly);
+      end(101);
       server.emit('connection', webSocket, request);
     });
   }
