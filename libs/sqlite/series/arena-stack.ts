@@ -85,6 +85,8 @@ export class ArenaStack {
     if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
     const { number, columns, pieces, tagSets } = arena;
+    // First of all, as there may be no memory.
+    const next = this.#newArena(number + 1);
     const { buffers, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
     const directory = this.directory.takeNew();
@@ -92,7 +94,7 @@ export class ArenaStack {
     this.#ended = [];
     const request = { number, buffers, size, pieces, tagSets, offsets, next: this.#next, directory, ended, wanted };
     this.#sealed = { arena, request, attempt: anAttempt() };
-    this.#active = this.#newArena(number + 1);
+    this.#active = next;
     void this.#flush(this.#sealed);
   }
 

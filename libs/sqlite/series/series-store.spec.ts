@@ -7,7 +7,7 @@ import type { Placed } from '#stores';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { StoreThreads } from '../store-threads.js';
 import type { WorkerThread } from '../worker.js';
-import type { ArenaSize } from './arena.js';
+import { ArenaColumns, type ArenaSize } from './arena.js';
 import { keepAll } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
 
@@ -50,6 +50,27 @@ describe('SqliteSeriesStore', () => {
     subject = await subject.crash();
     await subject.store.write([batch!], forever);
     await expect(subject.store.latest('org', 's', { startMs: 0, endMs: 1e15 })).resolves.toEqual([['m', 2]]);
+    await subject.close();
+  });
+
+  it('goes on where it got no memory for its next arena', async () => {
+    const subject = await openIn(await newFolder(), { chunks: 1, chunkPoints: 4, pieces: 4 });
+    const series = [1, 2, 3, 4, 5, 6].map((at) => ({
+      metric: 'm',
+      tags: '',
+      timestampMs: Float64Array.of(at),
+      value: Float64Array.of(at),
+    }));
+    const batch = { partition: 0, offset: 0, value: { orgId: 'org', sourceId: 's', receivedMs: 1, series } };
+    const memory = jest.spyOn(ArenaColumns, 'memoryForPieces').mockImplementationOnce(() => {
+      throw new RangeError('Array buffer allocation failed');
+    });
+    await expect(subject.store.write([batch], forever)).rejects.toThrow('allocation failed');
+    memory.mockRestore();
+    await subject.store.write([batch], forever);
+    await subject.store.checkpoint();
+    const query = { orgId: 'org', sourceId: 's', metrics: undefined, window: { startMs: 0, endMs: 10 }, limit: 10 };
+    expect((await subject.store.raw(query)).series[0]!.value).toEqual(Float64Array.of(1, 2, 3, 4, 5, 6));
     await subject.close();
   });
 
