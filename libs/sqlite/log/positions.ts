@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isDeadLetters, type AnyTopic } from '#log';
+import type { AnyTopic } from '#log';
 import { rowChecksum } from '../checksum.js';
 
 /** Partition number of a row that holds for every partition of its topic: in none of them does the group read anything before its offset. */
@@ -36,7 +36,6 @@ export interface Keeper {
 export class Positions {
   readonly #move: StatementSync;
   readonly #of: StatementSync;
-  readonly #delete: StatementSync;
   readonly #names: StatementSync;
 
   /** @param damaged makes the error for a row that is not as it was written. */
@@ -51,23 +50,11 @@ export class Positions {
       INSERT INTO position(grp, topic, part, next, crc) VALUES(?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET next = excluded.next, crc = excluded.crc WHERE excluded.next > next`);
     this.#of = db.prepare('SELECT topic, part AS partition, next, crc FROM position WHERE grp = ?');
-    this.#delete = db.prepare('DELETE FROM position WHERE grp = ? AND topic = ? AND part = ?');
     this.#names = db.prepare('SELECT DISTINCT grp AS name FROM position ORDER BY grp');
   }
 
   move(positions: readonly GroupPosition[]): void {
     for (const it of positions) this.#move.run(it.group, it.topic, it.partition, it.next, checksum(it));
-  }
-
-  /** Moves a group back to an offset, in no partition forward. Answers the topics that it reads. */
-  rewind(group: string, to: number): readonly string[] {
-    const all = this.of(group);
-    for (const it of all.filter(({ next }) => next > to)) {
-      this.#delete.run(group, it.topic, it.partition);
-      // In a topic of dead letters every other row notes a single letter that was sent back, and is only deleted.
-      if (it.partition === everyPartition || !isDeadLetters(it.topic)) this.move([{ ...it, next: to }]);
-    }
-    return [...new Set(all.map(({ topic }) => topic))];
   }
 
   names(): readonly string[] {

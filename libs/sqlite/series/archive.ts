@@ -29,14 +29,14 @@ export interface Archive {
 
 /** Reads one archive. */
 export class ArchiveReader {
-  /** Of the segment that was read last: with those of all segments, a read of many days would hold very many blocks. */
-  #rows: StoredRows | undefined;
-  #segment = -1;
+  readonly #rows: StoredRows;
 
   constructor(
-    private readonly search: BlockSearch,
+    search: BlockSearch,
     readonly archive: Archive,
-  ) {}
+  ) {
+    this.#rows = new StoredRows(search, archive.id, 1);
+  }
 
   /**
    * Appends the rows of a series whose buckets start in [fromMs, toMs), folded to an interval.
@@ -44,14 +44,14 @@ export class ArchiveReader {
    */
   rows(metric: number, series: number, interval: RollupInterval, fromMs: number, toMs: number, into: RollupRows, scale: number): void {
     for (const [at, extent] of this.#segments(series, fromMs, toMs)) {
-      this.#open(at).read(at, extent, rowsKey(metric, series), intervalMs[interval], fromMs, toMs, into, scale);
+      this.#rows.read(at, extent, rowsKey(metric, series), intervalMs[interval], fromMs, toMs, into, scale);
     }
   }
 
   /** The start of the first row of a series in [fromMs, toMs); `toMs` when there is none. */
   next(metric: number, series: number, fromMs: number, toMs: number): number {
     for (const [at, extent] of this.#segments(series, fromMs, toMs)) {
-      const nextMs = this.#open(at).next(at, extent, rowsKey(metric, series), fromMs, toMs);
+      const nextMs = this.#rows.next(at, extent, rowsKey(metric, series), fromMs, toMs);
       if (nextMs < toMs) return nextMs;
     }
     return toMs;
@@ -63,12 +63,6 @@ export class ArchiveReader {
       if (!isBefore(segments[at]!.from, series, toMs)) return;
       yield [at, segments[at]!.rows];
     }
-  }
-
-  #open(segment: number): StoredRows {
-    if (segment !== this.#segment) this.#rows = new StoredRows(this.search, this.archive.id);
-    this.#segment = segment;
-    return this.#rows!;
   }
 }
 

@@ -10,7 +10,7 @@ export interface EndedSeries {
   readonly series: Uint32Array;
 }
 
-/** A row for each deletion that has ended something: so numbers without a name are known to be none that were lost. */
+/** A row for each deletion that has ended series, with their numbers: a number without a name that is in no such row was lost. */
 export const endedTable = `
   CREATE TABLE IF NOT EXISTS ended(id INTEGER PRIMARY KEY, offset INT NOT NULL, last INT NOT NULL, series BLOB NOT NULL, crc INT NOT NULL);
 `;
@@ -42,8 +42,8 @@ export function readEnded(db: DatabaseSync): EndedRows {
 }
 
 /**
- * Tells the series that begin later in the log than a record. A store that is made again has, with what older stores have archived, the names of the end
- * of the log, and then takes the log from an earlier place on: what a deletion there ended, and what came before it, is not of a series that began after it.
+ * Knows which series began only after a record. A store that is made again begins with the names of the old one, which come from the end of the log, and
+ * then takes the log from an earlier place on. A point or deletion from there must not go to a series that began after a deletion that comes later.
  */
 export class LaterSeries {
   readonly #deletions: readonly Omit<EndedSeries, 'series'>[];

@@ -4,7 +4,7 @@ import { type Block, isBefore } from './block.js';
 import { BlockCursor } from './block-cursor.js';
 import type { PointStream } from './point-stream.js';
 import { entryPoints, lowerBound, Points, readPoints } from './points.js';
-import { type BlockSearch, type Level, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
+import { type BlockSearch, type Level, levels, rawKind, type Run, rowsKey, rowsKind, type Segment } from './run.js';
 import { StoredRows } from './stored-rows.js';
 
 /** Reads one run. One stream of points of it may be open at a time. */
@@ -18,7 +18,7 @@ export class RunReader {
     readonly run: Run,
   ) {
     this.#raw = new BlockCursor(search, run.id, rawKind, run.raw);
-    this.#rows = new StoredRows(search, run.id);
+    this.#rows = new StoredRows(search, run.id, levels.length);
   }
 
   /** The points of a series with times in [fromMs, toMs). */

@@ -21,9 +21,8 @@ export class SeriesBounds {
     private readonly since: KeptSince,
     series: number,
   ) {
-    this.#days = new Uint32Array(since.size > 0 ? series + 1 : 0);
+    this.#days = new Uint32Array(series + 1);
     this.#sources = db.prepare('SELECT id, org, series FROM source WHERE id > ? ORDER BY id LIMIT ?');
-    if (since.size === 0) this.#source = undefined;
   }
 
   /** Looks for about that long; false once nothing is left to look at. */

@@ -9,11 +9,14 @@ const entry = new RollupRows();
 
 /** Reads the rollup rows that a run or an archive has in blocks. */
 export class StoredRows {
+  /** Of the kinds that were read last: each holds a block, and a run of many points has very many kinds. */
   readonly #cursors = new Map<number, BlockCursor>();
 
+  /** @param maxCursors for how many kinds the block that was read last is kept. */
   constructor(
     private readonly search: BlockSearch,
     private readonly run: number,
+    private readonly maxCursors: number,
   ) {}
 
   /** Appends the rows of a key whose buckets start in [fromMs, toMs), folded to buckets of `sizeMs`. @param scale of their sums. */
@@ -39,8 +42,12 @@ export class StoredRows {
   }
 
   #cursor(kind: number, extent: Extent): BlockCursor {
-    let cursor = this.#cursors.get(kind);
-    if (!cursor) this.#cursors.set(kind, (cursor = new BlockCursor(this.search, this.run, kind, extent)));
+    const known = this.#cursors.get(kind);
+    if (known) return known;
+    const [oldest] = this.#cursors.keys();
+    if (oldest !== undefined && this.#cursors.size === this.maxCursors) this.#cursors.delete(oldest);
+    const cursor = new BlockCursor(this.search, this.run, kind, extent);
+    this.#cursors.set(kind, cursor);
     return cursor;
   }
 }

@@ -242,7 +242,11 @@ class SeriesWriter {
   }
 
   #mergeOf(runs: readonly Run[]): Merge {
-    return new Merge(this.db, runs, this.#nextRun++, this.#metricOf, this.#fromOf);
+    try {
+      return new Merge(this.db, runs, this.#nextRun++, this.#metricOf, this.#fromOf);
+    } catch (cause) {
+      return this.#failed(cause);
+    }
   }
 
   #step(merge: Merge): true {
