@@ -29,7 +29,8 @@ interface PlacedCommit extends Commit {
 /** A journal, which its writer may still append to: it is read up to an offset that is known to be durable. */
 export class JournalFile implements Segment {
   readonly #stretches: Stretch[] = [];
-  readonly #seed: number | undefined;
+  /** Undefined before the front of the file was read. */
+  #head: { readonly seed: number | undefined } | undefined;
   #end: number;
   #size = journalHeadBytes;
 
@@ -38,17 +39,12 @@ export class JournalFile implements Segment {
     readonly first: number,
   ) {
     this.#end = first;
-    this.#seed = inFile(path, (file) => {
-      const head = Buffer.alloc(journalHeadBytes);
-      const isWhole =
-        readSync(file, head, 0, journalHeadBytes, 0) === journalHeadBytes && head.toString('latin1', 0, journalMark.length) === journalMark;
-      return isWhole ? head.readUInt32LE(journalMark.length) : undefined;
-    });
   }
 
   /** The seed of its checksums; undefined when the file does not begin as a journal does. */
   get seed(): number | undefined {
-    return this.#seed;
+    this.#head ??= { seed: seedIn(this.path) };
+    return this.#head.seed;
   }
 
   /** The offset after the last record that was read. */
@@ -68,7 +64,7 @@ export class JournalFile implements Segment {
 
   /** Reads on to an offset, or to the last whole commit when that comes first. `take` is given each commit, whose records it must not keep. */
   readTo(to: number, take: (commit: Commit) => void = () => {}): void {
-    if (this.#seed === undefined) return;
+    if (this.seed === undefined) return;
     inFile(this.path, (file) => {
       const window = new FileWindow(file, true);
       while (this.#end < to) {
@@ -116,7 +112,7 @@ export class JournalFile implements Segment {
     const length = head?.readUInt32LE(0) ?? 0;
     const crc = head?.readUInt32LE(4) ?? 0;
     const bytes = length === 0 ? undefined : window.read(at + commitHeadBytes, length);
-    const commit = bytes && decodeCommit({ seed: this.#seed!, at }, crc, bytes);
+    const commit = bytes && decodeCommit({ seed: this.seed!, at }, crc, bytes);
     return commit && { ...commit, next: at + commitHeadBytes + length };
   }
 
@@ -131,6 +127,15 @@ export class JournalFile implements Segment {
     this.#end = batches.length > 0 ? endOf(batches.at(-1)!) : this.#end;
     return true;
   }
+}
+
+function seedIn(path: string): number | undefined {
+  return inFile(path, (file) => {
+    const head = Buffer.alloc(journalHeadBytes);
+    const isWhole =
+      readSync(file, head, 0, journalHeadBytes, 0) === journalHeadBytes && head.toString('latin1', 0, journalMark.length) === journalMark;
+    return isWhole ? head.readUInt32LE(journalMark.length) : undefined;
+  });
 }
 
 function inFile<T>(path: string, work: (file: number) => T): T {

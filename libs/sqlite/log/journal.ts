@@ -191,8 +191,11 @@ async function openFile(path: string, flags: number): Promise<{ readonly file: n
 
 /** Gives back what the file has ahead of its last commit. */
 async function finish({ file, size }: OpenFile): Promise<void> {
-  await promisify(ftruncate)(file, size);
-  await promisify(close)(file);
+  try {
+    await promisify(ftruncate)(file, size);
+  } finally {
+    await promisify(close)(file);
+  }
 }
 
 /** Writes all of some bytes; durable once it resolves. */

@@ -7,7 +7,7 @@ export class LogFollowing implements Following, Reading {
   /** Offset after the last record that is wanted. */
   readonly #end: number;
   /** The partitions that are read. */
-  readonly #names: readonly Omit<Position, 'offset'>[];
+  readonly #partitions: readonly Omit<Position, 'offset'>[];
 
   constructor(
     private readonly log: Followed,
@@ -20,7 +20,7 @@ export class LogFollowing implements Following, Reading {
     this.#end = end;
     const isWanted = (topic: string, partition: number): boolean =>
       (!partitions || partitions.includes(partition)) && (!positions || positions.has(partitionName(topic, partition)));
-    this.#names = options.topics.flatMap(({ name, partitions: count }) =>
+    this.#partitions = options.topics.flatMap(({ name, partitions: count }) =>
       Array.from({ length: count }, (_, partition) => ({ topic: name, partition })).filter((it) => isWanted(it.topic, it.partition)),
     );
     this.#follower = new Follower(log, start, {
@@ -69,7 +69,7 @@ export class LogFollowing implements Following, Reading {
   }
 
   positions(): readonly Position[] {
-    return this.#names.map((name) => ({ ...name, offset: this.#follower.position }));
+    return this.#partitions.map((name) => ({ ...name, offset: this.#follower.position }));
   }
 
   async stop(): Promise<void> {

@@ -19,7 +19,7 @@ export const journalAgeMs = ({ keepMs }: Retention): number => keepMs / 10;
 const timesWithLetters = 2;
 
 /** A log as far as it matters for what may go. */
-export interface Readers extends LetterLog {
+export interface TrimmableLog extends LetterLog {
   readonly topics: ReadonlyMap<string, AnyTopic>;
   /** The groups that have a member, with what they read. */
   readonly members: ReadonlyMap<string, readonly AnyTopic[]>;
@@ -29,7 +29,12 @@ export interface Readers extends LetterLog {
 }
 
 /** Where a log may begin, as far as anybody needs its records: at the end of one of these files, which are its oldest, or where it begins now. */
-export async function nextBeginning(log: Readers, { keepMs, groups }: Retention, aged: readonly Aged[], nowMs: number): Promise<number> {
+export async function nextBeginning(
+  log: TrimmableLog,
+  { keepMs, groups }: Retention,
+  aged: readonly Aged[],
+  nowMs: number,
+): Promise<number> {
   let { begins } = log;
   const needed = aged.some(({ end }) => end > begins) ? await neededFrom(log, groups) : 0;
   for (const { end, newestMs } of aged.filter((file) => file.end > begins)) {
@@ -41,7 +46,7 @@ export async function nextBeginning(log: Readers, { keepMs, groups }: Retention,
 }
 
 /** The offset before which no group needs a record any more. */
-async function neededFrom(log: Readers, groups: Retention['groups']): Promise<number> {
+async function neededFrom(log: TrimmableLog, groups: Retention['groups']): Promise<number> {
   await log.saveFloors();
   const inputs = new Map([...groups.map(({ name, inputs: its }) => [name, its] as const), ...log.members]);
   const names = new Set([...inputs.keys(), ...(await log.groupNames())]);
@@ -57,7 +62,7 @@ async function neededFrom(log: Readers, groups: Retention['groups']): Promise<nu
 }
 
 /** Whether there are dead letters from an offset up to another that were neither sent back nor deleted. */
-async function lettersWait(log: Readers, from: number, to: number): Promise<boolean> {
+async function lettersWait(log: TrimmableLog, from: number, to: number): Promise<boolean> {
   const places = new PositionedLetters(log);
   for (const { name } of log.topics.values()) if ((await places.waiting(deadLettersOf(name), { from, to })) > 0) return true;
   return false;

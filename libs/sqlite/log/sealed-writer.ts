@@ -56,7 +56,12 @@ export class SealedWriter implements Disposable {
   constructor(private readonly path: string) {
     this.#unfinished = path + unfinished;
     this.#file = openSync(this.#unfinished, 'w', ownerOnly);
-    this.#write(Buffer.from(sealedMark));
+    try {
+      this.#write(Buffer.from(sealedMark));
+    } catch (cause) {
+      this[Symbol.dispose]();
+      throw cause;
+    }
   }
 
   /** What was added, before compression. */

@@ -154,7 +154,7 @@ export class Segments {
   aged(beforeMs: number): readonly Aged[] {
     return inLog('looking for old records', () => {
       const aged: Aged[] = [];
-      for (const [n, segment] of this.#segments.slice(0, this.#sealed).entries()) {
+      for (const [n, segment] of this.#segments.slice(0, this.#sealedCount).entries()) {
         const end = this.#segments[n + 1]?.first;
         const newestMs = Math.max(...(segment as SealedFile).contents().blocks.map(({ ms }) => ms[1]));
         if (end === undefined || newestMs >= beforeMs) break;
@@ -237,12 +237,13 @@ export class Segments {
   }
 
   *#tidying(nowMs: number, newestTo: number): Generator<undefined> {
-    for (let n = this.#sealed; this.#segments[n + 1]; n++) yield* this.#seal(n);
-    if (newestTo > this.#newestEnd || this.#sparesEnough()) yield* this.#compact(this.#segments[this.#sealed]?.first ?? newestTo, nowMs);
+    for (let n = this.#sealedCount; this.#segments[n + 1]; n++) yield* this.#seal(n);
+    if (newestTo > this.#newestEnd || this.#sparesEnough())
+      yield* this.#compact(this.#segments[this.#sealedCount]?.first ?? newestTo, nowMs);
   }
 
   /** How many segments are sealed: the oldest are sealed first. */
-  get #sealed(): number {
+  get #sealedCount(): number {
     const n = this.#segments.findIndex((segment) => segment instanceof JournalFile);
     return n < 0 ? this.#segments.length : n;
   }
@@ -259,8 +260,8 @@ export class Segments {
   }
 
   #sparesEnough(): boolean {
-    if (this.#sealed === this.#segments.length) return false;
-    const since = this.#segments.slice(0, this.#sealed).filter(({ first }) => first >= this.#newestEnd);
+    if (this.#sealedCount === this.#segments.length) return false;
+    const since = this.#segments.slice(0, this.#sealedCount).filter(({ first }) => first >= this.#newestEnd);
     const bytes = since.reduce((sum, it) => sum + (it as SealedFile).contents().bytes.compacted, 0);
     return since.length >= most.segments || bytes >= Math.max(most.bytes, this.#newest?.contents().bytes.compacted ?? 0);
   }

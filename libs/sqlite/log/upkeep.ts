@@ -1,14 +1,14 @@
 import { causes, oneAtATime } from '#model';
 import type { WorkerThread } from '../worker.js';
 import type { Change } from './log-state.js';
-import { nextBeginning, type Readers, type Retention } from './retention.js';
+import { nextBeginning, type TrimmableLog, type Retention } from './retention.js';
 import type { Aged } from './segments.js';
 
 /** How often the log is searched for records that are old enough to go. It also is whenever a journal begins. */
 const lookMs = 60_000;
 
 /** The log whose files are kept in order. */
-interface Kept extends Readers {
+interface Kept extends TrimmableLog {
   /** Begins the next journal, if the oldest record of this one is old enough. */
   endOldJournal(nowMs: number): Promise<void>;
   change(change: Change): Promise<void>;
@@ -47,6 +47,8 @@ export class Upkeep {
 
   /** @param begun resolves when the thread knows of the newest journal. */
   tidy(begun?: Promise<void>): Promise<void> {
+    // It may reject before its turn comes.
+    begun?.catch(() => undefined);
     return this.#inTurn(async () => {
       try {
         await begun;
