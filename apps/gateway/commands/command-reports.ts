@@ -66,7 +66,7 @@ export class CommandReports {
     // A device may also list what it knows of commands that have ended.
     const state = report.event === 'status' ? this.states.get(key) : await this.states.find(key);
     if (!state) return report.event === 'status' ? undefined : this.#drop(report);
-    this.states.answered(key);
+    this.states.desk.settled(key);
     const reported = afterReport(state, report.event);
     if (!reported) return;
     if (reported.isOutcome) await this.#keep(state, report);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import { CLOCK, MONOTONIC_CLOCK, type Clock, type MonotonicClock } from '#edge';
 import { entry, RECORD_LOG, tombstone, VIEWS, type Entry, type RecordLog, type View, type Views } from '#log';
-import { causes, CommandDesk, commandTtlMs, type CommandState } from '#model';
+import { causes, CommandDesk, commandTtlMs, oneAtATime, type CommandState } from '#model';
 import { commandKey, commandStates } from '#topics';
 
 const logger = new Logger('CommandStates');
@@ -47,8 +47,9 @@ export class CommandStates implements OnApplicationShutdown {
   #ends: Entry[] = [];
   #endsWritten: Promise<void> | undefined;
   #isStopped = false;
-  /** Settles when the view has what other gateways were writing a moment ago. */
-  #catchingUp: Promise<void> | undefined;
+  readonly #inTurn = oneAtATime();
+  /** The next reading to the end of the log, which has not begun. */
+  #nextCaughtUp: Promise<void> | undefined;
   #toldMs = -Infinity;
 
   constructor(
@@ -84,16 +85,9 @@ export class CommandStates implements OnApplicationShutdown {
   async find(key: string): Promise<CommandState | undefined> {
     const known = this.get(key);
     if (known) return known;
-    this.#catchingUp ??= pause(writtenMs, undefined, { ref: false })
-      .then(() => this.#view.caughtUp())
-      .finally(() => (this.#catchingUp = undefined));
-    await this.#catchingUp;
+    await pause(writtenMs, undefined, { ref: false });
+    await this.#caughtUp();
     return this.get(key);
-  }
-
-  /** The device has answered: the command leaves its slot. */
-  answered(key: string): void {
-    this.desk.settled(key);
   }
 
   /**
@@ -119,6 +113,14 @@ export class CommandStates implements OnApplicationShutdown {
     const open = Array.from(this.#view.scan(`${source}/`), ([key]) => key).filter((key) => this.get(key) !== undefined);
     const tooMany = open.slice(0, Math.max(0, open.length - maxOpen + 1));
     if (tooMany.length > 0) void this.#end(tooMany);
+  }
+
+  /** Resolves when the view has what was in the log when this was called. Those who call it while it reads for others share the reading after that. */
+  #caughtUp(): Promise<void> {
+    return (this.#nextCaughtUp ??= this.#inTurn(() => {
+      this.#nextCaughtUp = undefined;
+      return this.#view.caughtUp();
+    }));
   }
 
   async #append(key: string, next: CommandState | null, isPatient: boolean, before: Promise<void> | undefined): Promise<void> {
