@@ -36,6 +36,7 @@ import {
   type PauseReason,
   type TargetCommand,
   type TargetDeliveries,
+  type Answer,
 } from '#model';
 import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, targetKey } from '#topics';
 import { Agenda } from './agenda.js';
@@ -47,6 +48,14 @@ const maxBusy = 256;
 const maxFailing = 128;
 /** Tests that a process makes at a time. */
 const maxTests = 64;
+/** What became of a test beyond those. */
+const tooManyTests: Answer = {
+  verdict: 'later',
+  status: null,
+  error: 'it was not sent: too many targets are tested now',
+  retryAfterMs: 0,
+  tookMs: 0,
+};
 /** Targets that a tick begins with. */
 const maxBegun = 1_000;
 
@@ -207,10 +216,11 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
   #test(key: string, target: AlertTarget, notice: Notice, lease: Lease): void {
     const { testId, alerts } = notice;
     const isKnown = this.table.get(key)?.attempts.some(({ deliveryId }) => deliveryId === testId);
-    if (isKnown || this.#testing.has(key) || this.#testing.size >= maxTests || this.#isStopping) return;
+    if (isKnown || this.#testing.has(key) || this.#isStopping) return;
     const telling = { id: testId!, told: toldTogether(null, alerts)!, isTest: true, madeMs: this.clock() };
-    const test = this.outbound
-      .send(messageOf(target, telling, this.clock()))
+    const mayBegin = this.#testing.size < maxTests;
+    const answered = mayBegin ? this.outbound.send(messageOf(target, telling, this.clock())) : Promise.resolve(tooManyTests);
+    const test = answered
       .then((answer) => {
         if (!lease.held()) return undefined;
         this.table.set(key, afterTest(this.#stateOf(notice), telling, answer, this.clock()));
