@@ -59,8 +59,8 @@ export class GatewayLife implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * What time it is by the clock of the log, Unix milliseconds. May run ahead of the log's clock; behind it at most by the time a heartbeat takes
-   * to be appended.
+   * What time it is by the clock of the log, Unix milliseconds, reckoned from the last heartbeat. It is never behind that clock, and ahead of it by at
+   * most the time in which that heartbeat was appended.
    */
   logMs(): number {
     return this.#heard ? this.#heard.appendedMs + this.#quietMs() : this.clock();

@@ -72,7 +72,10 @@ export class Streams {
   readonly #ticks = new Ticks();
   readonly #deliveries: Deliveries;
   readonly #catchUps: CatchUps;
-  /** At least what readers hold that are not closing: what they have taken is subtracted only when this is too much. */
+  /**
+   * About what readers hold that are not closing: what they have taken is subtracted only when this is too much. The cursor of a catch-up and signs of life
+   * are not counted.
+   */
   #heldBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 

@@ -25,7 +25,7 @@ const maxHeadBytes = 2048;
 const maxHeads = 512;
 /** So often connections that are silent are looked for. */
 const lookMs = 1000;
-/** A client may just be using a connection again when the time that it was told has passed. */
+/** A connection stays so much longer than the client was told: its next request may be on its way when that time ends. */
 const reuseMs = 1000;
 
 /**

@@ -6,7 +6,7 @@ import type { Caller } from '#model';
 export interface Talk {
   /** One text frame, as UTF-8. Frames come in order. */
   take(frame: Buffer): void;
-  /** So many bytes of a frame are in memory that has not come whole: told as they come, of what is large. */
+  /** A large frame is not complete yet and takes so many bytes of memory so far. Called again with each chunk of it. */
   coming?(bytes: number): void;
   /** Nobody was admitted in time. */
   late(): void;
@@ -61,7 +61,11 @@ export class LiveSocket {
     return this.socket.bufferedAmount;
   }
 
-  /** One text frame. Nothing is sent once the socket is closing. @param left is called once it has left this process, or never will. */
+  /**
+   * Sends one text frame; does nothing once the socket is closing.
+   *
+   * @param left is called when the frame has left this process or was dropped; never where nothing was sent.
+   */
   send(text: string | Buffer, left?: () => void): void {
     if (this.isOpen) this.socket.send(text, { binary: false }, left);
   }
