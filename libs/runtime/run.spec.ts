@@ -29,8 +29,10 @@ interface Server {
   readonly ended: Promise<number | null>;
 }
 
-function launch(env: Record<string, string>): Server {
-  const child = spawn(process.execPath, [main], {
+/** @param command starts the server. */
+function launch(env: Record<string, string>, command: readonly [string, ...string[]] = [process.execPath, main]): Server {
+  const [file, ...words] = command;
+  const child = spawn(file, words, {
     env: { PATH: process.env['PATH'], HEADWATER_PORT: '0', HEADWATER_ADMIN_PORT: '0', ...env },
   });
   endWithUs(child);
@@ -128,6 +130,16 @@ describe('a server', () => {
     expect(outcomes.get('200')).toBeGreaterThanOrEqual(500);
     expect(Object.fromEntries(outcomes)).toEqual({ '200': outcomes.get('200'), ECONNREFUSED: 32 });
     agent.destroy();
+  });
+
+  it('stops when the shell has ended in which npm has started it', async () => {
+    const env = { HEADWATER_DATA: join(dir, 'shell'), npm_lifecycle_event: 'start' };
+    const server = launch(env, ['sh', '-c', `'${process.execPath}' '${main}'; true`]);
+    await listening(server);
+    server.child.kill('SIGTERM');
+    // Its output ends with the server.
+    await server.ended;
+    expect(server.stderr()).toContain('SIGTERM: finishing what is under way');
   });
 
   it('stops at once at the second signal', async () => {

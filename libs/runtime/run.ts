@@ -4,16 +4,20 @@ import type { Backend } from './backend.js';
 import { readConfig } from './config.js';
 import { anotherKey, ownerText, welcome } from './first-key.js';
 import { createLogger } from './logger.js';
+import { misspelt } from './misspelt.js';
 import { start } from './start.js';
 
 /** The terminal sends Ctrl-C to this process and to npm, which passes it on: signals so close together count as one. */
 const echoMs = 500;
+/** How often it is looked whether the parent has ended. */
+const lookMs = 250;
 
 /** Starts a role on a backend, as the process's own work: from its environment until SIGTERM or SIGINT. */
 export async function run(role: Type, backend: Backend): Promise<void> {
   try {
     const config = readConfig(process.env);
     const logger = await createLogger(config.logLevel);
+    for (const sentence of misspelt(process.env)) logger.warn(sentence);
     const running = await start(role, backend, config, logger, {
       showFirstKey: (url, key, ownerLink) => print(welcome(url, key, ownerLink)),
       showOwnerLink: (link) => print(ownerText(link)),
@@ -37,6 +41,7 @@ export async function run(role: Type, backend: Backend): Promise<void> {
     // A role that was told to stop before it had opened has not failed.
     running.opened.catch((error: unknown) => askedMs === undefined && fail(error));
     process.on('SIGTERM', stop).on('SIGINT', stop);
+    onEndOfNpm(() => askedMs === undefined && stop('SIGTERM'));
 
     const places = { ...(backend.makesFirstKey && { data: config.dataDir }), metrics: `${running.adminUrl}/metrics` };
     logger.info(places, `listening on ${running.url}`);
@@ -44,6 +49,17 @@ export async function run(role: Type, backend: Backend): Promise<void> {
   } catch (error) {
     fail(error);
   }
+}
+
+/** Calls `ended` when the shell has ended in which npm runs this process: some shells end at a signal without passing it on. */
+function onEndOfNpm(ended: () => void): void {
+  if (process.env['npm_lifecycle_event'] === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    ended();
+  }, lookMs).unref();
 }
 
 /** Resolves when the text is written. */
