@@ -16,7 +16,7 @@ const codeOf: Readonly<Record<string, ErrorCode>> = {
 const refuse = (name: string, detail: string): TelemetryError => new TelemetryError(codeOf[name] ?? 'invalid_parameter', detail);
 
 /** In these parameters a plus is a plus, because a time may have an offset. In all others it is a space. */
-const plusIsPlus: ReadonlySet<string> = new Set(['start', 'end']);
+const plusIsPlus: ReadonlySet<string> = new Set(['start', 'end', 'since']);
 
 /**
  * The parameters of a URL that a schema knows, names and values decoded. A text comes once; an array holds the values of all times that

@@ -29,8 +29,7 @@ export function refusedFrame(error: unknown, seq: number | undefined): string | 
   if (!(error instanceof TelemetryError)) return undefined;
   const code = codeOf(error);
   if (!code) return undefined;
-  const [flaw] = error.flaws;
-  return errorText(code, flaw ? `${error.message} ${flaw.pointer}: ${flaw.detail}` : error.message, seq);
+  return errorText(code, error.message, seq);
 }
 
 const codeOfKind: Partial<Record<ErrorKind, DeviceErrorCode>> = {

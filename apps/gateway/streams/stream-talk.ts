@@ -6,7 +6,7 @@ import type { StreamReader } from './stream-reader.js';
 import { codeFor, revokedText, type Streams } from './streams.js';
 import type { Asked } from './wanted.js';
 
-/** The same for whatever is wrong, so that nobody learns which keys there are. */
+/** The same for whatever is wrong with a key, so that nobody learns which keys there are. */
 const unauthorized = 'Send {"type":"auth","api_key":"<API key>"} with a valid key as the first frame.';
 
 /** A WebSocket on which a live stream is read. */
@@ -66,7 +66,8 @@ export class StreamTalk implements Talk {
     } catch (error) {
       if (!(error instanceof TelemetryError)) throw error;
       const code = codeFor(error);
-      this.#end(code, code === closeCodes.unauthorized ? unauthorized : error.message);
+      const isSecret = code === closeCodes.unauthorized && error.code !== 'missing_scope';
+      this.#end(code, isSecret ? unauthorized : error.message);
       return undefined;
     }
   }

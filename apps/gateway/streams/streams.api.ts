@@ -19,7 +19,7 @@ const about =
   'it missed, once and in order, for an hour and for 100,000 records (those of all devices in the log of a single process, those of the partition in Kafka); ' +
   'beyond that the first frame is `{"type":"gap","from":…,"to":…}` in Unix milliseconds, and queries have the rest. `{"type":"cursor","cursor":"…"}`, or an event without data, moves the cursor where nothing else is sent.\n\n' +
   '`{"type":"gateway_reconnecting","attempt":…,"delay_s":…}` says that the log is away. A WebSocket is closed with 4401 (the key or session is missing, late, ' +
-  'not valid, or over), 4402 (no payment method), 1009 (a frame of more than 64 KiB), 1011 (the log cannot be read), 1013 (too slow, or too many ' +
+  'not valid, over, or may not read), 4402 (no payment method), 1009 (a frame of more than 64 KiB), 1011 (the log cannot be read), 1013 (too slow, or too many ' +
   'streams) or 1001 (the server stops); events end with an event named `close` that says the same code.';
 
 const answer = (description: string): Operation['answers'] => ({

@@ -59,6 +59,7 @@ export const alerts: Section = (stage) => {
       });
       await listed('&status=resolved', ({ alerts: all }) => expect(all.map((one) => one.alert_id)).toEqual([ids['three']]));
       expect((await list(stage().own, `?source_id=${source()}&since=${since}`)).alerts).toHaveLength(1);
+      expect((await list(stage().own, `?source_id=${source()}&since=2026-01-31T12:00:00+01:00`)).alerts).toHaveLength(3);
     });
 
     it('come page by page', async () => {
