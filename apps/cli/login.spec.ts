@@ -6,16 +6,16 @@ import { newFolder, run, type Ran } from './test-run.js';
 import { TestServer, type Answer } from './test-server.js';
 
 const key = `hw_${'k'.repeat(38)}`;
-const started: Answer = {
+const startedFor = (seconds: number): Answer => ({
   status: 201,
   json: {
     device_code: 'a/b',
     user_code: 'BCDF-GHJK',
     verification_url: 'https://t.example/claim?code=BCDF-GHJK',
-    expires_in: 1,
+    expires_in: seconds,
     interval: 0.05,
   },
-};
+});
 const pending: Answer = { status: 200, json: { status: 'pending', interval: 5 } };
 const approved: Answer = { status: 200, json: { status: 'approved', api_key: key, org_id: 'org_1' } };
 
@@ -25,13 +25,20 @@ interface LoggedIn extends Ran {
   readonly config: string;
 }
 
-/** Runs the command against a server whose polls are answered like this, the last one again and again. */
+/**
+ * Runs the command against a server whose polls are answered like this, the last one again and again.
+ *
+ * @param seconds for which the command may wait for a decision.
+ */
 async function login(
   polls: readonly Answer[],
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  seconds = 60,
 ): Promise<LoggedIn> {
-  await using server = await TestServer.start((_, before) => (before === 0 ? started : polls[Math.min(before, polls.length) - 1]!));
+  await using server = await TestServer.start((_, before) =>
+    before === 0 ? startedFor(seconds) : polls[Math.min(before, polls.length) - 1]!,
+  );
   const config = newFolder();
   const ran = await run(['login', '--url', server.url, '--name', 'laptop', ...args], { env: { XDG_CONFIG_HOME: config, ...env } });
   return { ...ran, seen: server.seen, config };
@@ -64,13 +71,18 @@ describe('headwater login', () => {
   it.each([
     ['denied', [pending, { status: 200, json: { status: 'denied' } }], 'was denied'],
     ['expired', [{ status: 200, json: { status: 'expired' } }], 'Nobody has approved'],
-    ['never decided', [pending], 'Nobody has approved'],
     ['handed out before', [{ status: 200, json: { status: 'approved', org_id: 'o' } }], 'was handed out already'],
     ['forgotten by the server', [{ status: 404, json: { detail: 'The device code is not known.' } }], 'The device code is not known.'],
     ['answered by something else', [{ status: 200, json: { hello: 1 } }], 'does not answer as a Headwater server does'],
   ] as const)('says so when the request is %s, and writes nothing', async (_, polls, said) => {
     const { code, stderr, config } = await login(polls);
     expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+    expect(existsSync(file(config))).toBe(false);
+  });
+
+  it('gives up when nobody has decided in time', async () => {
+    const { code, stderr, config } = await login([pending], [], {}, 1);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Nobody has approved')]);
     expect(existsSync(file(config))).toBe(false);
   });
 
