@@ -29,6 +29,7 @@ import {
   toldTogether,
   waitingIn,
   workMs,
+  type Answer,
   type AlertTarget,
   type Lease,
   type Metric,
@@ -36,7 +37,6 @@ import {
   type PauseReason,
   type TargetCommand,
   type TargetDeliveries,
-  type Answer,
 } from '#model';
 import { alertTargets, deliveries, deliveriesGroup, notices, targetCommands, targetKey } from '#topics';
 import { Agenda } from './agenda.js';
@@ -48,7 +48,7 @@ const maxBusy = 256;
 const maxFailing = 128;
 /** Tests that a process makes at a time. */
 const maxTests = 64;
-/** What became of a test beyond those. */
+/** The answer that a test beyond those is given. */
 const tooManyTests: Answer = {
   verdict: 'later',
   status: null,

@@ -135,7 +135,10 @@ interface Asking extends Percentiles {
 
 const warmUpRequests = 20;
 
-/** Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending, so that a late answer does not hide the wait of the requests behind it. */
+/**
+ * Asks at a fixed rate, whether or not earlier answers have come, and reports latencies from the intended time of sending, so that a late answer does not
+ * hide the wait of the requests behind it.
+ */
 async function askedAt({ url, key, perSecond, requests }: Load): Promise<Asking> {
   const agent = new Agent({ keepAlive: true });
   const ask = async (): Promise<number> => {

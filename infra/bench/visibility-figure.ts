@@ -42,7 +42,7 @@ const lostMs = 30_000;
 
 /** Posts points one by one, and measures the milliseconds from when each was to be posted, or was posted if that was earlier, to the answer that has it. */
 class Probe {
-  /** From when the delay of each point that was not read yet counts, by the time of the point. */
+  /** When the delay of each unread point begins, on the monotonic clock, by the timestamp of the point. */
   readonly #waiting = new Map<number, number>();
   readonly #delays: number[] = [];
 

@@ -39,7 +39,7 @@ export interface Entry<V = unknown> {
 
 /** An entry for a value. @param key the topic's own when left out. */
 export function entry<V>(topic: Topic<V>, value: V, headers?: Headers, key = topic.key(value)): Entry<V> {
-  // Always the same fields in the same order: V8 compiles the way of a record anew for each other form of it.
+  // Always the same fields in the same order: V8 recompiles the functions that take entries when it meets an entry with other fields.
   return { topic, key, value, headers };
 }
 

@@ -58,10 +58,10 @@ export class JsonCursor {
     const view = (this.#view ??= viewOf(this.bytes));
     let at = this.at;
     const behind = at + end - start;
-    // Not `view.byteLength`: V8 calls a function for that.
+    // `view.byteLength` is a function call even in compiled code.
     if (behind > this.bytes.length) return false;
     let from = start;
-    // In the order of bytes that most processors have, so that they need not be turned round.
+    // Little-endian as most processors are: any other order costs an instruction for each load.
     for (; at <= behind - 4; at += 4, from += 4) if (view.getInt32(at, true) !== view.getInt32(from, true)) return false;
     for (; at < behind; at++, from++) if (view.getInt8(at) !== view.getInt8(from)) return false;
     this.at = behind;

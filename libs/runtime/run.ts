@@ -9,7 +9,7 @@ import { start } from './start.js';
 
 /** The terminal sends Ctrl-C to this process and to npm, which passes it on: signals so close together count as one. */
 const echoMs = 500;
-/** How often it is looked whether the parent has ended. */
+/** How often the parent process is looked for. */
 const lookMs = 250;
 
 /** Starts a role on a backend, as the process's own work: from its environment until SIGTERM or SIGINT. */

@@ -73,8 +73,8 @@ export class Streams {
   readonly #deliveries: Deliveries;
   readonly #catchUps: CatchUps;
   /**
-   * About what readers hold that are not closing: what they have taken is subtracted only when this is too much. The cursor of a catch-up and signs of life
-   * are not counted.
+   * About how many bytes wait for readers that are not closing. What readers have taken is subtracted only when this is too much. Cursors of catch-ups and
+   * keep-alive frames are not counted.
    */
   #heldBytes = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -31,7 +31,7 @@ const maxRestMs = 1_000;
 const controlBytes = 6;
 /** Memory that may be taken before somebody is admitted: by the first frame, also where it comes in many chunks. */
 const maxLoginBytes = 2 * maxFirstFrameBytes;
-/** A frame that has not come whole is told of from about so many bytes on. */
+/** `Talk.coming` is called for an incomplete frame once it has about so many bytes. */
 const largeBytes = 64 * 1024;
 
 export const SOCKET_LIMITS = Symbol('SocketLimits');
@@ -115,16 +115,16 @@ export class LiveSockets implements OnModuleDestroy {
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
     let loginBytes = 0;
     let comingBytes = 0;
-    let hasEnded = false;
+    let endsFrame = false;
     let pingBytes = 0;
     let pieces = 0;
     // The WebSocket has taken the chunk by now, and its frames.
     request.raw.socket.on('data', (chunk: Buffer) => {
       // Pings and pongs leave nothing behind: of a chunk that ends one, the beginning was counted.
       const left = chunk.length - pingBytes;
-      // Of a chunk that ends a frame it is not known how much is of the next one: at most 64 KiB are not counted there.
-      comingBytes = hasEnded ? 0 : comingBytes + left + Math.sign(left) * chunkBytes;
-      hasEnded = false;
+      // How much of a chunk that ends one frame belongs to the next frame is not known. Such a chunk is not counted; it has at most 64 KiB.
+      comingBytes = endsFrame ? 0 : comingBytes + left + Math.sign(left) * chunkBytes;
+      endsFrame = false;
       pingBytes = 0;
       if (comingBytes > largeBytes) guarded.coming(comingBytes);
       if (left > 0 && left < smallPieceBytes && ++pieces > freePieces) socket.rest(Math.min(pieces, maxRestMs));
@@ -134,7 +134,7 @@ export class LiveSockets implements OnModuleDestroy {
     webSocket
       .on('message', (data: Buffer, isBinary) => {
         socket.missed = 0;
-        hasEnded = true;
+        endsFrame = true;
         pieces = 0;
         if (isBinary) socket.close(closeCodes.unsupportedData, 'Send text frames.');
         else if (!socket.caller && data.length > maxFirstFrameBytes) socket.close(closeCodes.tooLarge, smallerFirst);

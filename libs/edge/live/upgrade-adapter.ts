@@ -30,12 +30,13 @@ const maxFragments = 16;
 const leastChunkBytes = 512;
 const constraint = 'upgrade';
 
-/** Names with commas between them, as HTTP writes lists. */
-const protocolList = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
+/** A token of HTTP (RFC 9110, section 5.6.2). */
+const token = /^[\w!#$%&'*+.^\x60|~-]+$/;
 
+/** Whether a header names subprotocols as RFC 6455 asks: tokens with commas between them, none of them twice. */
 function areProtocols(header: string): boolean {
-  const names = header.split(/[ \t]*,[ \t]*/);
-  return protocolList.test(header) && new Set(names).size === names.length;
+  const names = header.split(',').map((name) => name.trim());
+  return names.every((name) => token.test(name)) && new Set(names).size === names.length;
 }
 
 /** Well-formed requests for a WebSocket; others are answered as requests without an upgrade. */
@@ -124,7 +125,7 @@ export class UpgradeAdapter extends AbstractWsAdapter {
     const { socket } = raw;
     reply.hijack();
     reply.raw.detachSocket(socket);
-    // Those who wait for the end of the request (drain, metrics, access log) are told here that it has ended: Node does not, without a socket.
+    // A detached response emits no `close` of its own, and drain, metrics and access log wait for it.
     const end = (status: number): void => {
       reply.raw.statusCode = status;
       reply.raw.emit('close');

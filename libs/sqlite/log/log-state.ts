@@ -14,7 +14,7 @@ export interface Change {
 }
 
 /**
- * What a log remembers besides its records: the epochs of its history, the positions of the groups whose positions no store keeps, and where it
+ * What a log remembers besides its records: the epochs of its history, the positions of all groups but those that a store keeps, and where it
  * begins. Two logs that share the epoch of a record are the same log up to that record.
  */
 export class LogState {

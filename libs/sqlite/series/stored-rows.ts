@@ -9,10 +9,10 @@ const entry = new RollupRows();
 
 /** Reads the rollup rows that a run or an archive has in blocks. */
 export class StoredRows {
-  /** Of the kinds that were read last: each holds a block, and a run of many points has very many kinds. */
+  /** Of the kinds that were read last. Each cursor keeps a block in memory, and a large run has thousands of kinds. */
   readonly #cursors = new Map<number, BlockCursor>();
 
-  /** @param maxCursors for how many kinds the block that was read last is kept. */
+  /** @param maxCursors how many kinds may keep a block in memory. */
   constructor(
     private readonly search: BlockSearch,
     private readonly run: number,
