@@ -44,11 +44,12 @@ export class BlockWriter {
   readonly #heads = new ByteWriter();
   #entries = 0;
   #begun = 0;
-  #firstKey = 0;
-  #firstMs = 0;
-  #lastKey = 0;
-  #lastFirstMs = 0;
-  #lastMs = 0;
+  // Keys and times of the entries; NaN, and so doubles from the beginning, while there is none.
+  #firstKey = NaN;
+  #firstMs = NaN;
+  #lastKey = NaN;
+  #lastFirstMs = NaN;
+  #lastMs = NaN;
 
   constructor(
     private readonly run: number,

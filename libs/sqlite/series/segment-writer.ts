@@ -83,22 +83,24 @@ export class SegmentWriter {
     const minutes = rows['1m'];
     const from: RunPlace = { key: series.at(0)!, timeMs: minutes.startMs[0]! };
     const to: RunPlace = { key: series.last!, timeMs: minutes.startMs[minutes.length - 1]! };
-    const extents = Object.fromEntries(this.#levels!.map((level) => [level, this.#writeLevel(level)]));
+    const metrics = series.all.map(this.metricOf);
+    const order = positionsBySmallValue(metrics);
+    const extents = Object.fromEntries(this.#levels!.map((level) => [level, this.#writeLevel(level, metrics, order)]));
     this.segments.push({ from, to, rows: extents });
     this.#held.clear();
   }
 
-  #writeLevel(level: Level): Extent {
-    const { series, rows } = this.#held;
-    const order = positionsBySmallValue(series.all.map(this.metricOf));
+  /** @param metrics of the series that are held. @param order in which the series are written: their positions. */
+  #writeLevel(level: Level, metrics: Uint32Array, order: Uint32Array): Extent {
     const blocks = new BlockWriter(this.run, rowsKind(this.segments.length, level), this.insert);
-    for (let place = 0; place < order.length; place++) {
-      const at = order[place]!;
-      const [from, to] = this.#held.span(level, at);
-      const its = series.at(at)!;
-      writeRows(blocks, rowsKey(this.metricOf(its), its), rows[level], from, to);
-    }
+    for (let place = 0; place < order.length; place++) this.#writeSeries(blocks, level, order[place]!, metrics);
     blocks.flush();
     return { blocks: blocks.blocks, last: blocks.last };
+  }
+
+  #writeSeries(blocks: BlockWriter, level: Level, at: number, metrics: Uint32Array): void {
+    const { series, rows } = this.#held;
+    const [from, to] = this.#held.span(level, at);
+    writeRows(blocks, rowsKey(metrics[at]!, series.at(at)!), rows[level], from, to);
   }
 }
