@@ -91,7 +91,7 @@ export const set = command({
     json: { about: 'print the organization as JSON' },
   },
   examples: [
-    'headwater org set org_0000000000000001 --limit points_per_s=20000 --limit key_requests_per_s=100',
+    'headwater org set org_0000000000000001 --limit points_per_s=20000 --limit key_requests_per_s=100 --data data',
     'headwater org set org_0000000000000001 --limit points_per_s=none',
     'headwater org set org_0000000000000001 --payment no --data data',
   ],

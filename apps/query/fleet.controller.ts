@@ -43,11 +43,11 @@ export class FleetController {
   async metrics(
     @HeldParam() held: Held,
     @CallerParam() caller: Caller,
-    @QueryParameters(fleetQuery) { metric, ...times }: z.output<typeof fleetQuery>,
+    @QueryParameters(fleetQuery) { metric, interval: asked, ...times }: z.output<typeof fleetQuery>,
   ): Promise<Buffer | StreamableFile> {
     const { orgId, bound: sources } = caller;
     const window = parseWindow(times, this.clock());
-    const interval = automaticInterval(window, '1m');
+    const interval = asked ?? automaticInterval(window, '1m');
     const query = { orgId, metric, sources, window, interval, limit: maxRows };
     const answer = await this.questions.ask(orgId, rowsIn(window, interval) * sourcesOfFleet, ({ series }) => series.fleet(query));
     const online = await this.slices.finish(orgId, this.fleet.online(caller));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limitParameter } from '#edge';
-import { checkMetric, checkSourceId, parseInterval, parseMetricsList } from '#model';
+import { checkMetric, checkSourceId, parseInterval, parseMetricsList, parseRollupInterval, rollupIntervals } from '#model';
 
 const windowParameters = {
   last: z
@@ -62,7 +62,7 @@ export const seriesQuery = z.object({
     .meta({
       description:
         'Size of the buckets, or `raw` for the points themselves. Without it: `raw` for a window under 10 minutes, else the one that gives nearest to 1,000 buckets.',
-      enum: ['raw', '1m', '10m', '1h', '1d'],
+      enum: ['raw', ...rollupIntervals],
     })
     .transform(parseInterval)
     .optional(),
@@ -84,4 +84,16 @@ export const logsQuery = z.object({
   limit: limitParameter('The first so many entries of the window.', { default: 1000 }),
 });
 
-export const fleetQuery = z.object({ metric, ...windowParameters });
+export const fleetQuery = z.object({
+  metric,
+  ...windowParameters,
+  interval: z
+    .string()
+    .meta({
+      description:
+        'Size of the buckets. Without it: the one that gives nearest to 1,000 buckets. Send that of the first page for all pages of a window.',
+      enum: [...rollupIntervals],
+    })
+    .transform(parseRollupInterval)
+    .optional(),
+});

@@ -230,10 +230,10 @@ export const queryOperations: readonly Operation[] = [
     tag: 'Fleet',
     summary: 'One metric over all devices',
     description:
-      'Buckets of a window, at most 10,000 rows over all devices together: the first ones, ordered by time and then source_id. The interval follows from the window, as for a query without one, and is never finer than `1m`.',
+      'Buckets of a window, at most 10,000 rows over all devices together: the first ones, ordered by time and then source_id. Ask again from the last timestamp, with the same `interval`, for more.',
     query: fleetQuery,
     answers: { 200: { description: 'The metric, by device.', schema: fleetMetrics } },
-    errors: [...windowed, 'invalid_metric', ...stored],
+    errors: [...windowed, 'invalid_interval', 'invalid_metric', ...stored],
   },
   { ...redirect, id: 'redirectDevices', path: '/v1/devices' },
   {

@@ -212,6 +212,15 @@ describe('answers', () => {
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', headers.get('content-length')]);
   });
 
+  it.each([
+    ['&last=1h', '1m'],
+    ['&last=30d', '1h'],
+    ['&last=30d&interval=1d', '1d'],
+    ['&last=1h&interval=10m', '10m'],
+  ])('one metric of the fleet, asked with %s, is in buckets of %s', async (rest, interval) => {
+    expect(await json(`/v1/fleet/metrics?metric=a${rest}`)).toMatchObject({ interval });
+  });
+
   it('say truncated when the store does', async () => {
     store.truncated = true;
     expect(await json('/v1/sources/pump/metrics/query?last=5m')).toMatchObject({ truncated: true });
@@ -323,6 +332,8 @@ describe('refusals', () => {
     ['/v1/fleet/metrics?metric=', 'invalid_metric'],
     ['/v1/fleet/metrics?metric=a&metric=b', 'invalid_metric'],
     ['/v1/fleet/metrics?metric=%ff', 'invalid_metric'],
+    ['/v1/fleet/metrics?metric=a&interval=raw', 'invalid_interval'],
+    ['/v1/fleet/metrics?metric=a&interval=5m', 'invalid_interval'],
   ])('%s', async (path, code) => {
     const { status, text, headers } = await get(path);
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ code })]);

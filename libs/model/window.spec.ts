@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { automaticInterval, parseInterval } from './window.js';
+import { automaticInterval, parseInterval, parseRollupInterval } from './window.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -35,5 +35,10 @@ describe('parseInterval', () => {
 
   it.each(['', '5m', '1M', 'RAW', ' 1m', '60', 'toString', '__proto__'])('refuses %j', (text) => {
     expect(() => parseInterval(text)).toThrow(expect.objectContaining({ code: 'invalid_interval' }));
+  });
+
+  it('takes raw for points alone', () => {
+    expect(parseRollupInterval('10m')).toBe('10m');
+    expect(() => parseRollupInterval('raw')).toThrow('Use one of 1m, 10m, 1h, 1d.');
   });
 });

@@ -39,8 +39,13 @@ export function automaticInterval(window: Window, finest: 'raw' | '1m' = 'raw'):
 }
 
 /** @throws TelemetryError `invalid_interval`. */
-export function parseInterval(text: string): Interval {
-  const interval = (['raw', ...rollupIntervals] as const).find((name) => name === text);
+export const parseInterval = (text: string): Interval => oneOf(['raw', ...rollupIntervals], text);
+
+/** The interval of buckets. @throws TelemetryError `invalid_interval`. */
+export const parseRollupInterval = (text: string): RollupInterval => oneOf(rollupIntervals, text);
+
+function oneOf<T extends Interval>(intervals: readonly T[], text: string): T {
+  const interval = intervals.find((name) => name === text);
   if (interval) return interval;
-  throw new TelemetryError('invalid_interval', `Use one of raw, ${rollupIntervals.join(', ')}.`);
+  throw new TelemetryError('invalid_interval', `Use one of ${intervals.join(', ')}.`);
 }

@@ -15,6 +15,7 @@ import type {
   NewApiKey,
   NewBacktest,
   NewMonitor,
+  RollupInterval,
   SourceState,
   VerifiedKey,
 } from './types.js';
@@ -73,9 +74,9 @@ export type Fleet = ReturnType<typeof fleetOf>;
 const fleetOf = ({ get }: Access) => ({
   health: (options?: Asked): Promise<FleetHealth> => get('/v1/fleet/health', {}, options),
 
-  /** One metric of every device, in buckets. */
-  metrics: (options: Window & Asked & { readonly metric: string }): Promise<FleetMetrics> =>
-    get('/v1/fleet/metrics', { metric: options.metric, ...asked(options) }, options),
+  /** One metric of every device, in buckets. Without `interval`: the one that gives nearest to 1,000 of them. */
+  metrics: (options: Window & Asked & { readonly metric: string; readonly interval?: RollupInterval | undefined }): Promise<FleetMetrics> =>
+    get('/v1/fleet/metrics', { metric: options.metric, interval: options.interval, ...asked(options) }, options),
 });
 
 /** Conditions that alerts are made of. */

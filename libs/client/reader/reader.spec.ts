@@ -106,6 +106,8 @@ describe('what a device has sent', () => {
     expect(await headwater.fleet.health()).toEqual({ sources_total: expect.any(Number), sources_online: 0 });
     const fleet = await headwater.fleet.metrics({ metric: 'a', start: '2h' });
     expect(fleet.sources.map(({ source_id: id }) => id)).toEqual(['press-1']);
+    const days = await headwater.fleet.metrics({ metric: 'a', start: '2h', interval: '1d' });
+    expect([fleet.interval, days.interval]).toEqual(['1m', '1d']);
   });
 
   it.each<[string, object, readonly string[]]>([
