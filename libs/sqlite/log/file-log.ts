@@ -107,7 +107,12 @@ export class FileLog implements RecordLog, Followed {
     const thread = new WorkerThread(file, 'log_unavailable');
     const found = await thread.open<Found>({ folder, least } satisfies LogFolder);
     const { maxBytes = journalBytes, retention } = options;
-    const journal = await Journal.open({ folder, witness, maxBytes, maxAgeMs: retention && journalAgeMs(retention) }, found);
+    const journal = await Journal.open({ folder, witness, maxBytes, maxAgeMs: retention && journalAgeMs(retention) }, found).catch(
+      async (cause: unknown) => {
+        await thread.terminate();
+        throw cause;
+      },
+    );
     const isUnsure = least === undefined && found.head > 0;
     if (isUnsure) witness.saw(found.head);
     const named = new Map(topics.map((topic) => [topic.name, topic]));

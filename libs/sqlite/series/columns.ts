@@ -49,7 +49,10 @@ export function writeSums(out: ByteWriter, sum: Float64Array, from: number, to: 
   return mode;
 }
 
-/** Writes the first `count` of `wholes`: how much each differs from the one before it, in varints whose lowest bit is the sign. */
+/**
+ * Writes the first `count` of `wholes`: how much each differs from the one before it, in varints whose lowest bit is the sign. `ByteWriter.zigzag` would
+ * write the same, and load and store the place in the buffer for each number.
+ */
 function writeWholes(out: ByteWriter, count: number): void {
   out.reserve(8 * count);
   const { bytes } = out;
@@ -74,7 +77,7 @@ function writeWholes(out: ByteWriter, count: number): void {
   out.length = length;
 }
 
-/** Reads `count` values of a mode into `into` from `from` on. */
+/** Reads `count` values of a mode into `into` from `from` on, in a loop of its own for the same reason as `writeWholes`. */
 export function readValues(reader: ByteReader, mode: number, count: number, into: Float64Array, from: number): void {
   if (mode === asDoubles) return reader.doubles(into, from, count);
   const power = powers[mode]!;

@@ -7,7 +7,7 @@ import type { Boundaries } from './kept.js';
 export type Keep = Boundaries;
 export const keepAll: Keep = { raw: Infinity, '1m': Infinity, '1h': Infinity, '1d': Infinity };
 
-const levels = ['raw', '1m', '1h', '1d'] as const;
+const keptLevels = ['raw', '1m', '1h', '1d'] as const;
 
 /** Decides how far back points are taken. */
 export class Keeper {
@@ -40,7 +40,7 @@ export class Keeper {
   }
 
   #isLater(nowMs: number): boolean {
-    return levels.some((level) => keptFrom(this.keep[level], nowMs) > this.wanted[level]);
+    return keptLevels.some((level) => keptFrom(this.keep[level], nowMs) > this.wanted[level]);
   }
 
   #at(nowMs: number): Boundaries {
