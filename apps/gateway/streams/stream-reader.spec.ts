@@ -97,6 +97,15 @@ describe('a reader that does not keep up', () => {
     ]);
   });
 
+  it('holds nothing and waits for nothing once nobody reads any more', () => {
+    const { reader, outlet } = open(metricStream);
+    outlet.unsentBytes = 100 * kib;
+    deliver(reader, batch(metricStream, 1, { a: [1] }));
+    expect([reader.isWaiting, reader.heldBytes > outlet.unsentBytes]).toEqual([true, true]);
+    reader.end();
+    expect([reader.isWaiting, reader.heldBytes]).toEqual([false, outlet.unsentBytes]);
+  });
+
   it.each([
     ['events', logStream, false],
     ['metrics with cursors', metricStream, true],

@@ -85,6 +85,8 @@ export class StreamReader {
   /** Nobody reads any more. */
   end(): void {
     this.#isClosed = true;
+    this.#waiting.clear();
+    this.#waitingLength = 0;
   }
 
   tooSlow(): void {
@@ -93,9 +95,7 @@ export class StreamReader {
 
   close(code: CloseCode, reason: string): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#waiting.clear();
-    this.#waitingLength = 0;
+    this.end();
     this.outlet.close(code, reason);
   }
 
