@@ -83,3 +83,23 @@ async function eventsOf(sourceId: string, name: string): Promise<string[]> {
   const { text } = await send(server.url, { path: `/v1/sources/${sourceId}/logs?last=1h&limit=10000&name=${name}`, headers });
   return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
 }
+
+it('a process whose last step is to close its device stays until a server that was away has the points', async () => {
+  let tries = 0;
+  const link = await Link.to(() => (tries++ < 2 ? 1 : Number(new URL(server.url).port)));
+  const program = `
+    import { Device } from ${JSON.stringify(new URL('../index.js', import.meta.url).href)};
+    const device = new Device({ sourceId: 'brief', url: 'http://127.0.0.1:${link.port}', retry: { firstMs: 100 } });
+    device.metric('m', 1);
+    await device.close();
+    console.log(device.stats.stored);`;
+  const brief = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
+    env: { ...process.env, HEADWATER_API_KEY: server.firstKey! },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const said: string[] = [];
+  createInterface(brief.stdout).on('line', (line) => said.push(line));
+  const [code] = (await once(brief, 'close')) as [number];
+  link.close();
+  expect([code, said, tries]).toEqual([0, ['1'], 3]);
+});

@@ -1,6 +1,6 @@
 import { HeadwaterError, invalid } from '../error.js';
 import { type FindServer, keptServer, serverOf, type Where } from '../settings.js';
-import { bell, onAbort, timer, until } from '../waiting.js';
+import { onAbort, timer, until, within } from '../waiting.js';
 import type { Buffer, BufferLimits, BufferListener } from './buffer.js';
 import { type Channel, channelTo, closed } from './channel.js';
 import type { CommandHandler, HandlerOptions } from './commands.js';
@@ -57,7 +57,7 @@ const sourceIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,255}$/;
 /** Points that wait to be cut off as a batch are not in the buffer yet, so they must not wait long. */
 const maxGatherMs = 250;
 
-/** A device that hands over points and answers commands. Nothing of it throws later, prints anything, or keeps the process alive. */
+/** A device that hands over points and answers commands. Nothing of it throws later, prints anything, or keeps the process alive, except `close` while it sends. */
 export class BaseDevice {
   readonly sourceId: string;
   readonly #isRejecting: boolean;
@@ -144,7 +144,10 @@ export class BaseDevice {
     return quiet(this.#closing ? Promise.reject(closed()) : until(this.#channel.connect(), signal));
   }
 
-  /** Resolves when everything that was handed over until now is stored, refused or dropped. Rejects with the reason of `signal`. */
+  /**
+   * Resolves when everything that was handed over until now is stored, refused or dropped. Rejects with the reason of `signal`. A process in which nothing
+   * else goes on ends without it.
+   */
   flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#cut();
     return quiet(until(this.#sender.flush(), signal));
@@ -162,9 +165,8 @@ export class BaseDevice {
     this.#cut();
     if (timeoutMs > 0) {
       this.#channel.commands.close();
-      const { ring, wait } = bell();
-      void Promise.all([this.#sender.flush(), this.#channel.reported()]).then(ring);
-      await wait(timeoutMs);
+      const sent = Promise.all([this.#sender.flush(), this.#channel.reported()]);
+      await new Promise<void>((resolve) => void within(timeoutMs, sent, resolve).then(() => resolve()));
     }
     // The signal may have closed the device while it was made.
     this.#release?.();

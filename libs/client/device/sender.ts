@@ -71,6 +71,8 @@ export function startSender(
   const open = new Set<Taken>();
   /** Points that were taken or dropped: the place in the stream of all points. */
   let place = 0;
+  /** The newest call of `take`: while it waits for the buffer, its points are neither in `place` nor in what nobody has taken. */
+  let taking: Promise<unknown> | undefined;
   let flushes: { readonly place: number; readonly done: () => void }[] = [];
   /** When the oldest points came that nobody has taken. */
   let sinceMs: number | undefined;
@@ -117,7 +119,13 @@ export function startSender(
     return isEnough ? 0 : sinceMs + limits.everyMs;
   }
 
-  async function take(): Promise<Parcel | undefined> {
+  function take(): Promise<Parcel | undefined> {
+    const parcel = newParcel();
+    taking = parcel.catch(() => undefined);
+    return parcel;
+  }
+
+  async function newParcel(): Promise<Parcel | undefined> {
     const batches = await buffer.take(limits.points, maxBytes);
     if (buffer.untaken.points === 0) sinceMs = undefined;
     if (batches.length === 0) return undefined;
@@ -243,6 +251,7 @@ export function startSender(
     },
     async flush() {
       await buffer.opened;
+      await taking;
       await new Promise<void>((done) => {
         flushes.push({ place: place + buffer.untaken.points, done });
         tellFlushed();
