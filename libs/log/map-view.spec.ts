@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { TelemetryError } from '#model';
 import { LogGap, type Following, type FollowOptions } from './follow.js';
 import { MapView } from './map-view.js';
 import type { AnyTopic, StreamRecord } from './topic.js';
@@ -43,6 +44,28 @@ it.each([
   const log = new Hand();
   log.caughtUp = caughtUp;
   expect(await Promise.allSettled([new MapView(log, topic, 10).caughtUp()])).toMatchObject([outcome]);
+});
+
+it('a view is shown late where the log could not say for a while where its end is, at first and after a gap', async () => {
+  const log = new Hand();
+  const silentOnce = (): void => {
+    log.caughtUp = () => {
+      log.caughtUp = () => Promise.resolve();
+      return Promise.reject(new TelemetryError('log_unavailable', 'silent'));
+    };
+  };
+  silentOnce();
+  const view = new MapView(log, topic);
+  log.give(['a', 1]);
+  await view.ready;
+  expect(view.get('a')).toBe(1);
+  silentOnce();
+  log.readings[0]!.stopped(new LogGap('too long'));
+  log.rewind(0);
+  log.give(['a', 2]);
+  expect(view.get('a')).toBe(1);
+  await view.caughtUp();
+  expect(view.get('a')).toBe(2);
 });
 
 it('the first scan of a view sorts nothing, however many keys it has read', async () => {

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import { TelemetryError } from '#model';
 import { LogGap, type Following } from './follow.js';
 import { inTime } from './in-time.js';
 import { NewestValues } from './newest-values.js';
@@ -7,6 +9,7 @@ import { logIsLate, untilShown } from './until-shown.js';
 import type { Change, Page, UnreadableKey, View } from './view.js';
 
 const patienceMs = 15_000;
+const retryMs = 1000;
 
 /**
  * The newest value of each key of one topic. It is read from its beginning aside, and shown once that is done; after a gap it is read again in the
@@ -125,7 +128,7 @@ export class MapView implements View<unknown> {
     });
     this.#following = following;
     const show = async (): Promise<void> => {
-      await following.caughtUp();
+      await this.#toTheEnd(following);
       if (following !== this.#following) return;
       isShown = true;
       this.#next = next;
@@ -133,6 +136,19 @@ export class MapView implements View<unknown> {
     };
     this.#shown = show();
     this.#shown.catch((error: Error) => following === this.#following && this.#fail(error));
+  }
+
+  /** Resolves when a reading has come to the end of the log. Where the log cannot say for a while where that is, it is asked again. */
+  async #toTheEnd(following: Following): Promise<void> {
+    for (;;) {
+      try {
+        return await following.caughtUp();
+      } catch (error) {
+        const mayPass = error instanceof TelemetryError && error.retryable && following === this.#following && !this.#failure;
+        if (!mayPass) throw error;
+      }
+      await setTimeout(retryMs, undefined, { ref: false });
+    }
   }
 
   #stopped(following: Following, error: Error): void {

@@ -240,6 +240,18 @@ describeOnServers('A deletion in QuestDB', () => {
     await expect(known(name)).resolves.toEqual(after);
   });
 
+  it('is obeyed too where a record before it is refused, so that all come again one by one', async () => {
+    const { series } = db.open(generation);
+    const lease: Lease = { held: () => true };
+    const run = { metric: '', tags: '', timestampMs: Float64Array.of(now), value: Float64Array.of(1) };
+    const [bad] = records('bad', [{ series: [run] }]);
+    const good = pointsOf('beside').map((record) => ({ ...record, offset: record.offset + 1 }));
+    await expect(series.write([bad!, ...good], lease)).rejects.toThrow('no metric');
+    for (const record of good) await series.write([record], lease);
+    await series.checkpoint();
+    await expect(known('beside')).resolves.toMatchObject({ values: [2, 2], counts: [1, 1] });
+  });
+
   it('takes the values from the tables', async () => {
     const { series, events } = db.open(generation);
     const lease: Lease = { held: () => true };
