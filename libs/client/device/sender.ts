@@ -71,8 +71,8 @@ export function startSender(
   const open = new Set<Taken>();
   /** Points that were taken or dropped: the place in the stream of all points. */
   let place = 0;
-  /** The newest call of `take`: while it waits for the buffer, its points are neither in `place` nor in what nobody has taken. */
-  let taking: Promise<unknown> | undefined;
+  /** Resolves when the call of `take` that is under way is over: until then its points are neither in `place` nor in what nobody has taken. */
+  let taking: Promise<void> | undefined;
   let flushes: { readonly place: number; readonly done: () => void }[] = [];
   /** When the oldest points came that nobody has taken. */
   let sinceMs: number | undefined;
@@ -121,7 +121,8 @@ export function startSender(
 
   function take(): Promise<Parcel | undefined> {
     const parcel = newParcel();
-    taking = parcel.catch(() => undefined);
+    const over = (): void => void (taking = undefined);
+    taking = parcel.then(over, over);
     return parcel;
   }
 
@@ -251,7 +252,7 @@ export function startSender(
     },
     async flush() {
       await buffer.opened;
-      await taking;
+      while (taking) await taking;
       await new Promise<void>((done) => {
         flushes.push({ place: place + buffer.untaken.points, done });
         tellFlushed();
