@@ -64,10 +64,17 @@ class VisitGuard implements CanActivate {
       throw new TelemetryError('payment_required', `Put a payment method on file for ${organization.name}.`);
     if (request.method === 'POST') this.rates.admit(caller);
     request.caller = caller;
-    request.held = this.inFlight.hold(caller.orgId);
-    request.held.addRead();
+    this.#hold(request, caller.orgId);
     visits.set(request, { caller, person: caller.person!, organization, organizations });
     return true;
+  }
+
+  /** What the request held as nobody's, its form, is its organization's from now on. */
+  #hold(request: FastifyRequest, orgId: string): void {
+    request.held?.release();
+    request.held = this.inFlight.hold(orgId);
+    request.held.addBody((request.body as Buffer | undefined)?.length ?? 0);
+    request.held.addRead();
   }
 }
 

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Accounts, CLOCK, createHttpApp, deciders, Leftovers, maxFailuresOfAddress, operator, Outbound, People } from '#edge';
+import { Accounts, CLOCK, createHttpApp, deciders, InFlight, Leftovers, maxFailuresOfAddress, operator, Outbound, People } from '#edge';
 import { type AnyTopic, entry, readLog, RECORD_LOG, Runner, VIEWS } from '#log';
 import { type AuditEntry, claimLifetimeMs, invitationMs, operatorOrgId, type PersonRole, resetMs } from '#model';
 import { openStorage, type Storage } from '#sqlite';
@@ -103,12 +103,12 @@ async function somebody(orgId: string, role: PersonRole): Promise<Somebody> {
   const answer = await accept(await invited(orgId, role), email);
   return { id: jsonOf(answer).account_id, email, cookie: cookieOf(answer) };
 }
-const all = async (): Promise<unknown[]> => {
+const recorded = async (...topics: readonly AnyTopic[]): Promise<unknown[]> => {
   const found: unknown[] = [];
-  const topics: readonly AnyTopic[] = [accounts, audit, decisions, invitations, memberships, outcomes, peopleCommands, sessions];
   await readLog(storage.log, { topics, from: 'beginning', take: (records) => void found.push(...records) });
   return found;
 };
+const all = (): Promise<unknown[]> => recorded(accounts, audit, decisions, invitations, memberships, outcomes, peopleCommands, sessions);
 const audited = async (orgId: string): Promise<AuditEntry[]> => {
   const found: AuditEntry[] = [];
   await readLog(storage.log, {
@@ -296,7 +296,10 @@ describe('people', () => {
     expect((await send(url, { path: '/account', headers: { cookie: owner.cookie } })).text).toContain(`action="/account/leave/${lone}"`);
     const refused = await leave(owner, lone);
     expect([refused.status, refused.text.includes('Make somebody else an owner first')]).toEqual([400, true]);
-    expect((await leave(member, org)).status).toBe(404);
+    const asked = async (): Promise<number> => (await recorded(peopleCommands)).length;
+    const before = await asked();
+    for (const foreign of [org, 'org_nobody', 'x'.repeat(9000)]) expect((await leave(member, foreign)).status).toBe(404);
+    expect(await asked()).toBe(before);
     expect((await leave(member, lone)).status).toBe(303);
     expect((await ask('GET', 'auth/session', member.cookie)).status).toBe(401);
     expect((await accept(await invited(org, 'viewer'), member.email)).status).toBe(200);
@@ -318,6 +321,7 @@ describe('people', () => {
     expect([(await make('write', 'admin')).status, (await form('admin')).status]).toEqual([api, page]);
     expect([(await make('read', 'write')).status, (await form('write')).status]).toEqual([201, 201]);
     expect((await send(url, { path: '/keys', headers: { cookie } })).text.includes('value="admin"')).toBe(api === 201);
+    await eventually(() => expect(app.get(InFlight).bodyBytes).toBe(0));
   });
 
   it('change things on pages within the rate of their organization', async () => {

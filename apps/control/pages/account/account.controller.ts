@@ -59,6 +59,9 @@ export class AccountPages {
   async leave(@VisitParam() visit: Visit, @Param('id') orgId: string, @Req() request: FastifyRequest): Promise<Redirect | Shown> {
     const { accountId, email } = visit.person;
     try {
+      // A command would be kept for ever, under whatever id the path has.
+      if (!this.accounts.membership(orgId, accountId))
+        throw new TelemetryError('unknown_person', 'You do not belong to this organization.');
       await this.people.remove(orgId, accountId, { id: accountId, name: email });
       return new Redirect('/');
     } catch (error) {
