@@ -37,6 +37,11 @@ describe('a request to a target', () => {
     expect(() => new Webhook(secret).verify('{"a":2}', headers as Record<string, string>)).toThrow('signature');
   });
 
+  it('that is answered with another protocol has failed', async () => {
+    allowed.behaviour = (_, response) => void response.writeHead(101, { connection: 'upgrade', upgrade: 'websocket' }).end();
+    expect(await post(allowed.url)).toMatchObject({ verdict: 'later', status: null, error: expect.stringContaining('without an answer') });
+  });
+
   it('has a signature of each secret', async () => {
     const other = `whsec_${Buffer.from('another one of 24 bytes').toString('base64')}`;
     await post(allowed.url, {}, [other, secret]);
