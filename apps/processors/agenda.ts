@@ -7,6 +7,7 @@ const secondOf = (ms: number): number => Math.floor(ms / 1000);
 export class Agenda {
   readonly #secondOf = new Map<string, number>();
   readonly #keysOf = new Map<number, Set<string>>();
+  #takenMs = -Infinity;
 
   /** Puts a key at a time, Unix milliseconds, in place of the one that it had; `Infinity` takes it off. */
   put(key: string, atMs: number, nowMs: number): void {
@@ -23,8 +24,10 @@ export class Agenda {
     return this.#secondOf.has(key);
   }
 
-  /** Takes off the keys whose time has come, or comes within the second; at most so many. */
+  /** Takes off the keys whose time has come, or comes within the second; at most so many. When the clock was set back by more than a second, the time of all keys has come. */
   take(nowMs: number, max: number): readonly string[] {
+    if (nowMs < this.#takenMs - 1000) for (const key of [...this.#secondOf.keys()]) this.put(key, nowMs, nowMs);
+    this.#takenMs = nowMs;
     const taken: string[] = [];
     for (const [second, keys] of this.#keysOf) {
       if (second > secondOf(nowMs)) continue;

@@ -19,6 +19,7 @@ import {
   afterBeginning,
   afterNotice,
   afterPause,
+  afterSettingBack,
   afterTest,
   causes,
   during,
@@ -169,12 +170,13 @@ export class DeliveryDesk implements Processor, BeforeApplicationShutdown {
 
   async #work(key: string, lease: Lease): Promise<void> {
     while (lease.held() && !this.#isStopping) {
-      const before = this.table.get(key);
-      if (!before) return;
+      const found = this.table.get(key);
+      if (!found) return;
       const target = this.#targets.get(key);
       if (!target) return this.table.set(key, null);
-      if (target.paused !== null) return this.#set(key, afterPause(before));
+      if (target.paused !== null) return this.#set(key, afterPause(found));
       const nowMs = this.clock();
+      const before = afterSettingBack(found, nowMs);
       const dueMs = workMs(before);
       if (dueMs > nowMs) return this.#agenda.put(key, dueMs, nowMs);
       await this.#attempt(key, target, before, lease);

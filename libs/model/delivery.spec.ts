@@ -5,6 +5,7 @@ import {
   afterBeginning,
   afterNotice,
   afterPause,
+  afterSettingBack,
   deliveryMs,
   maxApart,
   maxAttemptsKept,
@@ -91,6 +92,28 @@ describe('what waits for a target', () => {
     expect(afterNotice(state, place, alerts(1))).toBe(state);
     expect(afterNotice(state, { ...place, offset: 6 }, alerts(1))).toBe(state);
     expect(countOf(afterNotice(state, { partition: 2, offset: 0 }, alerts(1)).waiting!)).toBe(2);
+  });
+});
+
+describe('a clock that is set back', () => {
+  it.each([
+    ['by a day', 86_400_000, true],
+    ['by a minute', 60_000, true],
+    ['by a second', 1000, false],
+  ])('%s keeps nothing that waits for longer than the rate does', (_, backMs, isDueNow) => {
+    const nowMs = 1e12 - backMs;
+    const state = afterSettingBack(waiting(2, run(waiting(1), () => ok, 1e12, 1e12)[0], 1), nowMs);
+    expect([workMs(state) <= nowMs, state.dueMs <= nowMs]).toEqual([true, isDueNow]);
+    const next = afterBeginning(state, 'd', nowMs);
+    expect(next.dueMs).toBeLessThanOrEqual(nowMs + maxBurst * deliveryMs);
+  });
+
+  it('keeps an attempt that is to be made again for as long as a pause may be', () => {
+    const state = afterAnswer(afterBeginning(waiting(1), 'd', 1e12), { ...bad, retryAfterMs: maxRetryMs }, 1e12, 0.5);
+    expect([1, 1000, maxRetryMs].map((backMs) => workMs(afterSettingBack(state, 1e12 - backMs)))).toEqual(
+      [1, 1000, maxRetryMs].map((backMs) => 1e12 - backMs),
+    );
+    expect(afterSettingBack(state, 1e12)).toBe(state);
   });
 });
 

@@ -106,6 +106,15 @@ export function workMs({ open, waiting, dueMs }: TargetDeliveries): number {
   return waiting ? dueMs - (maxBurst - 1) * deliveryMs : Infinity;
 }
 
+/** What is due further ahead than anything can be was put there by a clock that has been set back since: it is due now. */
+export function afterSettingBack(state: TargetDeliveries, nowMs: number): TargetDeliveries {
+  const { open, dueMs } = state;
+  const isTooFar = dueMs > nowMs + maxBurst * deliveryMs;
+  const isOpenTooFar = open !== null && open.nextMs > nowMs + maxRetryMs;
+  if (!isTooFar && !isOpenTooFar) return state;
+  return { ...state, dueMs: isTooFar ? nowMs : dueMs, open: isOpenTooFar ? { ...open, nextMs: nowMs } : open };
+}
+
 /** Begins a delivery of what waits: of the first transition, or of all. Only at `workMs`, and where none is open. @param id of the delivery. */
 export function afterBeginning(state: TargetDeliveries, id: string, nowMs: number): TargetDeliveries {
   const { waiting } = state;
