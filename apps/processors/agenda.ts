@@ -26,7 +26,7 @@ export class Agenda {
 
   /** Takes off the keys whose time has come, or comes within the second; at most so many. When the clock was set back by more than a second, the time of all keys has come. */
   take(nowMs: number, max: number): readonly string[] {
-    if (nowMs < this.#takenMs - 1000) for (const key of [...this.#secondOf.keys()]) this.put(key, nowMs, nowMs);
+    if (nowMs < this.#takenMs - 1000) this.#bringUp(nowMs);
     this.#takenMs = nowMs;
     const taken: string[] = [];
     for (const [second, keys] of this.#keysOf) {
@@ -41,6 +41,11 @@ export class Agenda {
   clear(): void {
     this.#secondOf.clear();
     this.#keysOf.clear();
+  }
+
+  #bringUp(nowMs: number): void {
+    const keys = Array.from(this.#secondOf.keys());
+    for (const key of keys) this.put(key, nowMs, nowMs);
   }
 
   #remove(key: string): void {

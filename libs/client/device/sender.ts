@@ -252,7 +252,7 @@ export function startSender(
     },
     async flush() {
       await buffer.opened;
-      while (taking) await taking;
+      for (let call = taking; call; call = taking) await call;
       await new Promise<void>((done) => {
         flushes.push({ place: place + buffer.untaken.points, done });
         tellFlushed();
