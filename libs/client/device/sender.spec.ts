@@ -109,39 +109,6 @@ async function eventsOf(sourceId: string): Promise<string[]> {
   return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
 }
 
-it('a flush waits for points that are being taken from the disk', async () => {
-  const inMemory = memoryBuffer({ maxBytes: 1e6, full: 'reject' }, { dropped: () => undefined });
-  let untaken = { points: 0, bytes: 0 };
-  let open: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (open = resolve));
-  let isTaking = false;
-  const buffer: typeof inMemory = {
-    ...inMemory,
-    opened: Promise.resolve(),
-    get untaken() {
-      return untaken;
-    },
-    async take() {
-      untaken = { points: 0, bytes: 0 };
-      isTaking = true;
-      await gate;
-      return [{ text: '{}', points: 1, bytes: 2 }];
-    },
-    settle: () => undefined,
-  };
-  const posted: string[] = [];
-  const post = async (text: string): Promise<void> => void posted.push(text);
-  const listener = { stored: () => undefined, refused: () => undefined, failed: () => undefined };
-  const sender = startSender(buffer, post, { everyMs: 0, points: 10, bytes: 1000 }, { firstMs: 1, maxMs: 1, slowMs: 1 }, listener);
-  senders.push(sender);
-  untaken = { points: 1, bytes: 2 };
-  sender.wake();
-  await eventually(() => expect(isTaking).toBe(true));
-  const flushed = sender.flush().then(() => posted.length);
-  open();
-  expect(await flushed).toBe(1);
-});
-
 describe('points that the server refuses', () => {
   const bad = Array.from({ length: 30 }, (_, at) => ({ metric: 'm', value: `${at}` }));
 

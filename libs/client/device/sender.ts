@@ -71,8 +71,6 @@ export function startSender(
   const open = new Set<Taken>();
   /** Points that were taken or dropped: the place in the stream of all points. */
   let place = 0;
-  /** Resolves when the call of `take` that is under way is over: until then its points are neither in `place` nor in what nobody has taken. */
-  let taking: Promise<void> | undefined;
   let flushes: { readonly place: number; readonly done: () => void }[] = [];
   /** When the oldest points came that nobody has taken. */
   let sinceMs: number | undefined;
@@ -119,14 +117,7 @@ export function startSender(
     return isEnough ? 0 : sinceMs + limits.everyMs;
   }
 
-  function take(): Promise<Parcel | undefined> {
-    const parcel = newParcel();
-    const over = (): void => void (taking = undefined);
-    taking = parcel.then(over, over);
-    return parcel;
-  }
-
-  async function newParcel(): Promise<Parcel | undefined> {
+  async function take(): Promise<Parcel | undefined> {
     const batches = await buffer.take(limits.points, maxBytes);
     if (buffer.untaken.points === 0) sinceMs = undefined;
     if (batches.length === 0) return undefined;
@@ -252,7 +243,6 @@ export function startSender(
     },
     async flush() {
       await buffer.opened;
-      for (let call = taking; call; call = taking) await call;
       await new Promise<void>((done) => {
         flushes.push({ place: place + buffer.untaken.points, done });
         tellFlushed();
