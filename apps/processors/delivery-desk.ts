@@ -49,7 +49,7 @@ const maxBusy = 256;
 const maxFailing = 128;
 /** Tests that a process makes at a time. */
 const maxTests = 64;
-/** The answer that a test beyond those is given. */
+/** What is answered to a test when `maxTests` are under way. */
 const tooManyTests: Answer = {
   verdict: 'later',
   status: null,

@@ -106,7 +106,12 @@ export function workMs({ open, waiting, dueMs }: TargetDeliveries): number {
   return waiting ? dueMs - (maxBurst - 1) * deliveryMs : Infinity;
 }
 
-/** What is due further ahead than anything can be was put there by a clock that has been set back since: it is due now. */
+/**
+ * The state for a clock that may have been set back. A delivery is never due more than `maxBurst * deliveryMs` ahead, and an attempt never more than
+ * `maxRetryMs`: a time beyond that was made by the clock as it was before, and becomes now.
+ *
+ * @param nowMs Unix milliseconds.
+ */
 export function afterSettingBack(state: TargetDeliveries, nowMs: number): TargetDeliveries {
   const { open, dueMs } = state;
   const isTooFar = dueMs > nowMs + maxBurst * deliveryMs;

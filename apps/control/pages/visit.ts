@@ -69,7 +69,7 @@ class VisitGuard implements CanActivate {
     return true;
   }
 
-  /** What the request held as nobody's, its form, is its organization's from now on. */
+  /** Counts the form of a request for the organization: until the visitor was known, it was counted for nobody. */
   #hold(request: FastifyRequest, orgId: string): void {
     request.held?.release();
     request.held = this.inFlight.hold(orgId);

@@ -52,7 +52,7 @@ export class HttpSender {
     const options = { method: 'POST', headers, signal, agent: false, maxHeaderSize: maxAnswerHeaderBytes } as const;
     const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
     const request = send(url, { ...options, lookup: guarded(this.networks, this.resolve) }, resolve);
-    // An answer that changes the protocol closes the request without an error.
+    // Node closes a request without an error when the server answers 101 Switching Protocols.
     request.once('close', () => reject(new Error('The server has closed the connection without an answer.')));
     request.once('error', reject).end(body);
     return promise;

@@ -85,7 +85,7 @@ export class ArenaStack {
     if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
     const { number, columns, pieces, tagSets } = arena;
-    // Before anything changes, because the allocation may fail.
+    // The next arena is made before anything changes, because its memory may not be there.
     const next = this.#newArena(number + 1);
     const { buffers, size } = columns;
     const offsets = Object.fromEntries(this.#offsets);
