@@ -22,7 +22,8 @@ writeFileSync(
   `import { asServer } from ${JSON.stringify(new URL('as-server.js', import.meta.url))};
   await asServer(async () => {
     const { pid, execArgv, env, argv } = process;
-    console.log(JSON.stringify({ pid, flags: execArgv, arenas: env.MALLOC_ARENA_MAX, words: argv.slice(2) }));
+    const { MALLOC_ARENA_MAX: arenas, GLIBC_TUNABLES: tunables } = env;
+    console.log(JSON.stringify({ pid, flags: execArgv, arenas, tunables, words: argv.slice(2) }));
     process.exitCode = 7;
   }, ['--heap-growing-percent=200']);`,
 );
@@ -35,14 +36,14 @@ writeFileSync(
 );
 writeFileSync(alone, threadLimit);
 
-async function start(flags: readonly string[], arenas: string | undefined) {
-  const { MALLOC_ARENA_MAX: _, ...env } = process.env;
-  const child = spawn(process.execPath, [...flags, main, 'a', 'b c'], { env: { ...env, ...(arenas && { MALLOC_ARENA_MAX: arenas }) } });
+async function start(flags: readonly string[], told: Readonly<Record<string, string>>) {
+  const { MALLOC_ARENA_MAX: _, GLIBC_TUNABLES: __, ...env } = process.env;
+  const child = spawn(process.execPath, [...flags, main, 'a', 'b c'], { env: { ...env, ...told } });
   const ended = once(child, 'close');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await ended) as [number | null];
-  const { pid, ...told } = JSON.parse(stdout) as { pid: number };
-  return { code, stderr, isSameProcess: pid === child.pid, ...told };
+  const { pid, ...said } = JSON.parse(stdout) as { pid: number };
+  return { code, stderr, isSameProcess: pid === child.pid, ...said };
 }
 
 const set = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring', '--heap-growing-percent=200'];
@@ -50,19 +51,22 @@ const own = '--max-semi-space-size=32';
 const unable = ['--import', without];
 const forbidden = ['--permission', '--allow-fs-read=*'];
 
+const memory = { arenas: '2', tunables: 'glibc.malloc.hugetlb=1' };
+const checked = 'glibc.malloc.check=3';
+
 describe('a server', () => {
   it.each([
-    ['has its memory set, and what it asks for itself', [], undefined, set, '2'],
-    ['keeps its other flags', ['--no-warnings'], undefined, [...set, '--no-warnings'], '2'],
-    ['that was told the size of its young generation keeps that', [own], undefined, [own], undefined],
-    ['that was told how many pools to keep keeps that', [], '4', set, '4'],
-    ['starts as it is where no process can become another', unable, undefined, unable, undefined],
-    ['starts as it is where that is forbidden', forbidden, undefined, forbidden, undefined],
-  ])('%s', async (_, flags, told, expected, expectedArenas) => {
+    ['has its memory set, and what it asks for itself', [], {}, set, memory],
+    ['keeps its other flags', ['--no-warnings'], {}, [...set, '--no-warnings'], memory],
+    ['that was told the size of its young generation keeps that', [own], {}, [own], {}],
+    ['that was told how many pools to keep keeps that', [], { MALLOC_ARENA_MAX: '4' }, set, { ...memory, arenas: '4' }],
+    ['that was told how to get memory keeps that', [], { GLIBC_TUNABLES: checked }, set, { ...memory, tunables: checked }],
+    ['starts as it is where no process can become another', unable, {}, unable, {}],
+    ['starts as it is where that is forbidden', forbidden, {}, forbidden, {}],
+  ])('%s', async (_, flags, told, expected, its) => {
     const words = ['a', 'b c'];
     const started = await start(flags, told);
-    const arenas = expectedArenas && { arenas: expectedArenas };
-    expect(started).toEqual({ code: 7, stderr: '', isSameProcess: true, flags: expected, words, ...arenas });
+    expect(started).toEqual({ code: 7, stderr: '', isSameProcess: true, flags: expected, words, ...its });
   });
 
   it.each([[[]], [[own]]])('leaves the memory of other threads as they ask for it, started with %j', async (flags) => {
