@@ -1,29 +1,29 @@
 import { expect, it } from '@jest/globals';
 import { noTags } from '#model';
-import { Arena, ArenaColumns } from './arena.js';
+import { Arena, ArenaMemory } from './arena.js';
 import { ArenaReader, ArenaScratch } from './arena-reader.js';
 
 const size = { chunks: 1, chunkPoints: 1024, pieces: 64 };
 const series = 1;
 
 /** Counts the pieces that are copied. */
-class CountedColumns extends ArenaColumns {
+class CountedMemory extends ArenaMemory {
   copied = 0;
 
-  override copyPiece(...piece: Parameters<ArenaColumns['copyPiece']>): void {
+  override copyPiece(...piece: Parameters<ArenaMemory['copyPiece']>): void {
     this.copied++;
     super.copyPiece(...piece);
   }
 }
 
 /** An arena with one point a piece, in any order. */
-function readerOf(times: readonly number[]): { reader: ArenaReader; columns: CountedColumns } {
-  const columns = new CountedColumns(ArenaColumns.memoryForPieces(size), size);
-  const arena = new Arena(1, columns, () => ArenaColumns.memoryForChunk(size));
+function readerOf(times: readonly number[]): { reader: ArenaReader; memory: CountedMemory } {
+  const memory = new CountedMemory(ArenaMemory.memoryForPieces(size), size);
+  const arena = new Arena(1, memory, () => ArenaMemory.memoryForChunk(size));
   for (const time of times)
     arena.take(series, { metric: 'm', tags: noTags, timestampMs: Float64Array.of(time), value: Float64Array.of(-time) }, 0);
-  const open = { number: 1, columns, heads: arena.heads([series]), tagSets: [...arena.tagSets] };
-  return { reader: new ArenaReader(open, new ArenaScratch()), columns };
+  const open = { number: 1, memory, heads: arena.heads([series]), tagSets: [...arena.tagSets] };
+  return { reader: new ArenaReader(open, new ArenaScratch()), memory };
 }
 
 const times = [50, 10, 40, 10, 30, 20];
@@ -51,11 +51,11 @@ it.each<[string, readonly (readonly [fromMs: number, toMs: number])[], readonly 
     2,
   ],
 ])('a read gathers the points of a series twice at most: %s', (_, windows, expected, gathered) => {
-  const { reader, columns } = readerOf(times);
+  const { reader, memory } = readerOf(times);
   const found = windows.map(([fromMs, toMs]) => {
     const stream = reader.points(0, fromMs, toMs);
     return stream.next() ? [...stream.points.timeMs.subarray(stream.at, stream.end)] : [];
   });
   expect(found).toEqual(expected);
-  expect(columns.copied).toBe(gathered * times.length);
+  expect(memory.copied).toBe(gathered * times.length);
 });

@@ -1,5 +1,5 @@
 import type { RollupRows } from '#model';
-import { ArenaColumns, type LentArena } from './arena.js';
+import { ArenaMemory, type LentArena } from './arena.js';
 import type { PointStream } from './point-stream.js';
 import { lowerBound, Points } from './points.js';
 import { sortPoints } from './sort-points.js';
@@ -7,9 +7,9 @@ import { inOrder, TagSets } from './tag-sets.js';
 
 export interface OpenArena {
   readonly number: number;
-  readonly columns: ArenaColumns;
+  readonly memory: ArenaMemory;
   readonly heads: Int32Array;
-  /** As the columns number them. */
+  /** As the memory numbers them. */
   readonly tagSets: string[];
 }
 
@@ -21,11 +21,11 @@ export class LentArenas {
   open(lent: readonly LentArena[]): OpenArena[] {
     const arenas = lent.map(({ number, pieces, newChunks, size, heads, newTagSets }) => {
       const known = this.#last.get(number);
-      const columns = pieces ? new ArenaColumns(pieces, size) : known!.columns;
-      for (const chunk of newChunks) columns.add(chunk);
+      const memory = pieces ? new ArenaMemory(pieces, size) : known!.memory;
+      for (const chunk of newChunks) memory.add(chunk);
       const tagSets = pieces ? [] : known!.tagSets;
       for (const text of newTagSets) tagSets.push(text);
-      return { number, columns, heads, tagSets };
+      return { number, memory, heads, tagSets };
     });
     this.#last = new Map(arenas.map((arena) => [arena.number, arena]));
     return arenas;
@@ -112,22 +112,21 @@ export class ArenaReader {
   #gather({ numbers, places, tagSets, points }: Pieces, fromMs: number, toMs: number): Points {
     const { taken, spare } = this.scratch.room(points);
     taken.tagSets = tagSets;
-    for (let at = 0; at < numbers.length; at++) this.arena.columns.copyPiece(numbers[at]!, places[at]!, fromMs, toMs, taken);
+    for (let at = 0; at < numbers.length; at++) this.arena.memory.copyPiece(numbers[at]!, places[at]!, fromMs, toMs, taken);
     return sortPoints(taken, spare);
   }
 
   #find(position: number): Pieces {
-    const { columns, heads, tagSets } = this.arena;
-    const { begin, before, tag } = columns;
+    const { memory, heads, tagSets } = this.arena;
     const numbers: number[] = [];
     let points = 0;
-    for (let piece = heads[position]!; piece >= 0; piece = before[piece]!) {
+    for (let piece = heads[position]!; piece >= 0; piece = memory.before(piece)) {
       numbers.push(piece);
-      points += begin[piece + 1]! - begin[piece]!;
+      points += memory.length(piece);
     }
     numbers.reverse();
     const used = new TagSets();
-    const places = Uint32Array.from(numbers, (piece) => used.number(tagSets[tag[piece]!]!));
+    const places = Uint32Array.from(numbers, (piece) => used.number(tagSets[memory.tag(piece)]!));
     const ordered = inOrder(used.texts);
     for (let at = 0; at < places.length; at++) places[at] = ordered.places[places[at]!]!;
     return { numbers, places, tagSets: ordered.tagSets, points };

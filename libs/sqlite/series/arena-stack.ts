@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { TelemetryError } from '#model';
 import type { WorkerThread } from '../worker.js';
-import { Arena, ArenaColumns, type ArenaSize, type LentArena, type OpenedStore, type SealedArena } from './arena.js';
+import { Arena, ArenaMemory, type ArenaSize, type LentArena, type OpenedStore, type SealedArena } from './arena.js';
 import type { Directory } from './directory.js';
 import type { EndedSeries } from './ended.js';
 
@@ -84,10 +84,10 @@ export class ArenaStack {
   async seal(wanted?: SealedArena['wanted']): Promise<void> {
     if (this.#sealed) await this.#sealed.attempt.promise;
     const arena = this.#active;
-    const { number, columns, pieces, tagSets } = arena;
+    const { number, memory, pieces, tagSets } = arena;
     // The next arena is made before anything changes, because its memory may not be there.
     const next = this.#newArena(number + 1);
-    const { buffers, size } = columns;
+    const { buffers, size } = memory;
     const offsets = Object.fromEntries(this.#offsets);
     const directory = this.directory.takeNew();
     const ended = this.#ended;
@@ -113,21 +113,21 @@ export class ArenaStack {
   lend(series: ArrayLike<number>): { arenas: LentArena[]; giveBack: () => void } {
     const arenas = this.#sealed ? [this.#sealed.arena, this.#active] : [this.#active];
     const before = this.#lent;
-    const buffers = arenas.map(({ columns }) => columns.buffers);
+    const buffers = arenas.map(({ memory }) => memory.buffers);
     this.#lent = new Map(
       arenas.map(({ number, tagSets }, at) => [number, { chunks: buffers[at]!.chunks.length, tagSets: tagSets.length }]),
     );
     for (const arena of arenas) arena.readers++;
     return {
       arenas: arenas.map((arena, at) => {
-        const { number, columns, tagSets } = arena;
+        const { number, memory, tagSets } = arena;
         const had = before.get(number);
         const { pieces, chunks } = buffers[at]!;
         return {
           number,
           pieces: had ? undefined : pieces,
           newChunks: chunks.slice(had?.chunks ?? 0),
-          size: columns.size,
+          size: memory.size,
           heads: arena.heads(series),
           newTagSets: tagSets.slice(had?.tagSets ?? 0),
         };
@@ -184,13 +184,13 @@ export class ArenaStack {
 
   #newArena(number: number): Arena {
     const { size } = this;
-    const pieces = this.#sparePieces.pop() ?? ArenaColumns.memoryForPieces(size);
-    return new Arena(number, new ArenaColumns(pieces, size), () => this.#spareChunks.pop() ?? ArenaColumns.memoryForChunk(size));
+    const pieces = this.#sparePieces.pop() ?? ArenaMemory.memoryForPieces(size);
+    return new Arena(number, new ArenaMemory(pieces, size), () => this.#spareChunks.pop() ?? ArenaMemory.memoryForChunk(size));
   }
 
   #reuse(arena: Arena): void {
     if (arena.number > this.#lastFlushed || arena.readers > 0) return;
-    const { pieces, chunks } = arena.columns.buffers;
+    const { pieces, chunks } = arena.memory.buffers;
     if (this.#sparePieces.length < maxSpare) this.#sparePieces.push(pieces);
     this.#spareChunks.push(...chunks.slice(0, maxSpare * this.size.chunks - this.#spareChunks.length));
   }

@@ -39,7 +39,7 @@ export interface SealedArena {
   readonly buffers: ArenaBuffers;
   readonly size: ArenaSize;
   readonly pieces: number;
-  /** As its columns number them, the empty one first. */
+  /** As its memory numbers them, the empty one first. */
   readonly tagSets: readonly string[];
   readonly directory: DirectoryColumns;
   /** What deletions have ended meanwhile. */
@@ -64,74 +64,98 @@ export interface LentArena {
   readonly newTagSets: readonly string[];
 }
 
-/** Memory for points, that all threads see. */
-class Chunk {
-  readonly timeMs: Float64Array;
-  readonly value: Float64Array;
+/** The numbers of a piece. */
+const pieceFields = 4;
+const ofSeries = 0;
+const ofTag = 1;
+const ofBefore = 2;
+const ofEnd = 3;
 
-  constructor(
-    readonly buffer: SharedArrayBuffer,
-    points: number,
-  ) {
-    this.timeMs = new Float64Array(buffer, 0, points);
-    this.value = new Float64Array(buffer, 8 * points, points);
-  }
-}
-
-/** The columns of an arena, in memory that all threads see. Pieces stand in the order in which they came, and each has all of its points in one chunk. */
-export class ArenaColumns {
-  readonly series: Uint32Array;
-  /** Where a piece's points begin, counted through all chunks; they end where the next one's begin. */
-  readonly begin: Uint32Array;
-  readonly tag: Uint32Array;
-  /** The piece of the same series before this one, -1 when there is none. */
-  readonly before: Int32Array;
-  readonly #chunks: Chunk[] = [];
+/**
+ * The memory of an arena, which all threads see. Pieces stand in the order in which they came, and each has all of its points in one chunk. The numbers of a piece
+ * stand side by side, and so do time and value of a point: whoever takes the pieces of one series finds each of them in one place, and of
+ * memory that is not full yet no page is used behind what it holds.
+ */
+export class ArenaMemory {
+  /** Behind a first number, where the first piece begins, `pieceFields` numbers of each piece. */
+  readonly #numbers: Int32Array;
+  readonly #chunks: Float64Array[] = [];
 
   constructor(
     private readonly pieces: SharedArrayBuffer,
     readonly size: ArenaSize,
     chunks: readonly SharedArrayBuffer[] = [],
   ) {
-    const count = size.pieces;
-    this.series = new Uint32Array(pieces, 0, count);
-    this.begin = new Uint32Array(pieces, 4 * count, count + 1);
-    this.tag = new Uint32Array(pieces, 8 * count + 4, count);
-    this.before = new Int32Array(pieces, 12 * count + 4, count);
+    this.#numbers = new Int32Array(pieces);
     for (const chunk of chunks) this.add(chunk);
   }
 
-  static memoryForPieces = ({ pieces }: ArenaSize): SharedArrayBuffer => new SharedArrayBuffer(16 * pieces + 4);
+  static memoryForPieces = ({ pieces }: ArenaSize): SharedArrayBuffer => new SharedArrayBuffer(4 * (pieceFields * pieces + 1));
   static memoryForChunk = ({ chunkPoints }: ArenaSize): SharedArrayBuffer => new SharedArrayBuffer(16 * chunkPoints);
 
   get buffers(): ArenaBuffers {
-    return { pieces: this.pieces, chunks: this.#chunks.map(({ buffer }) => buffer) };
+    return { pieces: this.pieces, chunks: this.#chunks.map(({ buffer }) => buffer as SharedArrayBuffer) };
   }
 
-  /** Adds a chunk, which takes the next points. */
-  add(buffer: SharedArrayBuffer): Chunk {
-    const chunk = new Chunk(buffer, this.size.chunkPoints);
+  /** Adds a chunk, which takes the next points: the time and the value of each. */
+  add(buffer: SharedArrayBuffer): Float64Array {
+    const chunk = new Float64Array(buffer);
     this.#chunks.push(chunk);
     return chunk;
+  }
+
+  /** @param before the piece of the same series before this one, -1 when there is none. @param end where its points end, counted through all chunks. */
+  put(piece: number, series: number, tag: number, before: number, end: number): void {
+    const at = 1 + pieceFields * piece;
+    this.#numbers[at + ofSeries] = series;
+    this.#numbers[at + ofTag] = tag;
+    this.#numbers[at + ofBefore] = before;
+    this.#numbers[at + ofEnd] = end;
+  }
+
+  /** The series of each of the first pieces. */
+  seriesOf(pieces: number): Uint32Array {
+    const series = new Uint32Array(pieces);
+    for (let piece = 0; piece < pieces; piece++) series[piece] = this.#numbers[1 + pieceFields * piece + ofSeries]!;
+    return series;
+  }
+
+  tag(piece: number): number {
+    return this.#numbers[1 + pieceFields * piece + ofTag]!;
+  }
+
+  /** The piece of the same series before this one, -1 when there is none. */
+  before(piece: number): number {
+    return this.#numbers[1 + pieceFields * piece + ofBefore]!;
+  }
+
+  /** How many points a piece has. */
+  length(piece: number): number {
+    return this.#end(piece) - this.#end(piece - 1);
   }
 
   /** Appends a piece's points with times in [fromMs, toMs) to `into`. */
   copyPiece(piece: number, tag: number, fromMs: number, toMs: number, into: Points): void {
     const { chunkPoints } = this.size;
-    const begin = this.begin[piece]!;
-    const chunk = Math.floor(begin / chunkPoints);
-    const { timeMs, value } = this.#chunks[chunk]!;
-    const end = this.begin[piece + 1]! - chunk * chunkPoints;
+    const begin = this.#end(piece - 1);
+    const number = Math.floor(begin / chunkPoints);
+    const chunk = this.#chunks[number]!;
+    const end = 2 * (this.#end(piece) - number * chunkPoints);
     let to = into.length;
-    for (let at = begin - chunk * chunkPoints; at < end; at++) {
-      const time = timeMs[at]!;
+    for (let at = 2 * (begin - number * chunkPoints); at < end; at += 2) {
+      const time = chunk[at]!;
       if (time < fromMs || time >= toMs) continue;
       into.timeMs[to] = time;
-      into.value[to] = value[at]!;
+      into.value[to] = chunk[at + 1]!;
       into.tag[to] = tag;
       to++;
     }
     into.length = to;
+  }
+
+  /** Where a piece's points end, counted through all chunks, which is where the next one's begin; 0 before the first. */
+  #end(piece: number): number {
+    return this.#numbers[1 + pieceFields * piece + ofEnd]!;
   }
 }
 
@@ -145,25 +169,23 @@ export class Arena {
   #heads = new Int32Array(0);
   readonly #tagSets = new TagSets();
   #tagBytes = 0;
-  #chunk: Chunk | undefined;
+  #chunk: Float64Array | undefined;
   /** Where the chunk begins, counted through all of them. */
   #chunkBegin = 0;
 
-  /** @param memory gives that of one chunk. */
+  /** @param newChunk gives the memory of one. */
   constructor(
     readonly number: number,
-    readonly columns: ArenaColumns,
-    private readonly memory: () => SharedArrayBuffer,
-  ) {
-    columns.begin[0] = 0;
-  }
+    readonly memory: ArenaMemory,
+    private readonly newChunk: () => SharedArrayBuffer,
+  ) {}
 
   get full(): boolean {
-    const { chunks, chunkPoints, pieces } = this.columns.size;
+    const { chunks, chunkPoints, pieces } = this.memory.size;
     return this.points === chunks * chunkPoints || this.pieces === pieces || this.#tagBytes > 16 * 1024 * 1024;
   }
 
-  /** Tag sets of its points, as its columns number them. */
+  /** Tag sets of its points, as its memory numbers them. */
   get tagSets(): readonly string[] {
     return this.#tagSets.texts;
   }
@@ -177,28 +199,25 @@ export class Arena {
 
   /** Takes points of a series from position `from` on, as many as there is room for in one chunk, and returns where it stopped. It must not be full. */
   take(series: number, { tags, timestampMs, value }: SeriesRun, from: number): number {
-    const { columns } = this;
+    const { memory } = this;
     const chunk = this.#chunkWithRoom();
-    let end = this.points - this.#chunkBegin;
-    const to = Math.min(timestampMs.length, from + columns.size.chunkPoints - end);
-    for (let at = from; at < to; at++, end++) {
-      chunk.timeMs[end] = timestampMs[at]!;
+    const begin = this.points - this.#chunkBegin;
+    const to = Math.min(timestampMs.length, from + memory.size.chunkPoints - begin);
+    for (let at = from, into = 2 * begin; at < to; at++, into += 2) {
+      chunk[into] = timestampMs[at]!;
       // -0 becomes 0, which it equals
-      chunk.value[end] = value[at]! + 0;
+      chunk[into + 1] = value[at]! + 0;
     }
     const piece = this.pieces++;
-    this.points = this.#chunkBegin + end;
-    columns.series[piece] = series;
-    columns.tag[piece] = tags === '' ? 0 : this.#tagSet(tags);
-    columns.begin[piece + 1] = this.points;
-    columns.before[piece] = this.#move(series, piece);
+    this.points += to - from;
+    memory.put(piece, series, tags === '' ? 0 : this.#tagSet(tags), this.#move(series, piece), this.points);
     return to;
   }
 
-  #chunkWithRoom(): Chunk {
-    if (!this.#chunk || this.points - this.#chunkBegin === this.columns.size.chunkPoints) {
+  #chunkWithRoom(): Float64Array {
+    if (!this.#chunk || this.points - this.#chunkBegin === this.memory.size.chunkPoints) {
       // First of all, as there may be no memory.
-      this.#chunk = this.columns.add(this.memory());
+      this.#chunk = this.memory.add(this.newChunk());
       this.#chunkBegin = this.points;
     }
     return this.#chunk;

@@ -7,7 +7,7 @@ import type { Placed } from '#stores';
 import { seriesStoreContract, type SeriesStoreUnderTest } from '#testing';
 import { StoreThreads } from '../store-threads.js';
 import type { WorkerThread } from '../worker.js';
-import { ArenaColumns, type ArenaSize } from './arena.js';
+import { ArenaMemory, type ArenaSize } from './arena.js';
 import { keepAll } from './keeper.js';
 import { SqliteSeriesStore } from './series-store.js';
 
@@ -62,7 +62,7 @@ describe('SqliteSeriesStore', () => {
       value: Float64Array.of(at),
     }));
     const batch = { partition: 0, offset: 0, value: { orgId: 'org', sourceId: 's', receivedMs: 1, series } };
-    const memory = jest.spyOn(ArenaColumns, 'memoryForPieces').mockImplementationOnce(() => {
+    const memory = jest.spyOn(ArenaMemory, 'memoryForPieces').mockImplementationOnce(() => {
       throw new RangeError('Array buffer allocation failed');
     });
     await expect(subject.store.write([batch], forever)).rejects.toThrow('allocation failed');

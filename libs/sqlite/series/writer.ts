@@ -3,7 +3,7 @@ import { TelemetryError } from '#model';
 import { createBoundaries, type KeptSince, readBoundaries, writeBoundaries } from '../boundaries.js';
 import { transaction } from '../transaction.js';
 import type { Handlers } from '../worker.js';
-import { ArenaColumns, type OpenedStore, type SealedArena } from './arena.js';
+import { ArenaMemory, type OpenedStore, type SealedArena } from './arena.js';
 import { missing, nameTables, readNames, writeDirectory } from './directory-rows.js';
 import { type EndedSeries, endedTable, insertEnded, readEnded } from './ended.js';
 import { Keeping, leftOf, planOf } from './keeping.js';
@@ -291,31 +291,32 @@ const highestSeries = (runs: readonly Run[], archives: readonly Archive[]): numb
 /** Hands over the points of an arena in the order of series, time and tags. */
 function writePoints(arena: SealedArena, writer: RunWriter): void {
   const { tagSets, places } = inOrder(arena.tagSets);
-  const columns = new ArenaColumns(arena.buffers.pieces, arena.size, arena.buffers.chunks);
+  const memory = new ArenaMemory(arena.buffers.pieces, arena.size, arena.buffers.chunks);
+  const seriesOf = memory.seriesOf(arena.pieces);
   // The pieces of each series stay in the order in which they came.
-  const order = positionsBySmallValue(columns.series.subarray(0, arena.pieces));
-  const taken = new Points(longestSeries(columns, order));
+  const order = positionsBySmallValue(seriesOf);
+  const taken = new Points(longestSeries(memory, seriesOf, order));
   taken.tagSets = tagSets;
   const spare = new Points(taken.timeMs.length);
   for (let at = 0; at < order.length;) {
-    const series = columns.series[order[at]!]!;
+    const series = seriesOf[order[at]!]!;
     taken.length = 0;
-    for (; at < order.length && columns.series[order[at]!] === series; at++) {
+    for (; at < order.length && seriesOf[order[at]!] === series; at++) {
       const piece = order[at]!;
-      columns.copyPiece(piece, places[columns.tag[piece]!]!, -Infinity, Infinity, taken);
+      memory.copyPiece(piece, places[memory.tag(piece)]!, -Infinity, Infinity, taken);
     }
     const sorted = sortPoints(taken, spare);
     writer.add(series, sorted, 0, sorted.length);
   }
 }
 
-function longestSeries({ series, begin }: ArenaColumns, order: Uint32Array): number {
+function longestSeries(memory: ArenaMemory, seriesOf: Uint32Array, order: Uint32Array): number {
   let longest = 0;
   let length = 0;
   for (let at = 0; at < order.length; at++) {
     const piece = order[at]!;
-    if (at > 0 && series[piece] !== series[order[at - 1]!]) length = 0;
-    length += begin[piece + 1]! - begin[piece]!;
+    if (at > 0 && seriesOf[piece] !== seriesOf[order[at - 1]!]) length = 0;
+    length += memory.length(piece);
     longest = Math.max(longest, length);
   }
   return longest;
