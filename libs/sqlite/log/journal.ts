@@ -65,6 +65,8 @@ export class Journal {
   #isEpochSaved = false;
   #head: number;
   #open: OpenFile | undefined;
+  /** Room for a small commit, with zeros behind it. To make so many of them anew each time would cost more than the commit. */
+  readonly #filled = Buffer.alloc(smallBytes + aheadBytes);
   #appending: Promise<unknown> | undefined;
   #isClosed = false;
 
@@ -129,7 +131,7 @@ export class Journal {
       if (kept.length > 0) parts.push({ kind: 'kept', first, ms, entries: kept });
       if (compacted.length > 0) parts.push({ kind: 'compacted', first: first + kept.length, ms, entries: compacted });
       const commit = encodeCommit({ seed: file.seed, at: file.size }, parts, Object.keys(change).length > 0 ? change : undefined);
-      await write(file.file, this.#filled(file, commit), file.size);
+      await write(file.file, this.#ahead(file, commit), file.size);
       if (statSync(file.path, { throwIfNoEntry: false })?.ino !== file.inode) throw misplaced(file.path);
       file.size += commit.length;
       if (end > first) file.oldestMs = Math.min(file.oldestMs, ms);
@@ -151,11 +153,13 @@ export class Journal {
   }
 
   /** The commit, with zeros behind it when the file is to grow ahead of it. */
-  #filled(file: OpenFile, commit: Buffer): Buffer {
+  #ahead(file: OpenFile, commit: Buffer): Buffer {
     const end = file.size + commit.length;
     if (end <= file.ahead || commit.length > smallBytes) return commit;
     file.ahead = end + aheadBytes;
-    return Buffer.concat([commit], commit.length + aheadBytes);
+    this.#filled.fill(0, commit.length, smallBytes);
+    this.#filled.set(commit);
+    return this.#filled.subarray(0, commit.length + aheadBytes);
   }
 
   /** Begins the next journal, with all of the state that is not in records, so that those before it need not be read for that. */
