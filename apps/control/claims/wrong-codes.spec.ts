@@ -43,4 +43,9 @@ describe('wrong codes', () => {
     expect(() => codes.check('bea', '192.0.2.2')).not.toThrow();
     expect(() => codes.check('ada', '192.0.2.2')).toThrow(expect.objectContaining({ code: 'too_many_wrong_codes' }));
   });
+
+  it('that were right after all are not counted', () => {
+    for (let at = 0; at < all; at++) codes.add('ada', '192.0.2.1')();
+    expect(guesses(() => ['ada', '192.0.2.1'])).toBe(5);
+  });
 });

@@ -31,8 +31,11 @@ export class WrongCodes {
     throw new TelemetryError('too_many_wrong_codes', detail, { retryAfterS });
   }
 
-  add(accountId: string, address = ''): void {
-    this.#ofAccounts.add(accountId);
-    this.#ofAddresses.add(networkOf(address));
+  /** Counts a code before it is known to be wrong. Call what it returns when the code was right. */
+  add(accountId: string, address = ''): () => void {
+    const counts = [this.#ofAccounts.add(accountId), this.#ofAddresses.add(networkOf(address))];
+    return () => {
+      for (const one of counts) one.count--;
+    };
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Accounts, CLOCK, createHttpApp, deciders, InFlight, Leftovers, maxFailuresOfAddress, operator, Outbound, People } from '#edge';
 import { type AnyTopic, entry, readLog, RECORD_LOG, Runner, VIEWS } from '#log';
-import { type AuditEntry, claimLifetimeMs, invitationMs, operatorOrgId, type PersonRole, resetMs } from '#model';
+import { type AuditEntry, claimLifetimeMs, invitationMs, operatorOrgId, type PersonRole, resetMs, type TelemetryError } from '#model';
 import { openStorage, type Storage } from '#sqlite';
 import { eventually, makeKey, makeOrganization, send, type Answer, noOutbound, NoStoresModule } from '#testing';
 import {
@@ -22,6 +22,7 @@ import {
   sessions,
   sessionUses,
 } from '#topics';
+import { Claims } from '../claims/claims.js';
 import { ControlModule } from '../control.module.js';
 
 const password = 'correct horse battery';
@@ -621,4 +622,14 @@ it('a claim names the public address, whatever the request says, and has expired
   nowMs += claimLifetimeMs;
   const polled = await ask('GET', `auth/claim/${claim.device_code}`);
   expect([polled.status, JSON.parse(polled.text)]).toEqual([200, { status: 'expired' }]);
+});
+
+it('of wrong codes that are sent at once five are looked up, and a right one among them is not counted', async () => {
+  const claims = app.get(Claims);
+  const { userCode } = await claims.start({ name: 'pump', address: '192.0.2.1', scopes: ['write'], sources: [] });
+  const approver = { person: { accountId: 'acc_guesser', email: '', sessionId: '' }, address: '192.0.2.2' };
+  const codes = [userCode, ...Array<string>(20).fill('BBBB-BBBB')];
+  const found = await Promise.allSettled(codes.map((code) => claims.find(code, approver)));
+  const words = found.map((one) => (one.status === 'fulfilled' ? one.value.userCode : (one.reason as TelemetryError).code));
+  expect(words).toEqual([userCode, ...Array<string>(5).fill('unknown_claim'), ...Array<string>(15).fill('too_many_wrong_codes')]);
 });
