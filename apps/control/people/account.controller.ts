@@ -62,6 +62,6 @@ export class AccountController {
 
   async #enter(account: Account, request: FastifyRequest, reply: FastifyReply): Promise<z.output<typeof whoami>> {
     const token = await this.visitors.enter(account, request, reply);
-    return toWhoami(this.sessions.personOf(token)!, this.accounts, this.organizations);
+    return toWhoami(this.sessions.personOf(token), this.accounts, this.organizations);
   }
 }

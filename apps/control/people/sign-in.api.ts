@@ -18,7 +18,7 @@ export const signInOperations: readonly Operation[] = [
       'Answers with a cookie, which stands for the person from then on. Too many wrong passwords are 429 for a quarter of an hour; a browser or an address from which the person has signed in before has attempts of its own.',
     body: signInBody,
     answers: { 200: { description: 'Who has signed in.', schema: whoami, headers: cookie } },
-    errors: ['invalid_body', 'wrong_password', 'too_many_sign_ins', 'log_unavailable'],
+    errors: ['invalid_body', 'wrong_password', 'not_signed_in', 'too_many_sign_ins', 'log_unavailable'],
   },
   {
     ...open,

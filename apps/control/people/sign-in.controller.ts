@@ -27,7 +27,7 @@ export class SignInController {
   ): Promise<z.output<typeof whoami>> {
     const { token } = await this.signIn.signIn(body, originOf(request), this.visitors.tokenOf(request));
     this.visitors.give(reply, token);
-    return toWhoami(this.sessions.personOf(token)!, this.accounts, this.organizations);
+    return toWhoami(this.sessions.personOf(token), this.accounts, this.organizations);
   }
 
   @Post('sign-out')

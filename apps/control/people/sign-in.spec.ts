@@ -111,6 +111,18 @@ describe('signing in', () => {
     expect(codeOf(await signIn('none@example.com', password))).toEqual([401, 'wrong_password']);
   });
 
+  it.each([
+    ['another password', 'fay@example.com', 'another'],
+    ['a binding, which takes the password away,', 'gus@example.com', ''],
+  ])('that %s overtakes makes a session that is over', async (_, email, passwordDigest) => {
+    const one = await makeAccount(log, email, password);
+    const overtake = log.open(sessions).changes(() => {
+      overtake();
+      void log.append([entry(accounts, { ...one, passwordDigest })]);
+    });
+    expect(codeOf(await signIn(email))).toEqual([401, 'not_signed_in']);
+  });
+
   it('ends the session that the browser had', async () => {
     const before = await signedIn();
     const after = cookieOf(await signIn(bob.email, password, { cookie: before }));

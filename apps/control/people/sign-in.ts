@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Accounts, ListedSession, Organizations } from '#edge';
-import { personRoles, sessionMs, type Person } from '#model';
+import { personRoles, sessionMs, TelemetryError, type Person } from '#model';
 
 /** Longer than any address or password may be, for those that are typed wrong. */
 const maxTypedChars = 1024;
@@ -50,7 +50,12 @@ export const listedSession = z
   })
   .meta({ id: 'Session' });
 
-export function toWhoami(person: Person, accounts: Accounts, organizations: Organizations): z.output<typeof whoami> {
+/**
+ * @param person undefined where the session is over already, as after another password that was set meanwhile.
+ * @throws TelemetryError `not_signed_in` then.
+ */
+export function toWhoami(person: Person | undefined, accounts: Accounts, organizations: Organizations): z.output<typeof whoami> {
+  if (!person) throw new TelemetryError('not_signed_in', 'Sign in again: the account has just been changed.');
   const mine = accounts.membershipsOf(person.accountId).map(({ orgId, role: its }) => ({
     id: orgId,
     name: organizations.get(orgId)?.name ?? '',
