@@ -113,19 +113,24 @@ export class TargetBook {
     if (outcome === 'unknown_target') throw unknownTarget();
   }
 
-  /** Sends a sample, in the place of a processor and from the machine of one. What became of it. Rejects `over_rate`. */
+  /**
+   * Sends a sample, in the place of a processor and from the machine of one. Returns what became of it. A target is sent one sample at a
+   * time: whoever asks while one is under way gets what became of that one. Rejects `over_rate`.
+   */
   async test(caller: Caller, targetId: string): Promise<Attempt> {
     const { orgId } = this.#known(caller, targetId);
     const key = targetKey({ orgId, targetId });
-    const waitMs = (this.#deliveries.get(key)?.attempts.findLast(({ isTest }) => isTest)?.atMs ?? 0) + testPauseMs - this.clock();
+    const lastTest = (state: TargetDeliveries | undefined) => state?.attempts.findLast(({ isTest }) => isTest);
+    const before = lastTest(this.#deliveries.get(key));
+    const waitMs = (before?.atMs ?? 0) + testPauseMs - this.clock();
     if (waitMs > 0) throw new TelemetryError('over_rate', 'Test a target once in 5 seconds.', { retryAfterS: Math.ceil(waitMs / 1000) });
     const testId = `msg_${randomUUID().replaceAll('-', '')}`;
-    const ofTest = (state: TargetDeliveries | undefined) => state?.attempts.find(({ deliveryId }) => deliveryId === testId);
+    const isAnother = (test: Attempt | undefined) => test !== undefined && test.deliveryId !== before?.deliveryId;
     const [state] = await Promise.all([
-      this.#deliveries.until(key, (one) => ofTest(one) !== undefined, maxTestMs),
+      this.#deliveries.until(key, (one) => isAnother(lastTest(one)), maxTestMs),
       this.log.append([entry(notices, { orgId, targetId, place: null, testId, alerts: [sampleAlert(this.clock())] })]),
     ]);
-    return ofTest(state)!;
+    return lastTest(state)!;
   }
 
   #known(caller: Caller, targetId: string): AlertTarget {

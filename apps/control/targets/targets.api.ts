@@ -67,7 +67,8 @@ export const targetOperations: readonly Operation[] = [
     method: 'post',
     path: '/api/alert-targets/{id}/test',
     summary: 'Send a sample to a target of alerts',
-    description: 'One attempt, also to a target that is paused; once in 5 seconds for each target.',
+    description:
+      'One attempt, also to a target that is paused; once in 5 seconds for each target. Whoever asks while one is under way gets the answer of that one.',
     params,
     answers: { 200: { description: 'What became of the attempt: look at `outcome`.', schema: attemptJson } },
     errors: ['unknown_alert_target', 'over_rate'],

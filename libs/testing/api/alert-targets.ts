@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { eventually } from '../eventually.js';
 import type { ApiClient } from '../http/client.js';
 import type { Answer } from '../http/send.js';
 import { Receiver } from '../receiver.js';
@@ -249,6 +251,29 @@ export const alertTargets: Section = (stage) => {
         await known(async () => expect(await attemptsAt(own, target.id)).toMatchObject([expected]));
         expect(problem(await ask(own, 'POST', `/alert-targets/${target.id}/test`), 429, 'over_rate').detail).toMatch(/5 seconds/);
         await end(target);
+      },
+      60_000,
+    );
+
+    itHere(
+      'is one sample for all who ask while it is under way',
+      async () => {
+        const [target, other] = [
+          await made({ kind: 'slack', url: `${receiver.url}/slow` }),
+          await made({ kind: 'slack', url: receiver.url }),
+        ];
+        const test = ({ id }: TargetJson): Promise<Answer> => ask(stage().own, 'POST', `/alert-targets/${id}/test`);
+        const held: ServerResponse[] = [];
+        receiver.behaviour = ({ path }, response) => void (path === '/slow' ? held.push(response) : response.end());
+        const asked = [test(target), test(target)] as const;
+        await eventually(() => expect(held).toHaveLength(1));
+        // What was asked before this has been taken from the log when it is answered.
+        expect(await test(other)).toMatchObject({ status: 200 });
+        for (const response of held) response.end();
+        const [one, same] = await Promise.all(asked);
+        expect([one.status, same.status, same.text, held.length]).toEqual([200, 200, one.text, 1]);
+        receiver.behaviour = (_, response) => void response.end();
+        await end(target, other);
       },
       60_000,
     );
