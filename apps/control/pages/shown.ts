@@ -18,6 +18,9 @@ export class Shown {
 
 const maxNextChars = 1024;
 
-/** The page to go on to; the start in place of an address elsewhere. */
+/** A path as it may stand in a header: other characters are percent-encoded. */
+const pathPattern = /^\/[!-~]*$/;
+
+/** The page to go on to; the start in place of an address elsewhere, or of what is no address. */
 export const ownAddress = (next: unknown): string =>
-  typeof next === 'string' && next.startsWith('/') && next.length <= maxNextChars && isOwnAddress(next) ? next : '/';
+  typeof next === 'string' && pathPattern.test(next) && next.length <= maxNextChars && isOwnAddress(next) ? next : '/';

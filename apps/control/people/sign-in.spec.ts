@@ -141,6 +141,22 @@ describe('signing in', () => {
   });
 });
 
+it.each([
+  ['/keys?a=1', '/keys?a=1'],
+  ['/sources/%E2%82%AC', '/sources/%E2%82%AC'],
+  ['/sources/\u20AC', '/'],
+  ['/sources/\u00E9', '/'],
+  ['//evil.example', '/'],
+  [`/${'a'.repeat(1024)}`, '/'],
+])('who wants %j goes on to %j', async (next, to) => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const body = new URLSearchParams({ next, email: ada.email, password }).toString();
+  const answer = await ask({ method: 'POST', path: '/sign-in', headers, body });
+  expect([answer.status, answer.headers['location']]).toEqual([303, to]);
+  const again = await ask({ path: `/sign-in?next=${encodeURIComponent(next)}`, headers: { cookie: cookieOf(answer) } });
+  expect([again.status, again.headers['location']]).toEqual([303, to]);
+});
+
 describe('before the accounts are read', () => {
   let starting: NestFastifyApplication;
   let at = '';
