@@ -183,6 +183,6 @@ export const peopleOperations: readonly Operation[] = [
       'The link comes by mail from the page `/forgot`, or from the operator: `headwater people reset`. Ends all sessions of the person and begins a new one.',
     body: passwordReset,
     answers: { 200: { description: 'Who has signed in.', schema: whoami, headers: cookie } },
-    errors: ['invalid_body', 'unknown_reset', 'not_signed_in', 'log_unavailable'],
+    errors: ['invalid_body', 'unknown_reset', 'not_signed_in', 'too_many_sign_ins', 'log_unavailable'],
   },
 ];

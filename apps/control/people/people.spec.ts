@@ -85,6 +85,11 @@ interface Seen {
 }
 const jsonOf = ({ text }: Answer): Seen => JSON.parse(text) as Seen;
 const codeOf = (answer: Answer): unknown => [answer.status, answer.status < 400 ? '' : jsonOf(answer).code];
+const outcomeOf = (what: Promise<unknown>): Promise<string> =>
+  what.then(
+    () => 'done',
+    (error: unknown) => (error as TelemetryError).code,
+  );
 const bytes = ({ status, text }: Answer): unknown => [status, text.replace(/"request_id":"\w+"/, '')];
 const cookieOf = ({ headers }: Answer): string => headers['set-cookie']!.split(';', 1)[0]!;
 const tokenOf = (link: string): string => link.split('/').at(-1)!;
@@ -188,6 +193,15 @@ describe('an invitation', () => {
     for (const one of [email, 'free@example.com']) expect(codeOf(await accept(token, one))).toEqual([429, 'too_many_sign_ins']);
     nowMs += 900_000;
     expect((await accept(token, 'free@example.com')).status).toBe(200);
+  });
+
+  it('counts who signs up until the digest of the password is made', async () => {
+    const { email } = await somebody(org, 'viewer');
+    const token = await invited(org, 'viewer');
+    const signUp = (its: string): Promise<string> => outcomeOf(app.get(People).signUp(token, { email: its, password }, '198.51.100.1'));
+    for (let at = 2; at < maxFailuresOfAddress; at++) expect(await signUp(email)).toBe('email_taken');
+    const atOnce = ['a', 'b', 'c', 'd'].map((name) => signUp(`${name}@at-once.example`));
+    expect((await Promise.all(atOnce)).toSorted()).toEqual(['done', 'too_many_sign_ins', 'too_many_sign_ins', 'unknown_invitation']);
   });
 
   it('that two use at once lets one in', async () => {
@@ -416,6 +430,18 @@ describe('a password', () => {
     nowMs += resetMs;
     expect(codeOf(await reset(late))).toEqual([404, 'unknown_reset']);
     expect(JSON.stringify(await all())).not.toContain(newer);
+  });
+
+  it('is reset by a link that ten use at once at most', async () => {
+    const { id } = await somebody(org, 'viewer');
+    const people = app.get(People);
+    const token = tokenOf(await people.offerReset(app.get(Accounts).get(id)!, operator));
+    const tries = Array.from({ length: 12 }, () => outcomeOf(people.resetPassword(token, 'another long one')));
+    expect((await Promise.all(tries)).toSorted()).toEqual([
+      'done',
+      ...Array<string>(2).fill('too_many_sign_ins'),
+      ...Array<string>(9).fill('unknown_reset'),
+    ]);
   });
 });
 

@@ -112,8 +112,8 @@ export class People {
     if (invitation.email !== '' && invitation.email !== address) throw refusal('foreign_invitation');
     const attempt = this.limits.beginSignUp(from);
     if (this.accounts.byEmail(address)) throw refusal('email_taken');
-    attempt.succeeded();
     const passwordDigest = await this.passwords.digest(password);
+    attempt.succeeded();
     return this.#join(invitation, { accountId: newAccountId(), email: address, passwordDigest, identity: null });
   }
 
@@ -173,13 +173,15 @@ export class People {
     return account && account.reset!.expiresMs > this.clock() ? account : undefined;
   }
 
-  /** Sets another password by a link. Rejects `unknown_reset`, or `invalid_body` for a password that will not do. */
+  /** Sets another password by a link. Rejects `unknown_reset`, `invalid_body` for a password that will not do, or `too_many_sign_ins`. */
   async resetPassword(secret: string, password: string): Promise<Account> {
     const account = this.accountOfReset(secret);
     if (!account) throw refusal('unknown_reset');
     const { accountId, email } = account;
     checkPassword(password, email);
+    const attempt = this.limits.beginReset(account.reset!.sha256);
     const passwordDigest = await this.passwords.digest(password);
+    attempt.succeeded();
     await this.#ask('', { id: accountId, name: email }, { does: 'reset_password', reset: account.reset!, passwordDigest });
     return this.accounts.get(accountId)!;
   }

@@ -4,13 +4,14 @@ import { CLOCK, type Clock } from '../clock.js';
 import { Attempts } from './attempts.js';
 
 const windowMs = 900_000;
-/** Wrong passwords for one account from one address, or from one browser that the account knows. */
+/** Wrong passwords for one account from one address, or from one browser that the account knows, and uses of one reset link that are under way. */
 export const maxFailuresOfPair = 10;
 /** Wrong passwords from one address, whatever the account, and addresses for a new account that have one. */
 export const maxFailuresOfAddress = 100;
 /** Wrong passwords for one account from everywhere: beyond them each address that the account does not know has one attempt. */
 export const maxFailuresOfAccount = 100;
-/** A sign-in that is under way counts as a failure until it has succeeded, so that many at once are no more than one after the other. */
+
+/** An attempt that is under way counts as a failure until it has succeeded, so that many at once are no more than one after the other. */
 export interface Attempt {
   succeeded(): void;
 }
@@ -34,10 +35,12 @@ export class SignInLimits {
   readonly #ofAddresses: Attempts;
   readonly #ofPairs: Attempts;
   readonly #ofBrowsers: Attempts;
+  readonly #ofLinks: Attempts;
 
   constructor(@Inject(CLOCK) clock: Clock) {
     const attempts = (): Attempts => new Attempts(windowMs, clock);
-    [this.#ofAccounts, this.#ofAddresses, this.#ofPairs, this.#ofBrowsers] = [attempts(), attempts(), attempts(), attempts()];
+    [this.#ofAccounts, this.#ofAddresses, this.#ofPairs] = [attempts(), attempts(), attempts()];
+    [this.#ofBrowsers, this.#ofLinks] = [attempts(), attempts()];
   }
 
   /**
@@ -65,10 +68,16 @@ export class SignInLimits {
 
   /** Somebody asks for an account, which fails where there is one: whoever has an invitation for anybody could find out who has. @throws TelemetryError `too_many_sign_ins`. */
   beginSignUp(address: string | undefined): Attempt {
-    const network = networkOf(address ?? '');
-    check(this.#ofAddresses, network, maxFailuresOfAddress);
-    const ofAddress = this.#ofAddresses.add(network);
-    return { succeeded: () => void ofAddress.count-- };
+    return counted(this.#ofAddresses, networkOf(address ?? ''), maxFailuresOfAddress);
+  }
+
+  /**
+   * Somebody uses a link that sets another password. A link has attempts of its own, so that it also helps at an address that has used up its.
+   *
+   * @throws TelemetryError `too_many_sign_ins`.
+   */
+  beginReset(link: string): Attempt {
+    return counted(this.#ofLinks, link, maxFailuresOfPair);
   }
 
   #beginIn(sessionId: string): Attempt {
@@ -76,6 +85,12 @@ export class SignInLimits {
     const ofBrowser = this.#ofBrowsers.add(sessionId);
     return { succeeded: () => void (ofBrowser.count = 0) };
   }
+}
+
+function counted(attempts: Attempts, name: string, max: number): Attempt {
+  check(attempts, name, max);
+  const its = attempts.add(name);
+  return { succeeded: () => void its.count-- };
 }
 
 function check(attempts: Attempts, name: string, max: number): void {
