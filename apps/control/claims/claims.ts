@@ -184,11 +184,16 @@ export class Claims {
     const known = find();
     if (known) return known;
     // Counted before the wait: of many codes sent at once, no more are looked up than of those sent one after the other.
-    const wasRight = this.wrongCodes.add(accountId, address);
-    if (code !== undefined) await this.#claims.caughtUp();
+    const takeBack = this.wrongCodes.add(accountId, address);
+    try {
+      if (code !== undefined) await this.#claims.caughtUp();
+    } catch (cause) {
+      takeBack();
+      throw cause;
+    }
     const claim = find();
     if (!claim) throw unknown('Nobody waits for this code: compare it with the one that the device or the command shows.');
-    wasRight();
+    takeBack();
     return claim;
   }
 

@@ -31,7 +31,7 @@ export class WrongCodes {
     throw new TelemetryError('too_many_wrong_codes', detail, { retryAfterS });
   }
 
-  /** Counts a code before it is known to be wrong. Call what it returns when the code was right. */
+  /** Counts a code before it is known to be wrong. What it returns takes that back, for a code that was right or could not be looked up. */
   add(accountId: string, address = ''): () => void {
     const counts = [this.#ofAccounts.add(accountId), this.#ofAddresses.add(networkOf(address))];
     return () => {
