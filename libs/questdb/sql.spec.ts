@@ -1,5 +1,7 @@
-import type { Server } from 'node:net';
-import { afterEach, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Authority, pgTlsFront, portOf, type Certified } from '#testing';
 import { Sql } from './sql.js';
 
@@ -31,4 +33,51 @@ it.each<[string, Certified | undefined, string]>([
   sql = new Sql(`postgres://u:secret@${at}/qdb?sslmode=require`, 1, { ca: authority.cert });
   await expect(sql.rows('SELECT 1')).rejects.toMatchObject({ code: 'store_unavailable' });
   expect(sql.whyNot?.replace(at, 'AT')).toBe(sentence);
+});
+
+/** More than a server takes that does not read, and less than the kernel of the client takes then. */
+const statementBytes = 1 << 20;
+/** To a client that wants in: it may, and may ask. */
+const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
+
+/** Lets one client in and reads nothing more of it, as where the network is cut. Resolves with the client's connection. */
+async function letIn(server: Server, certified: Certified | undefined): Promise<Socket> {
+  const [near] = (await once(server, 'connection')) as [Socket];
+  let client = near;
+  if (certified) {
+    await once(near, 'data');
+    near.write('S');
+    client = new TLSSocket(near, { isServer: true, requestCert: true, ca: authority.cert, ...certified });
+  }
+  await once(client, 'data');
+  if (client instanceof TLSSocket && !client.getPeerCertificate().subject) throw new Error('the client shows no certificate');
+  client.pause().write(welcome);
+  return client;
+}
+
+const certified = authority.certify();
+
+describe.each<[string, string, Certified | undefined]>([
+  ['a plain connection', '', undefined],
+  ['a connection with TLS', '?sslmode=require', certified],
+])('over %s', (_, query, shown) => {
+  it.each<[string, number, (one: Sql) => Promise<void>]>([
+    ['takes too long', 300, () => Promise.resolve()],
+    ['is under way when all ends', 60_000, (one) => one.close()],
+  ])('a statement that %s does not arrive once the network is back', async (__, patienceMs, end) => {
+    front = createServer();
+    await once(front.listen(0, '127.0.0.1'), 'listening');
+    const [at, entering] = [portOf(front), letIn(front, shown)];
+    sql = new Sql(`postgres://u:secret@127.0.0.1:${at}/qdb${query}`, 1, { ca: authority.cert, ...certified });
+    const asked = sql.rows('UPDATE t SET a = $1', ['x'.repeat(statementBytes)], patienceMs).catch((error: unknown) => error);
+    const client = await entering;
+    await end(sql);
+    expect(await asked).toMatchObject({ code: 'store_unavailable' });
+    let bytes = 0;
+    let code: string | undefined;
+    client.on('data', (some: Buffer) => (bytes += some.length)).on('error', (error: NodeJS.ErrnoException) => (code = error.code));
+    client.resume();
+    await new Promise((resolve) => client.once('close', resolve));
+    expect([code, bytes < statementBytes]).toEqual(['ECONNRESET', true]);
+  });
 });

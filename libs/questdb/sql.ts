@@ -1,7 +1,10 @@
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseError, Pool, type PoolConfig, Query, type QueryArrayConfig } from 'pg';
+import type { ConnectionOptions } from 'node:tls';
+import { Client, type ClientConfig, DatabaseError, Pool, type PoolClient, type PoolConfig, Query, type QueryArrayConfig } from 'pg';
 import { TelemetryError } from '#model';
-import { checking, inWords, type TlsOptions } from '#sockets';
+import { checking, inWords, resetSocket, type TlsOptions } from '#sockets';
 import { inTurn, type Patience } from '#stores';
 
 export type Value = string | number | null;
@@ -36,16 +39,58 @@ export function oneOf(column: string, first: number, values: readonly string[]):
   return places.length === 1 ? `${column} = ${places[0]}` : `${column} IN (${places.join()})`;
 }
 
+/** A connection that can be reset, also where it speaks TLS. */
+class Resettable extends Client {
+  readonly tcp: Socket;
+
+  constructor(config: ClientConfig = {}) {
+    const tcp = new Socket();
+    super({ ...config, stream: () => tcp, ssl: typeof config.ssl === 'object' && throughStreams(config.ssl, tcp) });
+    this.tcp = tcp;
+  }
+}
+
+/** TLS on the streams of a TCP socket: over the handle of the socket Node crashes when that is reset below TLS. */
+const throughStreams = (tls: ConnectionOptions, tcp: Socket): ConnectionOptions => ({
+  ...tls,
+  // The pool has made the key one of the properties that are not copied.
+  ...(tls.key && { key: tls.key }),
+  // `pg` reads this when the server has agreed to TLS.
+  get socket() {
+    return streamsOf(tcp);
+  },
+});
+
+function streamsOf(tcp: Socket): Duplex {
+  const streams = new Duplex({
+    read: () => void tcp.resume(),
+    write: (chunk: Uint8Array, _, done) => void tcp.write(chunk, done),
+    final: (done) => void tcp.end(done),
+    destroy: (_, done) => {
+      tcp.destroy();
+      done(null);
+    },
+  });
+  tcp.on('data', (chunk: Uint8Array) => {
+    if (!streams.push(chunk)) tcp.pause();
+  });
+  tcp.on('end', () => streams.push(null)).on('close', () => streams.destroy());
+  return streams;
+}
+
+const cut = (client: PoolClient): void => resetSocket((client as unknown as Resettable).tcp);
+
 /**
  * Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering.
  * One for which a server that answered the last one has no connection is asked once more: it may only be busy.
+ * What the network has not delivered of a question when that rejects is thrown away: a late `UPDATE` would change rows written since.
  */
 export class Sql {
   readonly #pool: Pool;
   #restUntilMs = 0;
   #waiting = 0;
   /** Connections that are there and have a question. */
-  #working = 0;
+  readonly #working = new Set<PoolClient>();
   #whyNot: string | undefined;
   #isAsking = false;
   #answeredMs = -Infinity;
@@ -68,6 +113,7 @@ export class Sql {
       idleTimeoutMillis: keptMs,
       keepAlive: true,
       allowExitOnIdle: true,
+      Client: Resettable,
     });
     // A connection that dies while nobody uses it: the pool makes another.
     this.#pool.on('error', () => undefined);
@@ -78,8 +124,12 @@ export class Sql {
         void inTurn().then(() => stream.resume());
       });
     });
-    this.#pool.on('acquire', () => this.#working++);
-    this.#pool.on('release', () => this.#working--);
+    this.#pool.on('acquire', (client) => this.#working.add(client));
+    this.#pool.on('release', (error, client) => {
+      this.#working.delete(client);
+      // The pool ends the connection of a question that failed. An ordinary end would leave the question to the kernel, which sends it for minutes.
+      if (error && !(error instanceof DatabaseError)) cut(client);
+    });
   }
 
   /** Rows as arrays of numbers and text, in the order of the columns. */
@@ -155,7 +205,7 @@ export class Sql {
 
   /** The server is there no more, or says nothing; not that one question takes long, or that all connections are busy. */
   #isSilence(askedMs: number): boolean {
-    return this.#answeredMs < askedMs && this.#working < this.#pool.options.max;
+    return this.#answeredMs < askedMs && this.#working.size < this.#pool.options.max;
   }
 
   /**
@@ -181,8 +231,9 @@ export class Sql {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // A question that waits for its answer does not hold up the end.
+    // A question that waits for its answer does not hold up the end, and does not arrive after it.
     await Promise.race([this.#pool.end(), pause(endMs, undefined, { ref: false })]);
+    for (const client of this.#working) cut(client);
   }
 }
 
