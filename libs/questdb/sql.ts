@@ -50,10 +50,10 @@ class Resettable extends Client {
   }
 }
 
-/** TLS on the streams of a TCP socket: over the handle of the socket Node crashes when that is reset below TLS. */
+/** TLS on the streams of a TCP socket. On the handle of the socket Node would crash when the socket is reset. */
 const throughStreams = (tls: ConnectionOptions, tcp: Socket): ConnectionOptions => ({
   ...tls,
-  // The pool has made the key one of the properties that are not copied.
+  // The pool hides the key from whoever lists the properties, and so from the copy above.
   ...(tls.key && { key: tls.key }),
   // `pg` reads this when the server has agreed to TLS.
   get socket() {
