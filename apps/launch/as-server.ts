@@ -22,7 +22,7 @@ export const manyBuffers: readonly string[] = ['--heap-growing-percent=200'];
 export const manyRows: readonly string[] = [`${semiSpace}=32`];
 /**
  * For glibc; other C libraries do not look at it. More pools than two only keep what other threads have freed. Where Linux gives memory in pages of 2 MB to who
- * asks for them, as is usual, glibc is to ask: to get 4 KB at a time costs a server that fills much new memory up to a tenth of its CPU.
+ * asks for them, as is usual, glibc is to ask: 4 KB at a time cost a server that fills much new memory some percent of its CPU.
  */
 const environment = { MALLOC_ARENA_MAX: '2', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' };
 
