@@ -21,8 +21,8 @@ export const manyBuffers: readonly string[] = ['--heap-growing-percent=200'];
  */
 export const manyRows: readonly string[] = [`${semiSpace}=32`];
 /**
- * For glibc; other C libraries do not look at it. More pools than two only keep what other threads have freed. Where Linux gives memory in pages of 2 MB to who
- * asks for them, as is usual, glibc is to ask: 4 KB at a time cost a server that fills much new memory some percent of its CPU.
+ * Settings of glibc; other C libraries ignore them. More than two pools of memory only keep what other threads have freed. Linux mostly gives pages of 2 MB only
+ * to programs that ask for them, and the second setting makes glibc ask: pages of 4 KB cost a server that fills much new memory some percent of its CPU.
  */
 const environment = { MALLOC_ARENA_MAX: '2', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' };
 

@@ -35,12 +35,12 @@ it.each<[string, Certified | undefined, string]>([
   expect(sql.whyNot?.replace(at, 'AT')).toBe(sentence);
 });
 
-/** More than a server takes that does not read, and less than the kernel of the client takes then. */
+/** More than a server that does not read has room for, and little enough for the client's kernel to hold the rest. */
 const statementBytes = 1 << 20;
-/** To a client that wants in: it may, and may ask. */
+/** What PostgreSQL's protocol answers to a client that connects: authentication is done, and the server is ready for a query. */
 const welcome = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 
-/** Lets one client in and reads nothing more of it, as where the network is cut. Resolves with the client's connection. */
+/** Lets one client connect and then reads no more from it, as if the network were cut. Resolves with the connection of the client. */
 async function letIn(server: Server, certified: Certified | undefined): Promise<Socket> {
   const [near] = (await once(server, 'connection')) as [Socket];
   let client = near;

@@ -83,7 +83,7 @@ const cut = (client: PoolClient): void => resetSocket((client as unknown as Rese
 /**
  * Questions to QuestDB. Each rejects `store_unavailable` within about a second while it is down, and soon after it has stopped answering.
  * One for which a server that answered the last one has no connection is asked once more: it may only be busy.
- * What the network has not delivered of a question when that rejects is thrown away: a late `UPDATE` would change rows written since.
+ * When a question rejects, what the network has not delivered of it is thrown away: an `UPDATE` that arrives late would change rows that were written since.
  */
 export class Sql {
   readonly #pool: Pool;
@@ -231,7 +231,7 @@ export class Sql {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // A question that waits for its answer does not hold up the end, and does not arrive after it.
+    // `close` does not wait for the answer of a question that is under way, and such a question does not reach the server afterwards.
     await Promise.race([this.#pool.end(), pause(endMs, undefined, { ref: false })]);
     for (const client of this.#working) cut(client);
   }

@@ -51,8 +51,8 @@ export const listedSession = z
   .meta({ id: 'Session' });
 
 /**
- * @param person undefined where the session is over already, as after another password that was set meanwhile.
- * @throws TelemetryError `not_signed_in` then.
+ * @param person undefined where the session is over already, for instance because the password was changed meanwhile.
+ * @throws TelemetryError `not_signed_in` when there is no person.
  */
 export function toWhoami(person: Person | undefined, accounts: Accounts, organizations: Organizations): z.output<typeof whoami> {
   if (!person) throw new TelemetryError('not_signed_in', 'Sign in again: the account has just been changed.');

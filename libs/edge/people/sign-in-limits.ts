@@ -4,7 +4,7 @@ import { CLOCK, type Clock } from '../clock.js';
 import { Attempts } from './attempts.js';
 
 const windowMs = 900_000;
-/** Wrong passwords for one account from one address, or from one browser that the account knows, and uses of one reset link that are under way. */
+/** Wrong passwords for one account from one address, or from one browser that the account knows; also how many uses of one reset link may be under way. */
 export const maxFailuresOfPair = 10;
 /** Wrong passwords from one address, whatever the account, and addresses for a new account that have one. */
 export const maxFailuresOfAddress = 100;
@@ -72,7 +72,7 @@ export class SignInLimits {
   }
 
   /**
-   * Somebody uses a link that sets another password. A link has attempts of its own, so that it also helps at an address that has used up its.
+   * Somebody uses a link that sets another password. Each link has attempts of its own, so that a link also works from an address that has none left.
    *
    * @throws TelemetryError `too_many_sign_ins`.
    */

@@ -64,7 +64,7 @@ export interface LentArena {
   readonly newTagSets: readonly string[];
 }
 
-/** The numbers of a piece. */
+/** How many numbers a piece has, and which is which. */
 const pieceFields = 4;
 const ofSeries = 0;
 const ofTag = 1;
@@ -73,11 +73,11 @@ const ofEnd = 3;
 
 /**
  * The memory of an arena, which all threads see. Pieces stand in the order in which they came, and each has all of its points in one chunk. The numbers of a piece
- * stand side by side, and so do time and value of a point: whoever takes the pieces of one series finds each of them in one place, and of
- * memory that is not full yet no page is used behind what it holds.
+ * stand side by side, and so do time and value of a point: a piece is then read from one place, and an arena that is not full uses no page of
+ * memory behind its last piece and its last point.
  */
 export class ArenaMemory {
-  /** Behind a first number, where the first piece begins, `pieceFields` numbers of each piece. */
+  /** First a 0, which is where the first piece begins; then `pieceFields` numbers for each piece. */
   readonly #numbers: Int32Array;
   readonly #chunks: Float64Array[] = [];
 
@@ -113,7 +113,7 @@ export class ArenaMemory {
     this.#numbers[at + ofEnd] = end;
   }
 
-  /** The series of each of the first pieces. */
+  /** The series of each of the first `pieces` pieces. */
   seriesOf(pieces: number): Uint32Array {
     const series = new Uint32Array(pieces);
     for (let piece = 0; piece < pieces; piece++) series[piece] = this.#numbers[1 + pieceFields * piece + ofSeries]!;
@@ -153,7 +153,7 @@ export class ArenaMemory {
     into.length = to;
   }
 
-  /** Where a piece's points end, counted through all chunks, which is where the next one's begin; 0 before the first. */
+  /** Where the points of a piece end, counted through all chunks; those of the next piece begin there. 0 for -1, so that the first piece begins at 0. */
   #end(piece: number): number {
     return this.#numbers[1 + pieceFields * piece + ofEnd]!;
   }
