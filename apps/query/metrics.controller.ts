@@ -1,7 +1,21 @@
-import { Controller, Get, Header, Inject, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, Inject, type OnModuleInit, type StreamableFile } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { Answers, CLOCK, HeldParam, QueryParameters, Questions, rowsIn, seriesOfSource, SourceId, type Clock, type Held } from '#edge';
-import { automaticInterval, compareUtf8, maxRows, parseWindow } from '#model';
+import {
+  Answers,
+  CLOCK,
+  HeldParam,
+  QueryParameters,
+  Questions,
+  readQuery,
+  rowsIn,
+  seriesOfSource,
+  SourceId,
+  type Clock,
+  type Held,
+} from '#edge';
+import { automaticInterval, checkSourceId, compareUtf8, maxRows, parseWindow, visibleSource } from '#model';
 import type { BucketAnswer, RawAnswer } from '#stores';
 import { namesQuery, seriesQuery } from './parameters.js';
 import { arrayJson, latestJson, seriesJson } from './series-json.js';
@@ -9,13 +23,27 @@ import { arrayJson, latestJson, seriesJson } from './series-json.js';
 const latestBackMs = 3_600_000;
 const latestAheadMs = 600_000;
 
-@Controller('v1/sources/:source_id/metrics')
-export class MetricsController {
+const path = 'v1/sources/:source_id/metrics';
+
+@Controller(path)
+export class MetricsController implements OnModuleInit {
   constructor(
+    private readonly host: HttpAdapterHost,
     private readonly questions: Questions,
     private readonly answers: Answers,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
+
+  /** Most reads are of a chart that asks for its newest points again and again. */
+  onModuleInit(): void {
+    this.host.httpAdapter.getInstance<FastifyInstance>().directRequests.add({
+      method: 'GET',
+      pattern: `/${path}/query`,
+      access: {},
+      answer: ({ caller, held, url, parameter }) =>
+        this.query(held, visibleSource(caller, checkSourceId(parameter)), readQuery(seriesQuery, url)),
+    });
+  }
 
   @Get()
   @Header('content-type', 'application/json; charset=utf-8')

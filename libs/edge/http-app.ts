@@ -11,7 +11,7 @@ import { Answers } from './answers.js';
 import { Arrival } from './arrival.js';
 import { answerBrokenRequest } from './broken-request.js';
 import { decodableUrl } from './decodable-url.js';
-import { DirectPosts } from './direct/direct-posts.js';
+import { DirectRequests } from './direct/direct-requests.js';
 import { drainBody, drainLimits, type DrainLimits } from './drain.js';
 import { FailedKeys } from './failed-keys.js';
 import { IN_FLIGHT_LIMITS, InFlight, inFlightLimits, type InFlightLimits } from './in-flight.js';
@@ -104,7 +104,7 @@ export async function createHttpApp(
   const readers = new StalledReaders(writeStallMs);
   instance.server.on('connection', (connection) => readers.watch(connection));
   const [admission, rates, flight, traffic] = [app.get(Admission), app.get(Rates), app.get(InFlight), app.get(Traffic)];
-  instance.decorate('directPosts', new DirectPosts(instance.server, admission, rates, flight, traffic, observer));
+  instance.decorate('directRequests', new DirectRequests(instance.server, admission, rates, flight, traffic, observer));
   const arrival = new Arrival(admission, rates, flight, traffic, routes, observer, drain, app.get(PublicUrl));
   for (const name of ['caller', 'person', 'held', 'failure']) instance.decorateRequest(name, undefined);
   instance.decorateRequest('isSettled', false);

@@ -1,25 +1,30 @@
+import { StreamableFile } from '@nestjs/common';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Caller, TelemetryError } from '#model';
 import type { Observer } from '../answered.js';
 import type { Held } from '../in-flight.js';
-import { problemContentType, problemHeaders, problemOf, telemetryErrorOf } from '../problem.js';
+import { type Problem, problemContentType, problemHeaders, problemOf, telemetryErrorOf } from '../problem.js';
 import { release } from '../read-body.js';
 import { newRequestId } from '../request-id.js';
 import type { Traffic } from '../traffic.js';
-import type { TakeBody } from './take-body.js';
+import type { DirectRoute } from './direct-route.js';
+import type { PlainRequest } from './plain-request.js';
 
 /** A whole request that was let in. */
 export interface DirectRequest {
-  readonly path: string;
+  readonly plain: PlainRequest;
+  readonly route: DirectRoute;
+  /** What the path has in place of the route's parameter. */
+  readonly parameter: string;
   readonly caller: Caller;
-  readonly traceparent: string | undefined;
   /** All of it. */
   readonly bytes: Buffer;
   readonly body: Buffer;
-  /** Holds the body. */
+  /** Holds the body, or that a read is open. */
   readonly held: Held;
-  readonly take: TakeBody;
 }
 
 /** What connections need of the server that they belong to. */
@@ -47,7 +52,7 @@ interface UnderWay {
   failure: TelemetryError | undefined;
 }
 
-/** One connection while all that comes on it are plain POSTs, one after the other. */
+/** One connection while all that comes on it are plain requests, one after the other. */
 export class DirectConnection {
   readonly #address: string | undefined;
   #underWay: UnderWay | undefined;
@@ -91,27 +96,41 @@ export class DirectConnection {
 
   async #answer(underWay: UnderWay): Promise<void> {
     const { request, id } = underWay;
-    const { caller, traceparent, bytes, body, held, take } = request;
-    let text: string;
+    const { plain, route, parameter, caller, bytes, body, held } = request;
+    const { traceparent, url } = plain;
+    let answer: Answer;
     try {
-      const answer = await take({ caller, id, traceparent }, body);
-      text = this.#text(id, '200 OK', 'content-type: application/json; charset=utf-8', JSON.stringify(answer));
+      answer = answerOf(await route.answer({ caller, id, traceparent, held, url, parameter }, body));
       underWay.status = 200;
     } catch (error) {
-      const failure = telemetryErrorOf(error);
-      const problem = problemOf(failure, id);
-      const headers = Object.entries({ ...problemHeaders(failure), 'content-type': problemContentType });
-      const lines = headers.map(([name, value]) => `${name}: ${value}`).join('\r\n');
-      text = this.#text(id, `${problem.status} ${STATUS_CODES[problem.status]}`, lines, JSON.stringify(problem));
-      underWay.failure = failure;
+      underWay.failure = telemetryErrorOf(error);
+      const problem = problemOf(underWay.failure, id);
+      answer = refusal(problem, underWay.failure);
       underWay.status = problem.status;
     }
     release(bytes);
-    if (this.socket.destroyed) return held.release();
-    this.socket.write(text);
+    this.#send(held, this.#head(id, answer), answer.body);
+  }
+
+  #send(held: Held, head: string, body: Answer['body']): void {
+    const { socket } = this;
+    if (body instanceof Readable) {
+      const isSent = (error?: Error): void => this.#sent(held, error);
+      socket.write(head);
+      // An answer that breaks off must not look like a whole one.
+      return void pipeline(body, socket, { end: false }).then(
+        () => isSent(),
+        (error: Error) => {
+          isSent(error);
+          socket.destroy();
+        },
+      );
+    }
+    if (socket.destroyed) return held.release();
+    socket.write(typeof body === 'string' ? head + body : joined(head, body));
     // Mostly the kernel takes the whole answer during `write`. A callback would cost more then than `write` itself.
-    if (this.socket.writableLength === 0) this.#sent(held, this.socket.errored);
-    else this.socket.write('', (error) => this.#sent(held, error));
+    if (socket.writableLength === 0) this.#sent(held, socket.errored);
+    else socket.write('', (error) => this.#sent(held, error));
   }
 
   #sent(held: Held, error: Error | null | undefined): void {
@@ -120,11 +139,10 @@ export class DirectConnection {
     if (!error) this.#goOn();
   }
 
-  /** The answer as it goes out. @param lines of the headers that not every answer has. */
-  #text(id: string, status: string, lines: string, body: string): string {
+  #head(id: string, { status, lines }: Answer): string {
     const { isClosing, keepAliveMs } = this.server;
     const next = isClosing || this.#hasEnded ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`;
-    return `HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\ncache-control: no-store\r\n${lines}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nDate: ${httpDate()}\r\nConnection: ${next}\r\n\r\n${body}`;
+    return `HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\ncache-control: no-store\r\n${lines}\r\nDate: ${httpDate()}\r\nConnection: ${next}\r\n\r\n`;
   }
 
   /** Once for each request: when its answer is out, or when there is nobody any more to have it. */
@@ -136,8 +154,8 @@ export class DirectConnection {
     end();
     this.server.observer({
       requestId,
-      method: 'POST',
-      route: request.path,
+      method: request.plain.method,
+      route: request.route.pattern,
       status,
       durationMs: this.#idleSinceMs - startMs,
       complete,
@@ -165,6 +183,52 @@ export class DirectConnection {
     this.server.closed(this);
     this.#tell(false);
   };
+}
+
+/** An answer without what all answers have. */
+interface Answer {
+  /** The number and its name. */
+  readonly status: string;
+  /** Its own headers. */
+  readonly lines: string;
+  readonly body: string | Buffer | Readable;
+}
+
+const jsonLine = 'content-type: application/json; charset=utf-8';
+const lengthLine = (bytes: number): string => `content-length: ${bytes}`;
+
+/** @param made by a route; see `DirectRoute`. */
+function answerOf(made: object): Answer {
+  if (!(made instanceof StreamableFile)) {
+    const body = Buffer.isBuffer(made) ? made : JSON.stringify(made);
+    return { status: '200 OK', lines: `${jsonLine}\r\n${lengthLine(Buffer.byteLength(body))}`, body };
+  }
+  const { length } = made.getHeaders();
+  if (length !== undefined) return { status: '200 OK', lines: `${jsonLine}\r\n${lengthLine(length)}`, body: made.getStream() };
+  return { status: '200 OK', lines: `${jsonLine}\r\ntransfer-encoding: chunked`, body: Readable.from(chunked(made.getStream())) };
+}
+
+function refusal(problem: Problem, failure: TelemetryError): Answer {
+  const body = JSON.stringify(problem);
+  const headers = { ...problemHeaders(failure), 'content-type': problemContentType, 'content-length': Buffer.byteLength(body) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return { status: `${problem.status} ${STATUS_CODES[problem.status]}`, lines: lines.join('\r\n'), body };
+}
+
+/** A body of unknown length, as RFC 9112 §7.1 has it. */
+async function* chunked(pieces: Readable): AsyncGenerator<Buffer> {
+  for await (const piece of pieces as AsyncIterable<Buffer>) {
+    yield Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]);
+  }
+  yield Buffer.from('0\r\n\r\n');
+}
+
+/** Both in one piece, because two writes cost more than a copy of a short answer. */
+function joined(head: string, body: Buffer): Buffer {
+  const whole = Buffer.allocUnsafe(head.length + body.length);
+  whole.write(head, 'latin1');
+  body.copy(whole, head.length);
+  return whole;
 }
 
 let date = '';

@@ -1,27 +1,25 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Access } from '../access.js';
 import type { Admission } from '../admission.js';
 import type { Observer } from '../answered.js';
 import type { InFlight } from '../in-flight.js';
 import type { Rates } from '../rates.js';
 import type { Traffic } from '../traffic.js';
 import { DirectConnection, type DirectRequest, type DirectServer } from './direct-connection.js';
-import { plainPost, type PlainPost } from './plain-post.js';
-import type { TakeBody } from './take-body.js';
+import type { DirectRoute } from './direct-route.js';
+import { plainRequest, type PlainRequest } from './plain-request.js';
 
-/** What may be asked for where a request is answered directly: a key, and no more than that can tell. */
-export type DirectAccess = Pick<Access, 'payment' | 'scope'>;
-
-interface DirectRoute {
-  readonly access: DirectAccess;
-  readonly take: TakeBody;
+/** A plain request, and who answers it. */
+interface Matched {
+  readonly plain: PlainRequest;
+  readonly route: DirectRoute;
+  readonly parameter: string;
 }
 
 const headEnd = '\r\n\r\n';
 /** A longer head is not looked at. */
 const maxHeadBytes = 2048;
-/** Heads whose meaning is remembered: a device sends the same few again and again. */
+/** Heads of bodies whose meaning is remembered: a device sends the same few again and again. */
 const maxHeads = 512;
 /** So often connections that are silent are looked for. */
 const lookMs = 1000;
@@ -29,13 +27,14 @@ const lookMs = 1000;
 const reuseMs = 1000;
 
 /**
- * Answers plain POSTs itself: `node:http` and a framework cost more than all else that a small body does. Every connection begins here. At the first
- * bytes that are not exactly one plain POST that can be let in, the connection goes to `node:http` with them, and stays there. So there is one place
- * that knows what to do with all that is unusual, refused or wrong, and it is not here.
+ * Answers plain requests itself: `node:http` and a framework cost more than all else that a small body does, and as much as a short read. Every
+ * connection begins here. At the first bytes that are not exactly one plain request that can be let in, the connection goes to `node:http` with them,
+ * and stays there. So there is one place that knows what to do with all that is unusual, refused or wrong, and it is not here.
  */
-export class DirectPosts implements DirectServer {
-  readonly #routes = new Map<string, DirectRoute>();
-  readonly #heads = new Map<string, PlainPost>();
+export class DirectRequests implements DirectServer {
+  /** Each with the method and path of its requests. */
+  readonly #routes: [shape: RegExp, route: DirectRoute][] = [];
+  readonly #heads = new Map<string, Matched>();
   readonly #connections = new Set<DirectConnection>();
   readonly #toHttp: (socket: Socket) => void;
 
@@ -65,9 +64,11 @@ export class DirectPosts implements DirectServer {
     };
   }
 
-  /** Has plain POSTs to this path answered here. The framework needs the same route for all others. */
-  add(path: string, access: DirectAccess, take: TakeBody): void {
-    this.#routes.set(path, { access, take });
+  /** Has plain requests to this route answered here. */
+  add(route: DirectRoute): void {
+    // Ids with other characters are for the framework to read or to refuse.
+    const path = route.pattern.replace(/:\w+/, '([A-Za-z0-9][\\w.:@+-]*)');
+    this.#routes.push([new RegExp(`^${route.method} ${path}$`), route]);
   }
 
   get keepAliveMs(): number {
@@ -81,9 +82,8 @@ export class DirectPosts implements DirectServer {
   requestIn(bytes: Buffer, address: string | undefined): DirectRequest | undefined {
     const headBytes = bytes.indexOf(headEnd) + headEnd.length;
     if (headBytes < headEnd.length || headBytes > maxHeadBytes || this.isClosing) return undefined;
-    const post = this.#postOf(bytes.toString('latin1', 0, headBytes));
-    const route = post && this.#routes.get(post.path);
-    return route && bytes.length === headBytes + post.bodyBytes ? this.#letIn(post, route, bytes, address) : undefined;
+    const matched = this.#match(bytes.toString('latin1', 0, headBytes));
+    return matched && bytes.length === headBytes + matched.plain.bodyBytes ? this.#letIn(matched, bytes, address) : undefined;
   }
 
   handOver(connection: DirectConnection, bytes: Buffer): void {
@@ -99,31 +99,44 @@ export class DirectPosts implements DirectServer {
     this.#connections.delete(connection);
   }
 
-  #postOf(head: string): PlainPost | undefined {
+  #match(head: string): Matched | undefined {
     const known = this.#heads.get(head);
     if (known) return known;
-    const post = plainPost(head);
-    if (!post) return undefined;
+    const plain = plainRequest(head);
+    if (!plain) return undefined;
+    for (const [shape, route] of this.#routes) {
+      const found = shape.exec(`${plain.method} ${plain.path}`);
+      if (!found) continue;
+      const matched = { plain, route, parameter: found[1] ?? '' };
+      // A read asks for another window each time.
+      if (plain.method === 'POST') this.#remember(head, matched);
+      return matched;
+    }
+    return undefined;
+  }
+
+  #remember(head: string, matched: Matched): void {
     if (this.#heads.size >= maxHeads) this.#heads.clear();
-    this.#heads.set(head, post);
-    return post;
+    this.#heads.set(head, matched);
   }
 
   /** Undefined as well when the request is refused: it goes the usual way then, where it is refused with the reason. */
-  #letIn(post: PlainPost, { access, take }: DirectRoute, bytes: Buffer, address: string | undefined): DirectRequest | undefined {
-    const { path, apiKey, traceparent } = post;
+  #letIn({ plain, route, parameter }: Matched, bytes: Buffer, address: string | undefined): DirectRequest | undefined {
+    const { method, apiKey, bodyBytes } = plain;
     try {
-      const caller = this.admission.admit({ apiKey, place: '' }, address, access);
-      if (this.rates.isOver(caller)) return undefined;
+      const caller = this.admission.admit({ apiKey, place: '' }, address, route.access);
+      const changes = method === 'POST';
+      if (changes && this.rates.isOver(caller)) return undefined;
       const held = this.inFlight.hold(caller.orgId);
       try {
-        held.addBody(post.bodyBytes);
+        if (changes) held.addBody(bodyBytes);
+        else held.addRead();
       } catch (error) {
         held.release();
         throw error;
       }
-      this.rates.charge(caller, 'requests', 1);
-      return { path, caller, traceparent, bytes, body: bytes.subarray(bytes.length - post.bodyBytes), held, take };
+      if (changes) this.rates.charge(caller, 'requests', 1);
+      return { plain, route, parameter, caller, bytes, body: bytes.subarray(bytes.length - bodyBytes), held };
     } catch {
       return undefined;
     }

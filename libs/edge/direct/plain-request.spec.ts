@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Random, until } from '#testing';
-import { plainPost, type PlainPost } from './plain-post.js';
+import { plainRequest, type PlainRequest } from './plain-request.js';
 
 const start = 'POST /ingest HTTP/1.1';
 /** What a plain head has at least, by the name of the header. */
@@ -21,13 +21,16 @@ const without = (name: keyof typeof least): string =>
     Object.entries(least).flatMap(([one, line]) => (one === name ? [] : [line])),
   );
 
-const read: PlainPost = { path: '/ingest', apiKey: 'hw_k', traceparent: undefined, bodyBytes: 7 };
+const read: PlainRequest = { method: 'POST', path: '/ingest', url: '/ingest', apiKey: 'hw_k', traceparent: undefined, bodyBytes: 7 };
+/** The head of a GET of this URL, and what is read from the least there is. */
+const get = (url: string, ...more: readonly string[]): string => headOf(`GET ${url} HTTP/1.1`, [least.host, least.key, ...more]);
+const asked = (url: string): PlainRequest => ({ ...read, method: 'GET', path: url.split('?', 1)[0]!, url, bodyBytes: 0 });
 
-it.each<readonly [what: string, head: string, differs: Partial<PlainPost>]>([
+it.each<readonly [what: string, head: string, differs: Partial<PlainRequest>]>([
   ['the least there is', withLines({}), {}],
   ['its lines in another order', headOf(start, Object.values(least).toReversed()), {}],
-  ['the path of the root', headOf('POST / HTTP/1.1', Object.values(least)), { path: '/' }],
-  ['a longer path', headOf('POST /v1/in-gest_2/ HTTP/1.1', Object.values(least)), { path: '/v1/in-gest_2/' }],
+  ['the path of the root', headOf('POST / HTTP/1.1', Object.values(least)), { path: '/', url: '/' }],
+  ['a longer path', headOf('POST /v1/in-gest_2/ HTTP/1.1', Object.values(least)), { path: '/v1/in-gest_2/', url: '/v1/in-gest_2/' }],
   ['names in lower case', withLines({}).replaceAll(/^[\w-]+:/gm, (name) => name.toLowerCase()), {}],
   ['names in capitals', withLines({}).replaceAll(/^[\w-]+:/gm, (name) => name.toUpperCase()), {}],
   ['no blank behind a colon', withLines({}).replaceAll(': ', ':'), {}],
@@ -58,8 +61,44 @@ it.each<readonly [what: string, head: string, differs: Partial<PlainPost>]>([
   ],
   ['all that curl sends', withLines({}, 'User-Agent: curl/8.5.0', 'Accept: */*'), {}],
 ])('plain: %s', (_, head, differs) => {
-  expect(plainPost(head)).toEqual({ ...read, ...differs });
+  expect(plainRequest(head)).toEqual({ ...read, ...differs });
 });
+
+it.each(['/ingest?a=b', '/ingest?', '/ingest?a?b/c', '/./ingest'])('plain: a POST of %s', (url) => {
+  expect(plainRequest(withLines({}).replace('/ingest', url))).toEqual({ ...read, path: url.split('?', 1)[0], url });
+});
+
+it.each([
+  '/',
+  '/v1/sources/press-7/metrics/query',
+  '/v1/sources/a.b:c@d+e_f/metrics/query?start=2026-01-31T12:00:00Z&end=2026-02-01',
+  '/v1/sources?after=caf%C3%A9&limit=10',
+  "/a?!$&'()*+,;=~:@/?%",
+  '/../a',
+  '/a?',
+])('plain: a GET of %s', (url) => {
+  expect(plainRequest(get(url))).toEqual(asked(url));
+  expect(plainRequest(get(url, 'User-Agent: curl/8.5.0', 'Accept: */*', 'Connection: keep-alive'))).toEqual(asked(url));
+  expect(plainRequest(get(url, 'traceparent: 00-1'))).toEqual({ ...asked(url), traceparent: '00-1' });
+});
+
+it.each([
+  ['a body', get('/a', 'Content-Type: application/json', 'Content-Length: 7')],
+  ['the length of a body', get('/a', 'Content-Length: 7')],
+  ['the length of no body', get('/a', 'Content-Length: 0')],
+  ['the type of a body', get('/a', 'Content-Type: application/json')],
+  ['a body in chunks', get('/a', 'Transfer-Encoding: chunked')],
+  ['another origin', get('/a', 'Origin: https://x.example')],
+  ['a cookie', get('/a', 'Cookie: a=b')],
+  ['a condition', get('/a', 'If-None-Match: "a"')],
+  ['no key', headOf('GET /a HTTP/1.1', [least.host])],
+  ['no host', headOf('GET /a HTTP/1.1', [least.key])],
+  ['no headers', 'GET /a HTTP/1.1\r\n\r\n'],
+  ['HEAD', get('/a').replace('GET', 'HEAD')],
+  ['a blank in the query string', get('/a?b c')],
+  ['a fragment', get('/a#b')],
+  ['percent encoding in the path', get('/caf%C3%A9')],
+])('not plain: a GET with %s', (_, head) => expect(plainRequest(head)).toBeUndefined());
 
 describe('not plain:', () => {
   const line = (first: string): string => headOf(first, Object.values(least));
@@ -74,16 +113,16 @@ describe('not plain:', () => {
     ['an absolute URL', line('POST http://h/ingest HTTP/1.1')],
     ['no slash before the path', line('POST ingest HTTP/1.1')],
     ['an asterisk as the path', line('POST * HTTP/1.1')],
-    ['a query string', line('POST /ingest?a=b HTTP/1.1')],
-    ['an empty query string', line('POST /ingest? HTTP/1.1')],
     ['a fragment', line('POST /ingest#a HTTP/1.1')],
     ['percent encoding in the path', line('POST /inges%74 HTTP/1.1')],
-    ['a dot in the path', line('POST /./ingest HTTP/1.1')],
+    ['a letter beyond ASCII in the query string', line('POST /ingest?a=\xe9 HTTP/1.1')],
+    ['a quote in the query string', line('POST /ingest?a="b" HTTP/1.1')],
+    ['a fragment behind the query string', line('POST /ingest?a#b HTTP/1.1')],
     ['two blanks before the path', line('POST  /ingest HTTP/1.1')],
     ['two blanks behind the path', line('POST /ingest  HTTP/1.1')],
     ['a blank behind the version', line('POST /ingest HTTP/1.1 ')],
     ['an empty line before the request', `\r\n${withLines({})}`],
-  ])('%s', (_, head) => expect(plainPost(head)).toBeUndefined());
+  ])('%s', (_, head) => expect(plainRequest(head)).toBeUndefined());
 
   it.each([
     ['line ends that are bare LFs', withLines({}).replaceAll('\r\n', '\n')],
@@ -103,16 +142,16 @@ describe('not plain:', () => {
     ['a line without a colon', withLines({}, 'Accept')],
     ['a header without a name', withLines({}, ': a')],
     ['a letter beyond ASCII in a name', withLines({}, 'Ac\xe7ept: a')],
-  ])('%s', (_, head) => expect(plainPost(head)).toBeUndefined());
+  ])('%s', (_, head) => expect(plainRequest(head)).toBeUndefined());
 
   it.each(['Host: h', 'Accept: a', 'Content-Length: 7', 'Content-Type: application/json', 'x-api-key: hw_k', 'traceparent: a'])(
     'twice the line %s',
     (twice) => {
       const name = twice.split(':', 1)[0]!.toLowerCase();
       const others = Object.values(least).filter((one) => !one.toLowerCase().startsWith(`${name}:`));
-      expect(plainPost(headOf(start, [...others, twice]))).toBeDefined();
-      expect(plainPost(headOf(start, [...others, twice, twice]))).toBeUndefined();
-      expect(plainPost(headOf(start, [twice, ...others, twice.toUpperCase()]))).toBeUndefined();
+      expect(plainRequest(headOf(start, [...others, twice]))).toBeDefined();
+      expect(plainRequest(headOf(start, [...others, twice, twice]))).toBeUndefined();
+      expect(plainRequest(headOf(start, [twice, ...others, twice.toUpperCase()]))).toBeUndefined();
     },
   );
 
@@ -137,17 +176,17 @@ describe('not plain:', () => {
     'constructor: 1',
     '__proto__: 1',
   ])('with the line %s', (more) => {
-    expect(plainPost(withLines({}, more))).toBeUndefined();
-    expect(plainPost(headOf(start, [more, ...Object.values(least)]))).toBeUndefined();
+    expect(plainRequest(withLines({}, more))).toBeUndefined();
+    expect(plainRequest(headOf(start, [more, ...Object.values(least)]))).toBeUndefined();
   });
 
   it('more lines than there are names', () => {
     const many = Array.from({ length: 40 }, (_, at) => `x-${at}: ${at}`);
-    expect(plainPost(withLines({}, ...many))).toBeUndefined();
+    expect(plainRequest(withLines({}, ...many))).toBeUndefined();
     const all = ['User-Agent', 'Accept', 'Accept-Encoding', 'Accept-Language', 'Sec-Fetch-Mode', 'traceparent', 'Connection'];
     const each = all.map((name) => `${name}: keep-alive`);
-    expect(plainPost(withLines({}, ...each))).toBeDefined();
-    expect(plainPost(withLines({}, ...each, 'Transfer-Encoding: chunked'))).toBeUndefined();
+    expect(plainRequest(withLines({}, ...each))).toBeDefined();
+    expect(plainRequest(withLines({}, ...each, 'Transfer-Encoding: chunked'))).toBeUndefined();
   });
 
   it.each([
@@ -157,11 +196,11 @@ describe('not plain:', () => {
     ['an empty key', withLines({ key: 'x-api-key:' })],
     ['a key of blanks', withLines({ key: 'x-api-key: \t ' })],
     ['no length', without('length')],
-  ])('%s', (_, head) => expect(plainPost(head)).toBeUndefined());
+  ])('%s', (_, head) => expect(plainRequest(head)).toBeUndefined());
 
   it.each(['', '0', '00', '07', '+5', '-1', '0x5', '5.0', '5e1', '5 5', '5, 5', '5,5', '5;', '1234567', 'five', '\xb2'])(
     'the length %j',
-    (length) => expect(plainPost(withLines({ length: `Content-Length: ${length}` }))).toBeUndefined(),
+    (length) => expect(plainRequest(withLines({ length: `Content-Length: ${length}` }))).toBeUndefined(),
   );
 
   it.each([
@@ -171,15 +210,15 @@ describe('not plain:', () => {
     'application/problem+json',
     'application/x-www-form-urlencoded',
     'text/plain, application/json',
-  ])('the type %j', (type) => expect(plainPost(withLines({ type: `Content-Type: ${type}` }))).toBeUndefined());
+  ])('the type %j', (type) => expect(plainRequest(withLines({ type: `Content-Type: ${type}` }))).toBeUndefined());
 
   it.each(['\0', '\x01', '\x08', '\x0b', '\f', '\x1b', '\x1f', '\x7f', '\r', '\n', '\u0100'])('the character %j in a value', (odd) => {
-    for (const key of [`hw${odd}k`, `${odd}hw`, `hw${odd}`]) expect(plainPost(withLines({ key: `x-api-key: ${key}` }))).toBeUndefined();
+    for (const key of [`hw${odd}k`, `${odd}hw`, `hw${odd}`]) expect(plainRequest(withLines({ key: `x-api-key: ${key}` }))).toBeUndefined();
   });
 });
 
 /** What a server that only has `node:http` saw of a request. */
-type Seen = PlainPost & { readonly method: string | undefined };
+type Seen = Omit<PlainRequest, 'path' | 'method'> & { readonly method: string | undefined };
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -195,7 +234,7 @@ describe(`what is plain is to node:http what it is here, SEED=${seed}`, () => {
       const { method, url = '', headers } = request;
       void buffer(request).then((body) => {
         const [apiKey, traceparent] = [headers['x-api-key'] as string, headers['traceparent'] as string | undefined];
-        seen.push({ method, path: url, apiKey, traceparent, bodyBytes: body.length });
+        seen.push({ method, url, apiKey, traceparent, bodyBytes: body.length });
         return response.end();
       });
     });
@@ -248,12 +287,15 @@ describe(`what is plain is to node:http what it is here, SEED=${seed}`, () => {
   ];
   const lengths = ['1', '2', '9', '64', '999', '4096', '12345'];
   const oddLengths = ['0', '007', '+7', '7, 7', '7 7', '0x7', '7.0', '1234567', ''];
-  const starts = ['POST / HTTP/1.1', 'POST /ingest HTTP/1.1', 'POST /v1/_-/ HTTP/1.1', 'POST //a HTTP/1.1'];
+  const starts = ['POST / HTTP/1.1', 'POST /ingest HTTP/1.1', 'POST /v1/_-/ HTTP/1.1', 'POST //a HTTP/1.1', 'POST /a/../b?c=%0d HTTP/1.1'];
+  const getStarts = ['GET / HTTP/1.1', "GET /a.b:c@d+e?f=g:h&i=%20,;/?!$'()*~ HTTP/1.1", 'GET //? HTTP/1.1'];
   const oddStarts = [
     'PUT / HTTP/1.1',
     'POST / HTTP/1.0',
     'POST http://h/ HTTP/1.1',
-    'POST /?a HTTP/1.1',
+    'GET / HTTP/1.1',
+    'GET /#a HTTP/1.1',
+    'POST /?\xe9 HTTP/1.1',
     'POST  / HTTP/1.1',
     'POST /\xe9 HTTP/1.1',
     '\r\nPOST / HTTP/1.1',
@@ -269,16 +311,22 @@ describe(`what is plain is to node:http what it is here, SEED=${seed}`, () => {
       const written = random.pick([name, name.toLowerCase(), name.toUpperCase()]);
       return `${written}:${random.pick(blanks)}${value}${random.pick(blanks)}`;
     };
-    const lines = [
-      lineOf('Host', pick(['h', 'h:8080', ''], ['h\x01'])),
+    const isGet = random.chance(0.4);
+    const ofBody = [
       lineOf('Content-Type', pick(['application/json', 'Application/JSON; charset=utf-8'], ['text/plain', ''])),
       lineOf('Content-Length', pick(lengths, oddLengths)),
+    ];
+    const lines = [
+      lineOf('Host', pick(['h', 'h:8080', ''], ['h\x01'])),
+      ...(isGet && !(isOdd && random.chance(0.15)) ? [] : ofBody),
       lineOf('X-Api-Key', pick(keys, ['', 'hw\x02'])),
       ...random.shuffled(usualLines).slice(0, random.whole(0, 4)),
     ];
     if (isOdd) for (let more = random.whole(0, 2); more > 0; more--) lines.push(random.pick(oddLines));
     if (isOdd && random.chance(0.1)) lines.splice(random.whole(0, 3), 1);
-    return [pick(starts, oddStarts), ...random.shuffled(lines), ''].map((line) => line + pick(['\r\n'], ['\n', '\r', ''])).join('');
+    return [pick(isGet ? getStarts : starts, oddStarts), ...random.shuffled(lines), '']
+      .map((line) => line + pick(['\r\n'], ['\n', '\r', '']))
+      .join('');
   }
 
   /** A body that looks like a request: a reader that takes the body for shorter than it is finds another request in it, or a broken one. */
@@ -291,20 +339,22 @@ describe(`what is plain is to node:http what it is here, SEED=${seed}`, () => {
     return socket;
   }
 
-  it('one POST with the same path, key, traceparent and length of the body', async () => {
+  it('one request with the same method, URL, key, traceparent and length of the body', async () => {
     const random = new Random(seed);
     let plain = 0;
     for (let connection = 0; connection < connections; connection++) {
       const socket = await open();
       for (let at = 0; at < heads / connections; at++) {
         const head = randomHead(random);
-        const post = plainPost(head);
-        if (!post) continue;
+        const request = plainRequest(head);
+        if (!request) continue;
+        const { path, ...told } = request;
         const what = `SEED=${seed} ${JSON.stringify(head)}`;
-        socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bodyOf(post.bodyBytes)]));
+        socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bodyOf(request.bodyBytes)]));
         plain++;
         await until(`node:http has seen ${what}`, () => seen.length >= plain || failures.length > 0);
-        expect({ what, failures, last: seen.slice(plain - 1) }).toEqual({ what, failures: [], last: [{ method: 'POST', ...post }] });
+        expect({ what, failures, last: seen.slice(plain - 1) }).toEqual({ what, failures: [], last: [told] });
+        expect(path).toBe(request.url.split('?', 1)[0]);
       }
       // What node:http took for the beginning of a further request is broken now.
       socket.end();
