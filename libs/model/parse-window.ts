@@ -38,7 +38,7 @@ function lastWindow(last: string, nowMs: number): Window {
 }
 
 function instant(name: string, text: string): number {
-  const ms = isoTimeMs(withoutForm(text));
+  const ms = isoTimeMs(text) ?? isoTimeMs(withoutForm(text));
   if (ms === undefined) throw invalid(`Let ${name} be an ISO 8601 time such as 2026-01-31T12:00:00Z; in a URL, write + as %2B.`);
   return ms;
 }
