@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createHttpApp, InFlight, Organizations } from '#edge';
 import { TelemetryError } from '#model';
@@ -151,6 +152,17 @@ it('one connection serves long and short answers, one after the other', async ()
     expect(JSON.parse(await text(response))).toMatchObject({ truncated: false });
   }
   expect([sockets.size, viaHttp]).toEqual([1, 0]);
+});
+
+it('a client that ends its side in the middle of a long answer gets all of it, then the end of the connection', async () => {
+  const socket = connect(port, '127.0.0.1').pause();
+  socket.end(`GET ${long} HTTP/1.1\r\nHost: h\r\nX-Api-Key: ${own.key}\r\n\r\n`);
+  await once(socket, 'finish');
+  const whole = await text(socket);
+  expect(whole).toMatch(/^HTTP\/1\.1 200 OK\r\n.*"truncated":false}\r\n0\r\n\r\n$/s);
+  expect(viaHttp).toBe(0);
+  await until('the observer is told', () => told.length > 0);
+  expect(told).toMatchObject([{ status: 200, complete: true }]);
 });
 
 it('a client that leaves in the middle of a long answer is told of once, and nothing is held', async () => {
