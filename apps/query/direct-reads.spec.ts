@@ -12,7 +12,7 @@ import { QueryModule } from './query.module.js';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
 
-/** A point each second of the window, of each metric that is asked for and of no other. */
+/** Answers each metric that is asked for with a point for each second of the window. */
 const raw = async ({ orgId, sourceId, metrics = [], window }: RawQuery) => {
   if (sourceId === 'broken') throw new TelemetryError('store_unavailable', 'The store is closed.', { retryAfterS: 3 });
   const mine = orgId === own.orgId ? metrics : [];

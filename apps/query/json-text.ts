@@ -17,8 +17,8 @@ let view = viewOf(scratch);
 
 /**
  * The JSON text of a long answer or of a piece of it, straight from columns of finite numbers to bytes; every number as `JSON.stringify` prints it. Takes
- * a third of the time of `JSON.stringify` where numbers have few decimals, and the same where they have many or where many sources have one row each. One text
- * or piece at a time: `bytes` ends it.
+ * a third of the time of `JSON.stringify` where numbers have few decimals, and the same where they have many or where many sources have one row each. Only
+ * one text can be written at a time, up to the call of `bytes`.
  */
 export class JsonText {
   #end = 0;

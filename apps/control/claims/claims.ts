@@ -183,7 +183,7 @@ export class Claims {
     const find = (): Claim | undefined => this.#known().find(({ userCode }) => userCode === code);
     const known = find();
     if (known) return known;
-    // Counted before the wait, so that no more of the codes that are sent at once are looked up than of codes that are sent one after the other.
+    // Counted before the wait for the log, so that many codes sent at the same time cannot pass the limit together.
     const takeBack = this.wrongCodes.add(accountId, address);
     try {
       if (code !== undefined) await this.#claims.caughtUp();

@@ -23,7 +23,7 @@ export interface DirectRequest {
   /** All of it. */
   readonly bytes: Buffer;
   readonly body: Buffer;
-  /** Holds the body, or that a read is open. */
+  /** Counts the body, or one open read, among what is in flight. */
   readonly held: Held;
 }
 
@@ -115,13 +115,12 @@ export class DirectConnection {
   #send(held: Held, head: string, body: Answer['body']): void {
     const { socket } = this;
     if (body instanceof Readable) {
-      const isSent = (error?: Error): void => this.#sent(held, error);
       socket.write(head);
-      // An answer that breaks off must not look like a whole one.
       return void pipeline(body, socket, { end: false }).then(
-        () => isSent(),
+        () => this.#sent(held, undefined),
         (error: Error) => {
-          isSent(error);
+          this.#sent(held, error);
+          // The client must not take the beginning of an answer for all of it.
           socket.destroy();
         },
       );
@@ -197,7 +196,7 @@ interface Answer {
 const jsonLine = 'content-type: application/json; charset=utf-8';
 const lengthLine = (bytes: number): string => `content-length: ${bytes}`;
 
-/** @param made by a route; see `DirectRoute`. */
+/** The answer that a route has made; see `DirectRoute.answer`. */
 function answerOf(made: object): Answer {
   if (!(made instanceof StreamableFile)) {
     const body = Buffer.isBuffer(made) ? made : JSON.stringify(made);

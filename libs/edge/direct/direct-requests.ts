@@ -19,7 +19,7 @@ interface Matched {
 const headEnd = '\r\n\r\n';
 /** A longer head is not looked at. */
 const maxHeadBytes = 2048;
-/** Heads of bodies whose meaning is remembered: a device sends the same few again and again. */
+/** So many different heads of POSTs are remembered: a device sends the same few again and again. */
 const maxHeads = 512;
 /** So often connections that are silent are looked for. */
 const lookMs = 1000;

@@ -2,7 +2,7 @@ import type { Caller } from '#model';
 import type { Access } from '../access.js';
 import type { Held } from '../in-flight.js';
 
-/** What may be asked for where a request is answered directly: a key, and no more than that can tell. */
+/** What a route may ask of its caller where it is answered directly: only what an API key shows. */
 export type DirectAccess = Pick<Access, 'payment' | 'scope'>;
 
 /** Who sends a body, and with which request. */
@@ -24,7 +24,7 @@ export interface Question extends Sender {
   readonly parameter: string;
 }
 
-/** A route whose plain requests are answered before they reach `node:http` and the framework, which need the same route for all others. */
+/** A route whose plain requests are answered before they reach `node:http` and the framework. The framework needs the same route for all other requests. */
 export interface DirectRoute {
   readonly method: 'GET' | 'POST';
   /** The path, with one parameter behind a colon at most. */

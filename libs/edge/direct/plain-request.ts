@@ -8,7 +8,7 @@ export interface PlainRequest {
   readonly url: string;
   readonly apiKey: string;
   readonly traceparent: string | undefined;
-  /** Length of the body behind the head; 0 exactly for GET. */
+  /** Length of the body behind the head. A POST has a body, a GET has none. */
   readonly bodyBytes: number;
 }
 

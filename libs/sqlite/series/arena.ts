@@ -64,7 +64,7 @@ export interface LentArena {
   readonly newTagSets: readonly string[];
 }
 
-/** How many numbers a piece has, and which is which. */
+/** The numbers that the memory has of each piece, and the place of each of them. */
 const pieceFields = 4;
 const ofSeries = 0;
 const ofTag = 1;
