@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type { SqlRow } from './sql.js';
 import { EventReads } from './event-reads.js';
 import { Kept } from './kept.js';
@@ -12,6 +12,15 @@ const query = { orgId: 'o', sourceId: 's', metrics: undefined, window, limit: co
 const slices = { of: () => Promise.resolve([window]) } as unknown as Slices;
 const kept = new Kept({ rows: () => Promise.resolve([]) }, 'kept_g1');
 const layout = { arrivalsAreKeys: true } as Layout;
+
+// However fast the machine is, the time of a step is over at each look at the clock.
+beforeAll(() => {
+  let nowMs = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 1000));
+});
+afterAll(() => {
+  jest.restoreAllMocks();
+});
 
 /** QuestDB answers at once, so that all turns of the event loop are those of the reads. */
 const readsOf = (row: (at: number) => SqlRow) => {
