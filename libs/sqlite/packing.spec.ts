@@ -12,7 +12,7 @@ describe('packed bytes', () => {
   ])('are what they were, and gone once they were used: %s', (_, length) => {
     for (const bytes of [Buffer.alloc(length, 'telemetry '), randomBytes(length)]) {
       const seen: Uint8Array[] = [];
-      pack(bytes, 1, (packed) => {
+      pack(bytes, (packed) => {
         expect(zstdDecompressSync(packed).equals(bytes)).toBe(true);
         seen.push(packed);
       });

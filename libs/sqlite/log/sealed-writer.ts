@@ -10,7 +10,6 @@ import { Summary } from './segment.js';
 
 /** What a block takes before it is compressed: a reader that wants one of its records reads all of it. */
 const blockBytes = 1 << 20;
-const level = 3;
 
 /** The batches that become the next block of a kind, in memory that the blocks after it use again. */
 class Pending {
@@ -105,7 +104,7 @@ export class SealedWriter implements Disposable {
 
   #writeBlock(kind: Kind): void {
     const pending = this.#pending[kind];
-    pack(pending.block, level, (packed) => {
+    pack(pending.block, (packed) => {
       const { first, end, ms, topics } = pending.summary;
       this.#blocks.push({ kind, at: this.#at, bytes: packed.length, crc: crc32(packed), first, end, ms, topics: [...topics] });
       this.#write(packed);

@@ -27,7 +27,6 @@ export interface BlockRow {
 
 const headBytes = 48;
 const fullBytes = 24 * 1024;
-const level = 1;
 
 /** Covers the other columns of the row too, so that a block in the wrong row is noticed like a flipped bit. */
 function checksum({ run, kind, number, last }: Omit<BlockRow, 'body'>, rest: Uint8Array): number {
@@ -86,7 +85,7 @@ export class BlockWriter {
     this.#heads.append(this.columns.written());
     const plain = this.#heads.written();
     const last = { key: this.#lastKey, timeMs: this.#lastMs };
-    pack(plain, level, (packed) => this.#insert(last, plain.length, headsLength, packed));
+    pack(plain, (packed) => this.#insert(last, plain.length, headsLength, packed));
     this.last = last;
     this.blocks++;
     this.columns.clear();
