@@ -64,11 +64,8 @@ export class BodyTags {
 
   /** Passes these tags where they stand again as they were written first. */
   #comeAgain(json: JsonCursor, number: number): boolean {
-    const { bytes, at } = json;
-    const [start, end] = [this.#starts[number]!, this.#ends[number]!];
-    for (let first = start; first < end; first++) if (bytes[first] !== bytes[first - start + at]) return false;
-    json.at = at + end - start;
-    return end > 0;
+    const end = this.#ends[number]!;
+    return end > 0 && json.repeats(this.#starts[number]!, end);
   }
 
   /** Undefined when the tags have to be parsed. */

@@ -1,4 +1,4 @@
-import { backslash, closeBrace, closeBracket, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
+import { backslash, behindSame, closeBrace, closeBracket, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
 import { JsonPasser, maxJsonDepth } from './json-passer.js';
 import type { Name, NameTable } from './name-table.js';
 import { maxNameBytes } from './names.js';
@@ -30,8 +30,12 @@ export class JsonCursor {
   /** @param bytes valid UTF-8. */
   constructor(
     readonly bytes: Buffer,
-    private readonly names: NameTable,
+    readonly names: NameTable,
   ) {}
+
+  get view(): DataView {
+    return (this.#view ??= viewOf(this.bytes));
+  }
 
   /** The next byte that is not white space; undefined at the end. */
   peek(): number | undefined {
@@ -55,15 +59,9 @@ export class JsonCursor {
 
   /** Passes bytes that are the same as those from `start` to `end`; false, and passes none, where others stand here. */
   repeats(start: number, end: number): boolean {
-    const view = (this.#view ??= viewOf(this.bytes));
-    let at = this.at;
-    const behind = at + end - start;
-    // `view.byteLength` is a function call even in compiled code.
-    if (behind > this.bytes.length) return false;
-    let from = start;
-    // Little-endian as most processors are: any other order costs an instruction for each load.
-    for (; at <= behind - 4; at += 4, from += 4) if (view.getInt32(at, true) !== view.getInt32(from, true)) return false;
-    for (; at < behind; at++, from++) if (view.getInt8(at) !== view.getInt8(from)) return false;
+    const { view } = this;
+    const behind = behindSame(view, this.at, view, start, end - start, this.bytes.length);
+    if (behind < 0) return false;
     this.at = behind;
     return true;
   }
@@ -71,7 +69,7 @@ export class JsonCursor {
   /** A string without escapes of at most 256 bytes. @param last the name before it: the table learns which name follows it. */
   name(last: Name | undefined): Name {
     this.expect(quote);
-    const name = this.names.nameAt(this.bytes, this.at, last);
+    const name = this.names.nameAt(this.bytes, this.view, this.at, last);
     if (!name) throw unusual;
     this.at += name.length;
     return name;

@@ -1,8 +1,7 @@
-import { backslash, quote } from './json-bytes.js';
+import { field } from './field.js';
+import { backslash, behindSame, quote } from './json-bytes.js';
 import { isMetric, isSourceId, maxNameBytes } from './names.js';
 
-/** The fields of bodies and points that mean something, a bit each. */
-export const field = { source_id: 1, points: 2, metric: 4, value: 8, timestamp: 16, tags: 32, class: 64 } as const;
 const fieldOf: ReadonlyMap<string, number> = new Map(Object.entries(field));
 
 /** A short string of bodies, kept once, and what the latest scan that met it as a metric knows of it. */
@@ -34,6 +33,7 @@ export class NameTable {
   readonly #names: (Name | undefined)[] = Array.from({ length: slots });
   /** A buffer for each name would take longer to make than all the rest of it. */
   readonly #bytes = new Uint8Array(slots * slotBytes);
+  readonly #view = new DataView(this.#bytes.buffer);
   #scans = 0;
 
   /** The number of a new scan: the next one up. Names note it, to tell what this scan found from what earlier scans found. */
@@ -44,16 +44,24 @@ export class NameTable {
   /**
    * The name whose bytes begin at `start`, behind the opening quote. The name that followed `last` before is tried first. Undefined when
    * there is an escape, a control character, no end or too many bytes.
+   *
+   * @param view of the same bytes.
    */
-  nameAt(bytes: Buffer, start: number, last: Name | undefined): Name | undefined {
-    const expected = last?.next;
-    if (expected?.isKept && this.#isAt(expected, bytes, start)) return expected;
-    const name = this.#lookedUp(bytes, start);
+  nameAt(bytes: Buffer, view: DataView, start: number, last: Name | undefined): Name | undefined {
+    const expected = this.nextAgain(view, start, last, bytes.length);
+    if (expected) return expected;
+    const name = this.#lookedUp(bytes, view, start);
     if (last?.isKept) last.next = name;
     return name;
   }
 
-  #lookedUp(bytes: Buffer, start: number): Name | undefined {
+  /** As `nameAt`, but undefined where the name is not the one that followed `last` before. @param limit where the bytes end. */
+  nextAgain(view: DataView, start: number, last: Name | undefined, limit: number): Name | undefined {
+    const name = last?.next;
+    return name?.isKept && this.#isAt(name, view, start, limit) ? name : undefined;
+  }
+
+  #lookedUp(bytes: Buffer, view: DataView, start: number): Name | undefined {
     let hash = 0;
     let at = start;
     for (let byte = bytes[at]!; byte !== quote; byte = bytes[++at]!) {
@@ -62,17 +70,15 @@ export class NameTable {
     }
     const slot = (hash ^ (hash >>> 15)) & (slots - 1);
     const known = this.#names[slot];
-    if (known && this.#isAt(known, bytes, start)) return known;
+    if (known && this.#isAt(known, view, start, bytes.length)) return known;
     if (known) release(known);
     const own = slot * slotBytes;
     for (let byte = start; byte <= at; byte++) this.#bytes[own + byte - start] = bytes[byte]!;
     return (this.#names[slot] = newName(bytes.toString('utf8', start, at), own, at + 1 - start));
   }
 
-  #isAt({ at, length }: Name, bytes: Buffer, start: number): boolean {
-    const own = this.#bytes;
-    for (let byte = 0; byte < length; byte++) if (bytes[start + byte] !== own[at + byte]) return false;
-    return true;
+  #isAt({ at, length }: Name, view: DataView, start: number, limit: number): boolean {
+    return behindSame(view, start, this.#view, at, length, limit) >= 0;
   }
 }
 

@@ -1,4 +1,9 @@
+import { field } from './field.js';
+
 const maxFields = 8;
+const plainFields = field.metric | field.value | field.timestamp;
+/** A bit for all fields that mean nothing. */
+const others = 128;
 
 /** Where the text before each value of a point stands in its body: quotes, colons, commas and the names of fields. Most points of a body repeat it. */
 export class PointLayout {
@@ -9,11 +14,19 @@ export class PointLayout {
   readonly starts = new Uint32Array(maxFields);
   readonly ends = new Uint32Array(maxFields);
   #isTooLong = false;
+  /** The bits of all fields. */
+  #seen = 0;
+
+  /** Whether it has metric, value, and nothing else but perhaps a time. */
+  get isPlain(): boolean {
+    return this.fields > 0 && (this.#seen | field.timestamp) === plainFields;
+  }
 
   /** Forgets the point. */
   restart(): void {
     this.fields = 0;
     this.#isTooLong = false;
+    this.#seen = 0;
   }
 
   /** Adds the next field, whose value begins at `end`. */
@@ -24,5 +37,6 @@ export class PointLayout {
     this.starts[this.fields] = start;
     this.ends[this.fields] = end;
     this.fields++;
+    this.#seen |= key || others;
   }
 }
