@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { BodyTags } from './body-tags.js';
 import { Flaws } from './flaws.js';
 import { JsonCursor, unusual } from './json-cursor.js';
+import { parseJson } from './json.js';
 import { NameTable } from './name-table.js';
 import { noTags, type Tags } from './point.js';
 import { readTags } from './tags.js';
@@ -11,7 +12,7 @@ import { readTags } from './tags.js';
 function simple(text: string): Tags | undefined {
   try {
     const flaws = new Flaws();
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(Buffer.from(text));
     const tags = readTags(value, 0, flaws);
     return flaws.any || value === null || typeof value !== 'object' || Array.isArray(value) ? undefined : tags;
   } catch {

@@ -1,6 +1,7 @@
 import { Flaws } from './flaws.js';
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.js';
-import { parsed, unusual, type JsonCursor } from './json-cursor.js';
+import { unusual, type JsonCursor } from './json-cursor.js';
+import { jsonValue } from './json-value.js';
 import { maxTagBytes, maxTags, noTags, type Tags } from './point.js';
 import { readTags } from './tags.js';
 
@@ -94,7 +95,7 @@ export class BodyTags {
     const known = this.#ofTexts.get(text);
     if (known !== undefined) return known;
     const flaws = new Flaws();
-    const tags = readTags(parsed(text), 0, flaws);
+    const tags = readTags(valueIn(json.bytes.subarray(start, json.at)), 0, flaws);
     if (flaws.any) throw unusual;
     this.#ofTexts.set(text, tags);
     return tags;
@@ -175,4 +176,12 @@ function compare(bytes: Buffer, a: number, aEnd: number, b: number, bEnd: number
 function rank(byte: number): number {
   if (byte < 0xee) return byte;
   return byte < 0xf0 ? byte + 0x10 : byte;
+}
+
+function valueIn(bytes: Buffer): unknown {
+  try {
+    return jsonValue(bytes);
+  } catch {
+    throw unusual;
+  }
 }

@@ -27,3 +27,10 @@ export function behindSame(bytes: DataView, start: number, others: DataView, fro
   for (; at < end; at++) if (bytes.getInt8(at) !== others.getInt8(at + shift)) return -1;
   return end;
 }
+
+/** Where the string that begins at `start` has its closing quote; beyond the end when it has none. */
+export function stringEnd(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+}

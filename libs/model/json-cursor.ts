@@ -214,15 +214,6 @@ export class JsonCursor {
 
 const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
-/** @throws `unusual` when the text is not JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw unusual;
-  }
-}
-
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 const isE = (byte: number | undefined): boolean => byte === 0x45 || byte === 0x65;
 const isSign = (byte: number | undefined): boolean => byte === 0x2b || byte === minus;

@@ -9,7 +9,7 @@ export const notJson = (): TelemetryError => new TelemetryError('invalid_json', 
 const letterU = 0x75;
 const literals: ReadonlyMap<number, Uint8Array> = new Map(['true', 'false', 'null'].map((text) => [text.charCodeAt(0), Buffer.from(text)]));
 const escapable = new Set(Buffer.from('"\\/bfnrt'));
-const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
+export const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
 /** So many bytes are passed in one step. */
 const stepBytes = 128 * 1024;

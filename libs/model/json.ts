@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { TelemetryError } from './errors.js';
-import { backslash, closeBrace, closeBracket, openBrace, openBracket, quote } from './json-bytes.js';
-import { maxJsonDepth, notJson } from './json-passer.js';
-
-const utf8 = new TextDecoder('utf-8');
+import { closeBrace, closeBracket, openBrace, openBracket, quote, stringEnd } from './json-bytes.js';
+import { byteOrderMark, maxJsonDepth, notJson } from './json-passer.js';
+import { jsonValue } from './json-value.js';
 
 /**
  * One JSON value from its UTF-8; a byte order mark before it is skipped. Of equal keys in an object the last wins, and `__proto__` is an
@@ -14,7 +13,7 @@ const utf8 = new TextDecoder('utf-8');
 export function parseJson(bytes: Uint8Array): unknown {
   checkJson(bytes);
   try {
-    return JSON.parse(utf8.decode(bytes));
+    return jsonValue(withoutMark(bytes));
   } catch {
     throw notJson();
   }
@@ -38,9 +37,7 @@ function isDeeperThan(limit: number, bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` has its closing quote. */
-function stringEnd(bytes: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
-  return at;
+function withoutMark({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? bytes.subarray(byteOrderMark.length) : bytes;
 }

@@ -1,5 +1,6 @@
 import { backslash, closeBrace, closeBracket, colon, openBrace, openBracket } from './json-bytes.js';
 import { JsonPasser, notJson } from './json-passer.js';
+import { jsonValue } from './json-value.js';
 import { maxPoints, maxTags } from './point.js';
 
 /** Where a value begins and where it ends, in bytes. */
@@ -161,7 +162,7 @@ function valueAt(bytes: Buffer, span: Span | undefined): unknown {
 function* tagsAt(json: JsonPasser, span: Span | undefined): Generator<void, unknown> {
   const { bytes } = json;
   if (!span || bytes[span[0]] !== openBrace) return valueAt(bytes, span);
-  if (span[1] - span[0] <= maxSmallBytes) return JSON.parse(bytes.toString('utf8', ...span));
+  if (span[1] - span[0] <= maxSmallBytes) return jsonValue(bytes.subarray(...span));
   const keys: (readonly [key: string, quoted: Uint8Array])[] = [];
   const values = new Map<string, Span>();
   json.goTo(span[0]);

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Metrics, MONOTONIC_CLOCK, Readiness, type MonotonicClock } from '#edge';
 import { LogGap, RECORD_LOG, type Following, type RecordLog, type StreamRecord } from '#log';
-import { type Command, commandTtlMs, counter, type Verdict } from '#model';
+import { type Command, commandTtlMs, counter, parseJson, type Verdict } from '#model';
 import { commandKey, commands, sourceKey } from '#topics';
 import { DeviceConnections } from '../device/device-connections.js';
 import { GatewayLife } from '../device/gateway-life.js';
@@ -93,7 +93,7 @@ export class CommandDelivery implements OnModuleInit, OnApplicationShutdown {
 /** Undefined where another producer has written something else: a device is only given what the API would take. */
 function objectIn(params: string): object | undefined {
   try {
-    const parsed: unknown = JSON.parse(params);
+    const parsed: unknown = parseJson(Buffer.from(params));
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : undefined;
   } catch {
     return undefined;

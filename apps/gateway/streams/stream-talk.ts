@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { closeCodes, type Admission, type CloseCode, type LiveSocket, type LiveSockets, type Talk } from '#edge';
-import { TelemetryError, type Caller } from '#model';
+import { parseJson, TelemetryError, type Caller } from '#model';
 import { SocketOutlet } from './outlet.js';
 import type { StreamReader } from './stream-reader.js';
 import { codeFor, revokedText, type Streams } from './streams.js';
@@ -81,7 +81,7 @@ export class StreamTalk implements Talk {
 /** An auth frame, with the key of a program or without one; undefined where the frame is none. */
 function authIn(frame: Buffer): { readonly api_key?: string } | undefined {
   try {
-    const { type, api_key: key } = JSON.parse(frame.toString()) as { type?: unknown; api_key?: unknown };
+    const { type, api_key: key } = parseJson(frame) as { type?: unknown; api_key?: unknown };
     if (type !== 'auth' || (key !== undefined && (typeof key !== 'string' || key === ''))) return undefined;
     return key === undefined ? {} : { api_key: key };
   } catch {
