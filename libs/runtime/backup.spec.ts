@@ -68,6 +68,7 @@ describe('a server that is asked for a backup', () => {
     const restored = join(folder, 'restored');
     expect(await restore(to, restored)).toMatchObject({ head });
     const server = await startEmbedded({ dataDir: restored });
+    await until('the restored server has read its log', async () => (await fetch(`${server.url}/health/ready`)).ok);
     const [all] = (await answersOf(server, ms(1e6))) as [string];
     const last = all.match(/\d\.1\b/g)!.length;
     expect([last >= before, last <= acknowledged]).toEqual([true, true]);
