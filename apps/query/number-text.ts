@@ -12,9 +12,9 @@ const padded = (n: number): string => `${n}`.padStart(3, '0');
 /** The numbers below 1000 as text: as they are, and with leading zeros to three digits. The bytes of a text are those of a little-endian integer. */
 const plainTexts = texts(String);
 const paddedTexts = texts(padded);
-/** How many digits each has without leading zeros. */
+/** How many digits each of these numbers has without leading zeros. */
 const digits = Uint8Array.from({ length: 1000 }, (_, n) => `${n}`.length);
-/** How many of the three digits of each are left without the zeros at its end. */
+/** How many of the three digits of each number are left without the zeros at its end. */
 const decimals = Uint8Array.from({ length: 1000 }, (_, n) => padded(n).replace(/0+$/, '').length);
 
 /**

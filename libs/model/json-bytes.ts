@@ -11,14 +11,14 @@ export const backslash = 0x5c;
 
 export const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** Where bytes end that are the same as `length` others; -1 where they are not, or would not end before `limit`. */
+/** Compares `length` bytes from `start` on with as many others from `from` on. Returns where they end; -1 when they differ, or would end behind `limit`. */
 export function behindSame(bytes: DataView, start: number, others: DataView, from: number, length: number, limit: number): number {
   const end = start + length;
   // `limit` could be `bytes.byteLength`, but that is a function call even in compiled code.
   if (end > limit) return -1;
   const shift = from - start;
   let at = start;
-  // Little-endian as most processors are: any other order costs an instruction for each load.
+  // Read as little-endian, the order of most processors: the other order costs an instruction for each load.
   if (length >= 4) {
     const last = end - 4;
     for (; at < last; at += 4) if (bytes.getInt32(at, true) !== others.getInt32(at + shift, true)) return -1;

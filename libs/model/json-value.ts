@@ -1,11 +1,11 @@
 import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote, stringEnd } from './json-bytes.js';
 
 /**
- * What `JSON.parse` should say. Once V8 has seen an object with a key that ends with a backslash, its `JSON.parse` takes that key for others that
+ * The value that `JSON.parse` should give. Once V8 has seen an object with a key that ends with a backslash, its `JSON.parse` takes that key for others that
  * have an escape in the same place (nodejs/node issue 63785), so that one organization could change the tags of another. Whatever has an escape in
  * a key is therefore put together here.
  *
- * @param bytes valid UTF-8, not so deep that a recursion is too much. @throws SyntaxError when it is no JSON.
+ * @param bytes valid UTF-8 without a byte order mark, nested at most `maxJsonDepth` deep, because this function recurses. @throws SyntaxError when they are no JSON.
  */
 export function jsonValue(bytes: Buffer): unknown {
   const value: unknown = JSON.parse(bytes.toString());

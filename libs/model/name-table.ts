@@ -55,7 +55,7 @@ export class NameTable {
     return name;
   }
 
-  /** As `nameAt`, but undefined where the name is not the one that followed `last` before. @param limit where the bytes end. */
+  /** The name that followed `last` the last time, if its bytes begin at `start` again; else undefined. @param limit where the bytes of the body end. */
   nextAgain(view: DataView, start: number, last: Name | undefined, limit: number): Name | undefined {
     const name = last?.next;
     return name?.isKept && this.#isAt(name, view, start, limit) ? name : undefined;

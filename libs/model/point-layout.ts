@@ -14,7 +14,7 @@ export class PointLayout {
   readonly starts = new Uint32Array(maxFields);
   readonly ends = new Uint32Array(maxFields);
   #isTooLong = false;
-  /** The bits of all fields. */
+  /** The bits of the point's fields, together. */
   #seen = 0;
 
   /** Whether it has metric, value, and nothing else but perhaps a time. */
