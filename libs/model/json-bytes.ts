@@ -18,12 +18,13 @@ export function behindSame(bytes: DataView, start: number, others: DataView, fro
   if (end > limit) return -1;
   const shift = from - start;
   let at = start;
-  // Read as little-endian, the order of most processors: the other order costs an instruction for each load.
-  if (length >= 4) {
-    const last = end - 4;
-    for (; at < last; at += 4) if (bytes.getInt32(at, true) !== others.getInt32(at + shift, true)) return -1;
-    return bytes.getInt32(last, true) === others.getInt32(last + shift, true) ? end : -1;
-  }
+  // Eight bytes at a time, the last eight again where they overlap. As doubles: of UTF-8 without zero bytes, none is NaN and no two are equal that differ in a
+  // byte. As little-endian, the order of most processors: the other order costs an instruction for each load.
+  if (length >= 8)
+    for (const last = end - 8; ; at = Math.min(at + 8, last)) {
+      if (bytes.getFloat64(at, true) !== others.getFloat64(at + shift, true)) return -1;
+      if (at === last) return end;
+    }
   for (; at < end; at++) if (bytes.getInt8(at) !== others.getInt8(at + shift)) return -1;
   return end;
 }

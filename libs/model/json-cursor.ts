@@ -24,6 +24,9 @@ export class JsonCursor {
   at = 0;
   /** What `readNumber` read last. V8 would make an object of a number that is returned. */
   number = 0;
+  /** What `name` read last. */
+  lastName: Name | undefined;
+  #lastKey: Name | undefined;
   #passer: JsonPasser | undefined;
   #view: DataView | undefined;
 
@@ -66,8 +69,18 @@ export class JsonCursor {
     return true;
   }
 
-  /** A string without escapes of at most 256 bytes. @param last the name before it: the table learns which name follows it. */
-  name(last: Name | undefined): Name {
+  /** A string without escapes of at most 256 bytes, which is not a key. */
+  name(): Name {
+    return (this.lastName = this.#name(this.lastName));
+  }
+
+  /** As `name`, for a key. */
+  key(): Name {
+    return (this.#lastKey = this.#name(this.#lastKey));
+  }
+
+  /** @param last the name before it: the table learns which name follows it. */
+  #name(last: Name | undefined): Name {
     this.expect(quote);
     const name = this.names.nameAt(this.bytes, this.view, this.at, last);
     if (!name) throw unusual;

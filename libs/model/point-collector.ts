@@ -1,4 +1,5 @@
 import { ColumnRoom } from './column-room.js';
+import type { Name } from './name-table.js';
 import { maxPoints, type PointBatch, type SeriesRun, type Tags } from './point.js';
 import { PointLayout } from './point-layout.js';
 import { RunIndex, type RunOfSource } from './run-index.js';
@@ -8,6 +9,8 @@ const maxKeptRuns = 256;
 
 /** What is used again for each body: the memory in which its points are gathered, and from which their columns are cut. */
 export class PointMemory {
+  /** How many points are in the columns. */
+  count = 0;
   /** The points of one body, by their position among its numeric points: run, time and value. */
   readonly runOf = new Uint16Array(maxPoints);
   readonly timestampMs = new Float64Array(maxPoints);
@@ -33,13 +36,26 @@ export class PointCollector {
   /** By their number, in the order in which they came. */
   readonly #sources: string[] = [];
   #numbers: Map<string, number> | undefined;
-  /** Points and runs so far. */
-  #count = 0;
+  /** Runs so far. */
   #runs = 0;
+  /** How many times a name did not know its run. */
+  searches = 0;
   /** Undefined while each run has been the one that stood there in the body before. */
   #index: RunIndex | undefined;
 
-  constructor(private readonly memory: PointMemory) {}
+  /** @param scan the number of the scan that reads the body by the name table, which no other scan has. */
+  constructor(
+    private readonly memory: PointMemory,
+    private readonly scan = 0,
+  ) {
+    memory.count = 0;
+  }
+
+  /** As `run`. The name of a metric remembers its last run, so that most points find theirs without a search. @param tagNumber stands for these tags in this body. */
+  runOf(metric: Name, sourceId: string, tagNumber: number, tags: Tags): number {
+    const isKnown = metric.scan === this.scan && metric.tags === tagNumber && metric.sourceId === sourceId;
+    return isKnown ? metric.run : this.#search(metric, sourceId, tagNumber, tags);
+  }
 
   /** The run that points of this metric with these tags belong to. */
   run(sourceId: string, metric: string, tags: Tags): number {
@@ -62,11 +78,11 @@ export class PointCollector {
   /** @param run what `run` answered. */
   add(run: number, atMs: number, what: number): void {
     const { memory } = this;
-    memory.runOf[this.#count] = run;
-    memory.timestampMs[this.#count] = atMs;
-    memory.value[this.#count] = what;
+    memory.runOf[memory.count] = run;
+    memory.timestampMs[memory.count] = atMs;
+    memory.value[memory.count] = what;
     memory.pointsOf[run]!++;
-    this.#count++;
+    memory.count++;
   }
 
   /** Sources in the order of their first point. Runs with the same times may share their column. */
@@ -92,6 +108,15 @@ export class PointCollector {
     return batches;
   }
 
+  #search(metric: Name, sourceId: string, tagNumber: number, tags: Tags): number {
+    this.searches++;
+    metric.run = this.run(sourceId, metric.text, tags);
+    metric.scan = this.scan;
+    metric.tags = tagNumber;
+    metric.sourceId = sourceId;
+    return metric.run;
+  }
+
   #begin(): number {
     this.memory.pointsOf[this.#runs] = 0;
     return this.#runs++;
@@ -112,13 +137,13 @@ export class PointCollector {
 
   /** The values run by run, as `times` of the memory then has the times; `next` has where each run ends. */
   #values(): Float64Array {
-    const { runOf, pointsOf, next, timestampMs, value, times, room } = this.memory;
+    const { count, runOf, pointsOf, next, timestampMs, value, times, room } = this.memory;
     for (let run = 0, end = 0; run < this.#runs; run++) {
       next[run] = end;
       end += pointsOf[run]!;
     }
-    const values = room.column(this.#count);
-    for (let at = 0; at < this.#count; at++) {
+    const values = room.column(count);
+    for (let at = 0; at < count; at++) {
       const to = next[runOf[at]!]!++;
       times[to] = timestampMs[at]!;
       values[to] = value[at]!;

@@ -5,7 +5,10 @@ const plainFields = field.metric | field.value | field.timestamp;
 /** A bit for all fields that mean nothing. */
 const others = 128;
 
-/** Where the text before each value of a point stands in its body: quotes, colons, commas and the names of fields. Most points of a body repeat it. */
+/**
+ * What most points of a body repeat, and where it stands in the body: the text before each of their values, that is quotes, colons, commas and the names of
+ * fields, and the text of their time.
+ */
 export class PointLayout {
   /** How many values the point has; 0 where they are too many, or there is no point yet. */
   fields = 0;
@@ -13,6 +16,10 @@ export class PointLayout {
   readonly keys = new Uint8Array(maxFields);
   readonly starts = new Uint32Array(maxFields);
   readonly ends = new Uint32Array(maxFields);
+  /** The time that was read last, and where its text stands. The length is 0 where no time was read. */
+  timeMs = 0;
+  timeStart = 0;
+  timeLength = 0;
   #isTooLong = false;
   /** The bits of the point's fields, together. */
   #seen = 0;
@@ -22,7 +29,13 @@ export class PointLayout {
     return this.fields > 0 && (this.#seen | field.timestamp) === plainFields;
   }
 
-  /** Forgets the point. */
+  /** Begins a body. */
+  forget(): void {
+    this.restart();
+    this.timeLength = 0;
+  }
+
+  /** Forgets how the last point was written. */
   restart(): void {
     this.fields = 0;
     this.#isTooLong = false;
