@@ -10,12 +10,12 @@ import { JsonCursor, maxValueBytes, unusual } from './json-cursor.js';
 import { JsonPasser } from './json-passer.js';
 import type { Name } from './name-table.js';
 import { NamedSources } from './named-sources.js';
-import { isSourceId } from './names.js';
 import { PlainPoints } from './plain-points.js';
 import { PointCollector, type PointMemory } from './point-collector.js';
 import type { PointLayout } from './point-layout.js';
 import { maxPoints, noTags, type Tags } from './point.js';
 import { sentPoint } from './sent-body.js';
+import type { SourceIds } from './source-ids.js';
 import { maxTimestampMs, pointTimeMs } from './timestamp.js';
 
 const bodyDepth = 1;
@@ -71,6 +71,7 @@ export class BodyScanner {
     private readonly context: IngestContext,
     scan: number,
     memory: PointMemory,
+    private readonly sourceIds: SourceIds,
   ) {
     this.#points = new PointCollector(memory, scan);
     this.#plain = new PlainPoints(json, memory, this.#points, context.receivedMs);
@@ -107,8 +108,11 @@ export class BodyScanner {
   }
 
   #readBodySource(): void {
-    const sourceId = this.json.shortText();
-    if (!isSourceId(sourceId)) throw unusual;
+    const { json } = this;
+    json.expect(quote);
+    const sourceId = this.sourceIds.at(json.bytes, json.at);
+    if (sourceId === undefined) throw unusual;
+    json.at += sourceId.length + 1;
     this.#named.add(sourceId);
     if (this.#bodySource !== '' && this.#bodySource !== sourceId) throw unusual;
     this.#bodySource = sourceId;

@@ -7,6 +7,7 @@ import { acceptBody } from './ingest-body.js';
 import { NameTable } from './name-table.js';
 import { PointMemory } from './point-collector.js';
 import { sentBody } from './sent-body.js';
+import { SourceIds } from './source-ids.js';
 
 /** The memory of so many bodies that are read at the same time is kept. */
 const maxKept = 4;
@@ -17,6 +18,7 @@ const maxKept = 4;
  */
 export class IngestParser {
   readonly #names = new NameTable();
+  readonly #sourceIds = new SourceIds();
   readonly #kept: PointMemory[] = [];
 
   /**
@@ -37,7 +39,7 @@ export class IngestParser {
     const memory = this.#kept.pop() ?? new PointMemory();
     try {
       const json = new JsonCursor(bufferOf(body), this.#names);
-      return yield* new BodyScanner(json, context, this.#names.nextScan(), memory).body();
+      return yield* new BodyScanner(json, context, this.#names.nextScan(), memory, this.#sourceIds).body();
     } catch (error) {
       if (error === unusual) return undefined;
       throw error;

@@ -1,7 +1,6 @@
 import { backslash, behindSame, closeBrace, closeBracket, comma, isDigit, openBrace, openBracket, quote } from './json-bytes.js';
 import { JsonPasser, maxJsonDepth } from './json-passer.js';
 import type { Name, NameTable } from './name-table.js';
-import { maxNameBytes } from './names.js';
 
 /** Thrown when the slow parser has to read a body. There is one of it: to make a stack trace would cost more than the reading. */
 export const unusual = new Error('the body has none of the usual shapes');
@@ -86,18 +85,6 @@ export class JsonCursor {
     if (!name) throw unusual;
     this.at += name.length;
     return name;
-  }
-
-  /** A string as `name` reads it that is unlikely to come again: the table does not learn it. */
-  shortText(): string {
-    this.expect(quote);
-    const start = this.at;
-    let at = start;
-    for (let byte = this.bytes[at]!; byte !== quote; byte = this.bytes[++at]!) {
-      if (!(byte >= 0x20) || byte === backslash || at - start >= maxNameBytes) throw unusual;
-    }
-    this.at = at + 1;
-    return this.text(start, at);
   }
 
   atNumber(): boolean {

@@ -68,10 +68,12 @@ export class DirectConnection {
     // A closed socket knows no address any more.
     this.#address = socket.remoteAddress;
     socket.on('data', this.#hear).on('end', this.#hearEnd).on('error', this.#fail).on('close', this.#close);
+    socket.push = this.#push;
   }
 
   /** What happens on the connection from now on is somebody else's. */
   leave(): void {
+    Reflect.deleteProperty(this.socket, 'push');
     this.socket.off('data', this.#hear).off('end', this.#hearEnd).off('error', this.#fail).off('close', this.#close);
   }
 
@@ -80,6 +82,16 @@ export class DirectConnection {
     const limitMs = this.socket.bytesRead === 0 ? firstMs : idleMs;
     if (!this.#underWay && performance.now() - this.#idleSinceMs >= limitMs) this.socket.destroy();
   }
+
+  /**
+   * Takes what `node:net` has read, in place of the stream: after each piece, a stream looks in a later turn of the event loop whether it should read more,
+   * which costs more than all that is done with a head. What is not for now is left to the stream: the end, and what comes far too early.
+   */
+  readonly #push = (bytes: Buffer | null): boolean => {
+    if (!bytes || this.#early) return Readable.prototype.push.call(this.socket, bytes);
+    this.#hear(bytes);
+    return true;
+  };
 
   readonly #hear = (bytes: Buffer): void => {
     if (this.#underWay) {
