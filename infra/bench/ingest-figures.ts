@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { print, ratios, median, spread, type Asked, type Figure } from './report.js';
+import type { Reading } from './floor.js';
 import { get, ServerProcess, until, type Target } from './server-process.js';
 import { dayStartMs, metricName, pointsOf, shapes, type Shape } from './shapes.js';
 import type { LoadOrder, LoadReport } from './load.js';
@@ -92,9 +93,9 @@ async function ingestRun(shape: Shape): Promise<IngestRun> {
   }
 }
 
-/** Runs one shape against the floor. */
-async function floorRun(shape: Shape): Promise<Charge> {
-  const floor = await ServerProcess.floor();
+/** Runs one shape against a floor. */
+async function floorRun(shape: Shape, reading?: Reading): Promise<Charge> {
+  const floor = await ServerProcess.floor(reading);
   try {
     return await charge(floor, shape, dayStartMs(Date.now()));
   } finally {
@@ -113,13 +114,16 @@ function byThread(of: string, runs: readonly Charge[], digits: number): Record<s
 async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
   const ours: IngestRun[] = [];
   const floor: Charge[] = [];
+  const parsing: Charge[] = [];
   for (let pair = 0; pair < pairs; pair++) {
     ours.push(await ingestRun(shape));
     floor.push(await floorRun(shape));
+    if (shape.parsed) parsing.push(await floorRun(shape, 'parse'));
   }
   const over = (of: (one: IngestRun) => number, digits: number): string => spread(ours.map(of), digits);
   const cpu = ours.map((one) => one.cpuPerMpt);
   const floorCpu = floor.map((one) => one.cpuPerMpt);
+  const parsingCpu = parsing.map((one) => one.cpuPerMpt);
   // A microsecond of a point is a second of a million points.
   const [unit, digits] = shape.pointsPerBody === 1 ? (['µs of cpu per request', 1] as const) : (['cpu-s per million points', 3] as const);
   const files = Object.entries(ours.at(-1)!.diskBytes).filter(([, bytes]) => bytes > pointsOf(shape) / 10);
@@ -130,6 +134,10 @@ async function figure(shape: Shape, { pairs }: Asked): Promise<void> {
     [`floor, ${unit}`]: spread(floorCpu, digits),
     ...byThread('floor, of it', floor, digits),
     'ratio to the floor': spread(ratios(cpu, floorCpu), 2),
+    ...(shape.parsed && {
+      [`floor that parses, ${unit}`]: spread(parsingCpu, digits),
+      'ratio to the floor that parses': spread(ratios(cpu, parsingCpu), 2),
+    }),
     'points/s (wall)': Math.round(median(ours.map((one) => one.pointsPerS))),
     [`load generator, ${unit}`]: over((one) => one.loadCpuPerMpt, digits),
     'peak memory, MB': over((one) => one.peakMemoryMb, 0),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { endWithUs, freePorts } from '../servers/index.js';
+import type { Reading } from './floor.js';
 import { cpuSOf, memoryMbOf, peakMemoryMbOf } from './processes.js';
 
 /** Where requests go, and the key that they carry. */
@@ -48,8 +49,8 @@ export class ServerProcess implements Target {
   }
 
   /** See `floor.ts`. */
-  static floor(): Promise<ServerProcess> {
-    return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, `${port}`]);
+  static floor(reading: Reading = 'scan'): Promise<ServerProcess> {
+    return ServerProcess.#started('floor', (folder, port) => [here('./floor.js'), folder, reading, `${port}`]);
   }
 
   /** See `live-floor.ts`. */
