@@ -279,7 +279,7 @@ export class BodyScanner {
   #readTimestamp(): void {
     const [json, layout] = [this.json, this.#layout];
     const { timeStart, timeLength } = layout;
-    // Where only its first digits are the same, what follows is unusual.
+    // Where more digits follow the text of the last time, the next check throws `unusual`, and the point is read the slow way.
     if (timeLength === 0 || !json.repeats(timeStart, timeStart + timeLength)) {
       if (json.passedNull()) return;
       const start = json.at;

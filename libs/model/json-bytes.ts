@@ -18,8 +18,9 @@ export function behindSame(bytes: DataView, start: number, others: DataView, fro
   if (end > limit) return -1;
   const shift = from - start;
   let at = start;
-  // Eight bytes at a time, the last eight again where they overlap. As doubles: of UTF-8 without zero bytes, none is NaN and no two are equal that differ in a
-  // byte. As little-endian, the order of most processors: the other order costs an instruction for each load.
+  // Eight bytes are compared at a time, as a double. The last eight bytes may overlap those before them. Doubles are equal only where their bytes are, but for the two
+  // zeros, and text has no zero bytes; and no eight bytes of UTF-8 are NaN, which equals nothing. The double is read as little-endian, the order of most
+  // processors: the other order costs an instruction more for each.
   if (length >= 8)
     for (const last = end - 8; ; at = Math.min(at + 8, last)) {
       if (bytes.getFloat64(at, true) !== others.getFloat64(at + shift, true)) return -1;

@@ -5,14 +5,14 @@ import { isSourceId, maxNameBytes } from './names.js';
 const maxKept = 16_384;
 
 /**
- * Source ids that came in bodies lately, each kept as one string: whatever is looked up by it then finds it at once. Another string of the same characters costs V8
- * a search among all strings at each of its first look-ups.
+ * The source ids of recent bodies, each kept as one string. V8 finds that string in a map at once; for a new string with the same characters it first has to search
+ * the table of all its strings.
  */
 export class SourceIds {
   /** By a hash of their bytes. Of two with one hash, the later one is kept. */
   readonly #kept = new Map<number, string>();
 
-  /** The source id whose bytes begin at `start` and end in front of a quote. Undefined when there is none: with an escape, or another character that it may not have. */
+  /** The source id whose bytes begin at `start` and end in front of a quote. Undefined when these bytes are not a valid source id, or have an escape. */
   at(bytes: Buffer, start: number): string | undefined {
     let hash = 0;
     let end = start;

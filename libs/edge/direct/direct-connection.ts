@@ -74,7 +74,7 @@ export class DirectConnection {
   /** What happens on the connection from now on is somebody else's. */
   leave(): void {
     const { socket } = this;
-    // To delete the property would leave V8 with a slower kind of object.
+    // Deleting the property would make every access to the socket slower.
     socket.push = (bytes: unknown, encoding) => Readable.prototype.push.call(socket, bytes, encoding);
     socket.off('data', this.#hear).off('end', this.#hearEnd).off('error', this.#fail).off('close', this.#close);
   }
